@@ -42,8 +42,8 @@ class Rule:
     """One scripted behaviour; the newest matching rule is used, `times` times (None: always).
 
     `match` is a regular expression searched in the last user message, the schema name and, for embeddings, the inputs.
-    The answer is `reply` (text, or a list of tokens), `structured` (an object), `tool_calls` (`[{name, arguments}]`) or
-    `tokens` (that many deterministic ones; with `stamp`, each is `"<seq>:<time_ns> "`, stamped when sent).
+    The answer is `reply` (text, or a list of tokens), `structured` (an object), `tool_calls` (`[{name, arguments, …}]`)
+    or `tokens` (that many deterministic ones; with `stamp`, each is `"<seq>:<time_ns> "`, stamped when sent).
     """
 
     match: str = ""
@@ -95,7 +95,9 @@ class Rule:
 def _call(index: int, call: dict[str, Any]) -> dict[str, Any]:
     arguments = call.get("arguments", {})
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return {"id": f"call_{index + 1}", "type": "function", "function": {"name": call["name"], "arguments": text}}
+    function = {"name": call["name"], "arguments": text}
+    beside = {name: value for name, value in call.items() if name not in ("name", "arguments")}
+    return {"id": f"call_{index + 1}", "type": "function", "function": function, **beside}
 
 
 class Script:

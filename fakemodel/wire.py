@@ -117,7 +117,7 @@ class StreamEvents:
         """Calls as providers send them: the name first, then the arguments in two pieces."""
         for index, call in enumerate(calls):
             function = call["function"]
-            head = {"index": index, "id": call["id"], "type": "function"}
+            head = {"index": index, **call}
             yield self.delta({"tool_calls": [{**head, "function": {"name": function["name"], "arguments": ""}}]})
             half = len(function["arguments"]) // 2
             for piece in (function["arguments"][:half], function["arguments"][half:]):

@@ -39,10 +39,7 @@ def generate_title(conversation_id: int) -> bool:
 
 @job("extract")
 def extract_memories(conversation_id: int, from_start: bool = False, after: int = 0) -> dict[str, Any]:
-    """Read what is new in a conversation, or all of it, for memories; title it on the way if it has no title.
-
-    What one job does not get to is left to the next.
-    """
+    """Read what is new in a conversation, or all of it, for memories, as far as one job goes; title it if untitled."""
     result = extraction.extract(conversation_id, from_start, after, on_start=lambda: report("extraction_start", {}))
     requests.goes_on(conversation_id, result, from_start)
     if result.title:
@@ -65,9 +62,7 @@ def examine_model(model: str) -> bool:
 
 @job("tidying")
 def request_tidying() -> int:
-    """Archive what waited too long, and queue tidying and portraits of everybody whose memories changed, and portraits
-    of spaces; return how many people.
-    """
+    """Archive what waited too long, and queue tidying and portraits where memories changed; return how many people."""
     archive_expired(now())
     people = duplicates.people_to_tidy() if has_worker() else []
     for user_id in people:

@@ -1,7 +1,6 @@
 """`python -m jobs.schedule`: RQ's cron for scheduled jobs, and RQ's scheduler for waiting retries.
 
-It loads nothing of the application. Workers that ran RQ's scheduler themselves would each fork a second process of
-their size. Two of these would enqueue everything twice, so one holds a lock and the others stand by.
+It loads nothing of the application. One holds a lock and others stand by, or everything would be queued twice.
 """
 
 import logging

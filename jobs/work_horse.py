@@ -1,8 +1,6 @@
 """The process that runs a worker's jobs: forked for one job, and kept for those that follow soon after.
 
-RQ forks one for every job. A fresh fork compiles each statement, connects to each server and copies each page that it
-writes to, which takes five times the CPU of a short job itself. One that stays is still a process of its own: if it
-is killed, one job goes with it but never the worker, which notices at once.
+A fresh fork compiles statements, connects, and copies pages, at five times the CPU of a short job.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ from webapp.telemetry import tracing
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
-"""How long it waits for another job: long enough for the jobs of one turn but not for the next turn, since it holds
-some 30 MB of its own."""
+"""How long it waits for another job: those of one turn, but not the next turn, since it holds 30 MB."""
 MAX_JOBS = 200
 MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
@@ -51,10 +48,7 @@ class WorkHorse:
 
     @classmethod
     def fork(cls, run: Callable[[Order], bool], first: Order) -> WorkHorse:
-        """Return a process that runs `first`, then whatever it is given; it ends with the worker, or on its own.
-
-        `run` returns whether more jobs may be expected after this one.
-        """
+        """Return a process that runs `first`, then what it is given, while `run` says that more is expected."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()
         if pid == 0:
@@ -63,7 +57,7 @@ class WorkHorse:
         theirs.close()
         return cls(pid, ours)
 
-    def take(self, order: Order) -> bool:
+    def send_order(self, order: Order) -> bool:
         """Give it another order to run; False if it has ended in the meantime."""
         with suppress(OSError):
             self._channel.sendall(json.dumps(order).encode())
@@ -71,7 +65,7 @@ class WorkHorse:
         self.dismiss()
         return False
 
-    def stays(self) -> bool | None:
+    def wait_for_order(self) -> bool | None:
         """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
             if sent := self._channel.recv(_MAX_BYTES):

@@ -1,13 +1,8 @@
 """`python -m jobs.worker [queue ...]`: RQ workers that load the application once, before they fork to run jobs.
 
-Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: jobs
-that make vectors or sweep do not wait behind a language model. With names it is a single worker of those queues.
-`--with-schedule` runs `jobs.schedule` beside them, in a thread of the one for upkeep: on its own it takes 25 MB of
-libraries.
-`--nice 0` gives them normal priority, for a machine whose other programs leave them too little.
-
-Loading the application in each process that runs jobs (work_horse.py) would take half a second; one that inherited the
-worker's database connections would lose writes silently (webapp/shell/factory.py disposes of them in the child).
+Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded. With
+names it is a single worker of those queues. `--with-schedule` runs `jobs.schedule` in a thread of the one for upkeep,
+which saves 25 MB. `--nice 0` gives them normal priority.
 """
 
 import argparse

@@ -69,7 +69,7 @@ def _current_timestamp_mysql(element: current_timestamp, compiler: SQLCompiler, 
     return "CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)" if element.on_update else "CURRENT_TIMESTAMP(6)"
 
 
-_CURRENT_FACT = "fact_key IS NOT NULL AND valid_to IS NULL AND is_archived = 0 AND needs_review = 0"
+CURRENT_FACT = "fact_key IS NOT NULL AND valid_to IS NULL AND is_archived = 0 AND needs_review = 0"
 
 
 class current_slot(sa.ColumnElement[str]):
@@ -80,10 +80,10 @@ class current_slot(sa.ColumnElement[str]):
 
 @compiles(current_slot)
 def _current_slot(element: current_slot, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"CASE WHEN {_CURRENT_FACT} THEN coalesce(category, '') || ':' || fact_key END"
+    return f"CASE WHEN {CURRENT_FACT} THEN coalesce(category, '') || ':' || fact_key END"
 
 
 @compiles(current_slot, "mysql")
 @compiles(current_slot, "mariadb")
 def _current_slot_mysql(element: current_slot, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"CASE WHEN {_CURRENT_FACT} THEN concat(coalesce(category, ''), ':', fact_key) END"
+    return f"CASE WHEN {CURRENT_FACT} THEN concat(coalesce(category, ''), ':', fact_key) END"

@@ -8,10 +8,7 @@ from alembic import context
 from flask import current_app
 
 from webapp.db.base import db, expect_writes
-from webapp.db.migrations import connect_with_retry, make_database_file
-
-PATIENCE_SECONDS = 60.0
-"""How long a database may take to start."""
+from webapp.db.migrations import make_database_file
 
 
 def run() -> None:
@@ -20,7 +17,7 @@ def run() -> None:
     with suppress(KeyError):  # it goes nowhere: `flask db current`
         context.get_revision_argument()
         make_database_file(db.engine)
-    with connect_with_retry(db.engine, PATIENCE_SECONDS) as connection:
+    with db.engine.connect() as connection:
         try:
             _migrate(connection)
         finally:
@@ -41,18 +38,22 @@ def _migrate(connection) -> None:
         compare_type=True,
         transaction_per_migration=False,
     )
-    _refuse_a_newer()
+    _refuse_other_versions()
     with context.begin_transaction():
         context.run_migrations()
     connection.commit()
 
 
-def _refuse_a_newer() -> None:
+def _refuse_other_versions() -> None:
     known = {script.revision for script in context.script.walk_revisions()}
-    if newer := set(context.get_context().get_current_heads()) - known:
+    for revision in set(context.get_context().get_current_heads()) - known:
+        if revision < min(known):
+            raise RuntimeError(
+                f"the database is of a version before 1.0 (migration {revision}): see docs/production.md, Upgrading"
+            )
         raise RuntimeError(
-            f"the database is of a newer version of Commonplace (migration {', '.join(newer)}). Start that version, or "
-            "restore a backup that was made with this one"
+            f"the database is of a newer version of Commonplace (migration {revision}). Start that version, or restore "
+            "a backup that was made with this one"
         )
 
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
 from flask import Flask
 
@@ -46,7 +47,7 @@ def test_commands_of_flask_exist(app: Flask) -> None:
     unknown = []
     for line in named:
         words = line.split()
-        command = app.cli.get_command(None, words[0])
+        command = app.cli.get_command(click.Context(app.cli), words[0])
         verbs = words[1].replace("\\", "").split("|") if len(words) > 1 else []
         known = getattr(command, "commands", {})
         if command is None or not set(verbs) <= set(known):

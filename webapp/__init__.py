@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 
 def create_app(settings: Settings | None = None, *, serving: bool = True) -> Flask:
-    """Return the application, wired from `settings` (by default from the environment); without `serving` it has no
-    routes.
-    """
+    """Return the application, wired from `settings` (default: the environment); without `serving` it has no routes."""
     collects = gc.isenabled()
     gc.disable()  # hardly anything that is loaded is garbage, and looking for it was a quarter of the start
     try:

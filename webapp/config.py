@@ -174,9 +174,7 @@ class Settings(BaseModel):
 
     @property
     def otel_headers(self) -> dict[str, str]:
-        """Return the headers of each request to the collector: `name=value` separated by commas, values
-        percent-encoded.
-        """
+        """Return the headers for the collector, from percent-encoded `name=value` pairs separated by commas."""
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
@@ -271,11 +269,7 @@ class Settings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return settings of this process, whose environment is completed from `.env`; an empty variable counts as
-        unset.
-
-        Raises ConfigError, which names every variable that cannot be parsed.
-        """
+        """Return this process's settings, completed from `.env`; empty is unset. Raises ConfigError with all names."""
         if environ is None:
             environ = os.environ
             try:

@@ -1,7 +1,4 @@
-"""The settings of this installation: the environment and, for what it leaves out, a running `make run` or `.env`.
-
-A command beside `make run` works with whatever that was started with, even if `.env` has been edited since.
-"""
+"""The settings of this installation: the environment and, for what it leaves out, a running `make run` or `.env`."""
 
 import fcntl
 import json
@@ -30,10 +27,7 @@ class LaunchError(Exception):
 
 
 def complete(environ: MutableMapping[str, str]) -> None:
-    """Add the settings that an environment leaves out, and make its VAR_DIR absolute.
-
-    Raises LaunchError beside a launch that has not said yet what it runs with.
-    """
+    """Add the settings an environment leaves out. Raises LaunchError beside a launch that is not ready."""
     values = env_file(environ)
     var = ROOT / (environ.get("VAR_DIR") or values.get("VAR_DIR") or "var")
     environ["VAR_DIR"] = str(var)
@@ -44,11 +38,7 @@ def complete(environ: MutableMapping[str, str]) -> None:
 
 
 def env_file(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the NAME=value lines of `.env`, or of the file that ENV_FILE names.
-
-    A value may be quoted; anything after white space and `#` is a comment. Raises LaunchError, which names a line that
-    is something else.
-    """
+    """Return the NAME=value lines of `.env` or ENV_FILE, without comments after white space. Raises LaunchError."""
     name = environ.get(ENV_FILE, ".env")
     path = ROOT / name
     if not name or (ENV_FILE not in environ and not path.exists()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from webapp.i18n.marks import N_
+from webapp.i18n.marks import N_, say, say_n
 
 T = TypeVar("T")
 
@@ -67,6 +67,16 @@ class UnsupportedMediaType(DomainError):
 class TooMany(DomainError):
     status, title = 429, N_("Too many requests")
 
+    @classmethod
+    def within(cls, seconds: int) -> TooMany:
+        """Return the error that says when there may be more."""
+        wait = say_n(
+            "Too many attempts. Try again in a second.", "Too many attempts. Try again in %(num)s seconds.", seconds
+        )
+        if seconds >= 90:
+            wait = say("Too many attempts. Try again in %(minutes)s minutes.", minutes=-(-seconds // 60))
+        return cls(wait, retry_after=seconds)
+
 
 class Unavailable(DomainError):
     """Something this request needs is temporarily unavailable."""
@@ -89,3 +99,10 @@ def require(thing: T | None, otherwise: str) -> T:
     if thing is None:
         raise NotFound(otherwise)
     return thing
+
+
+def reason(error: Exception) -> str:
+    """Return what a file, a disk or a database says is wrong, on one line."""
+    original = getattr(error, "orig", None)
+    detail = str(original.args[-1] if original is not None and original.args else error)
+    return (detail or type(error).__name__).partition("\n")[0].rstrip(".")

@@ -52,10 +52,9 @@ def redis_options() -> dict[str, Any]:
 
 
 def make_redis(url: str, *, tailing: bool = False) -> Redis:
-    """Return a client for short commands, or, when `tailing`, one for blocking reads of less than TAIL_SECONDS.
+    """Return a client for short commands or, when `tailing`, for blocking reads of less than TAIL_SECONDS.
 
-    RQ's workers, which block for longer, set a longer limit. Without any limit, clients would wait for a server whose
-    machine vanished until it is back, although another has become the master.
+    Without a limit, clients would wait for a server whose machine vanished, although another is the master.
     """
     options = redis_options()
     if tailing:
@@ -79,7 +78,6 @@ class Part(Generic[T]):
         return cast(T, app.extensions[self.name])
 
     def __call__(self) -> T:
-        """Return the value for the current application."""
         return self.of(current_app)
 
 

@@ -1,6 +1,7 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
 import { $, $$, on, randomKey, size } from "./dom.js";
 import { form, read, write } from "./drafts.js";
+import { add } from "./files.js";
 import { newest } from "./news.js";
 import { queue } from "./queue.js";
 import { OFFLINE, retryLater, sendWhenOnline } from "./offline.js";
@@ -35,10 +36,9 @@ function refresh() {
     : tn("%(num)s characters left", "%(num)s characters left", -over);
   count.classList.toggle("field-error", over > 0);
   field.toggleAttribute("aria-invalid", over > 0);
-  const send = $("[data-send]");
-  if (send) send.disabled = over > 0 || !field.value.trim();
-  const later = $("[data-queue]");
-  if (later) later.hidden = over > 0 || !field.value.trim();
+  const cannotSend = over > 0 || !field.value.trim();
+  $("[data-send]").disabled = cannotSend;
+  $("[data-queue]")?.toggleAttribute("hidden", cannotSend);
   if (!canGrow) {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;
@@ -87,9 +87,8 @@ on("input", "#composer-text", (_event, field) => {
 on("keydown", "#composer-text", (event, field) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
   event.preventDefault();
-  const send = $("[data-send]");
-  if (send) send.click();
-  else if (field.value.trim()) queue();
+  if ($("#thread [data-streaming]")) queue();
+  else $("[data-send]").click();
 });
 
 document.addEventListener("htmx:config:request", (event) => {
@@ -146,6 +145,7 @@ function setUp() {
   composer.ready = true;
   const draft = read();
   if (!text().value && draft.text) setMarkedText(text(), draft);
+  add(draft.files ?? []);
   refresh();
   if (draft.waiting) {
     showMessage(OFFLINE);

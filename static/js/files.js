@@ -1,5 +1,6 @@
 // Files in the composer: chosen, dropped or pasted, uploaded one after the other, gone once the message is taken.
-import { $, on } from "./dom.js";
+import { $, $$, on } from "./dom.js";
+import { form, read, write } from "./drafts.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -16,6 +17,7 @@ const isBusy = () => [...uploads.keys()].some((chip) => chip.isConnected);
 function chipOf(file) {
   const chip = $("#file-chip-template").content.firstElementChild.cloneNode(true);
   $("[data-file-name]", chip).textContent = file.name;
+  if (file.id) chip.insertAdjacentHTML("beforeend", `<input type="hidden" name="file_ids" value="${Number(file.id)}">`);
   chips().append(chip);
   return chip;
 }
@@ -24,7 +26,7 @@ function fail(chip, problem) {
   waitingComposer = null; // whoever sends it now knows that this one does not go along
   chip.classList.add("file-chip-bad");
   chip.setAttribute("role", "alert");
-  $("progress", chip)?.remove();
+  for (const part of $$("progress, input", chip)) part.remove();
   $("[data-file-name]", chip).textContent += `: ${problem}`;
 }
 
@@ -35,17 +37,22 @@ const problemOf = (status) => {
   return t("You are offline. Try again when the connection is back.");
 };
 
-/** Uploads a file and puts what the server makes of it in the place of its chip. */
+const saveDraft = () => form() && write(read());
+
+/** Uploads a file, or names one of a draft, and puts what the server makes of it in the place of its chip. */
 function upload(file, chip) {
   const request = uploads.get(chip);
   if (!request || !chip.isConnected) { // taken out, or its page left, while it waited
     uploads.delete(chip);
     return Promise.resolve();
   }
-  const form = new FormData();
-  form.append("csrf_token", $("[name=csrf_token]", $("#composer")).value);
-  form.append("model", $("#composer-model")?.value ?? "");
-  form.append("file", file);
+  const body = new FormData();
+  body.append("csrf_token", $("[name=csrf_token]", $("#composer")).value);
+  body.append("model", $("#composer-model")?.value ?? "");
+  if (file.id) {
+    body.append("file_ids", file.id);
+    body.append(`mode-${file.id}`, file.mode);
+  } else body.append("file", file);
   return new Promise((resolve) => {
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) $("progress", chip).value = event.loaded / event.total;
@@ -55,15 +62,17 @@ function upload(file, chip) {
       uploads.delete(chip);
       if (request.status === 200) chip.outerHTML = request.response;
       else if (chip.isConnected) fail(chip, problemOf(request.status));
+      saveDraft();
       resolve();
     };
     request.open("POST", field().dataset.attach);
     request.setRequestHeader("HX-Request", "true");
-    request.send(form);
+    request.send(body);
   });
 }
 
-function add(files) {
+/** Attaches files: those of the browser, or `{id, name, mode}` of a draft. */
+export function add(files) {
   if (!files.length || !field()) return false;
   for (const file of files) {
     const chip = chipOf(file);
@@ -82,7 +91,7 @@ function send() {
   if (!waitingComposer || isBusy()) return;
   const composer = waitingComposer;
   waitingComposer = null;
-  if (composer.isConnected) $("[data-send]", composer)?.click();
+  if (composer.isConnected) composer.requestSubmit();
 }
 
 document.addEventListener("htmx:config:request", (event) => {
@@ -103,9 +112,12 @@ on("click", "[data-remove-file]", (_event, button) => {
   const request = uploads.get(chip);
   uploads.delete(chip);
   chip.remove();
+  saveDraft();
   request?.abort();
   send();
 });
+
+on("change", ".file-mode", saveDraft);
 
 // They stay at hand until the message has arrived: if it does not, they come back with its words.
 document.addEventListener("composer:sent", (event) => {

@@ -22,7 +22,7 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "?" && !isTyping(event.target) && !command) {
     $("#keys")?.showModal();
   } else if (event.key === "Escape" && !$("dialog[open], :popover-open") && !event.target.closest?.("form[data-esc]")) {
-    $("[data-stop]")?.click();
+    $(".conversation:has([data-streaming]) [data-stop]")?.click();
   } else if (event.key === "ArrowUp" && event.target.id === "composer-text" && !event.target.value) {
     const edit = $$(".message-user [data-edit]").at(-1);
     if (edit) {

@@ -33,7 +33,7 @@ on("focusout", "#side-list", (event, element) => {
 });
 
 // Other tabs of the same person hear of it.
-const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
+export const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
 otherTabs?.addEventListener("message", refreshSoon);
 
 function publishChange() {

@@ -2,6 +2,7 @@
 // fetched when it is looked at again, and now and then while it is in sight. What is being typed, edited or sent stays
 // as it is.
 import { $, $$ } from "./dom.js";
+import { otherTabs } from "./list.js";
 
 const INTERVAL_MS = 25_000;
 const MAX_REPLIES = 30; // replies whose memories are asked about
@@ -42,4 +43,5 @@ document.addEventListener("htmx:before:swap", (event) => {
 document.addEventListener("visibilitychange", fetchNews);
 for (const type of ["focus", "pageshow", "online"]) addEventListener(type, fetchNews);
 setInterval(fetchNews, INTERVAL_MS);
+otherTabs?.addEventListener("message", fetchNews);
 document.addEventListener("memories:corrected", fetchNews); // what is forgotten or undone may stand under any reply

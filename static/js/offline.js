@@ -15,7 +15,7 @@ export async function sendWhenOnline() {
   } catch {
     return void setTimeout(sendWhenOnline, RETRY_MS);
   }
-  if (form() && read().waiting && $("[data-send]") && $("#composer-text").value.trim()) form().requestSubmit();
+  if (form() && read().waiting && $("#composer-text").value.trim()) form().requestSubmit();
 }
 
 export const retryLater = () => setTimeout(sendWhenOnline, RETRY_MS);

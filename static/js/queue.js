@@ -1,7 +1,8 @@
-// A message that waits for the reply before it: it goes out when that is done. If the reply was stopped or failed, the
-// words go back to where they were typed.
-import { $, $$, on, store } from "./dom.js";
-import { form } from "./drafts.js";
+// A message that waits for the reply before it: it goes out when that is done, whatever else is being written then, and
+// once, although every tab of the conversation sends it. If the reply was stopped or failed, the words go back to where
+// they were typed.
+import { $, $$, on, randomKey, store } from "./dom.js";
+import { form, write } from "./drafts.js";
 import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
 
 const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
@@ -42,7 +43,8 @@ export function queue() {
   const words = trimText(markedText(text()));
   if (!words.text) return;
   isForNew = form().dataset.draft === "new";
-  save(joinTexts("\n\n", queued(), words));
+  const follows = $$("#thread [data-streaming]").at(-1)?.dataset.message; // none yet while what it answers is on its way
+  save({ ...joinTexts("\n\n", queued(), words), follows, key: randomKey() });
   setText(EMPTY);
   text().focus();
 }
@@ -55,13 +57,14 @@ function restore() {
 
 function sendNext() {
   show();
-  if (!queued().text || !$("[data-send]") || $("[data-streaming]") || form().classList.contains("htmx-request")) return;
-  const last = $$("#thread .message").at(-1);
-  if (last?.dataset.status !== "complete") return restore();
-  const draft = markedText(text());
   const words = queued();
+  const before = words.follows ? $(`#m-${words.follows}`) : $$("#thread .message").at(-1);
+  if (!words.text || before?.matches("[data-streaming]") || form().classList.contains("htmx-request")) return;
+  if (before?.dataset.status !== "complete") return restore();
+  const draft = markedText(text());
   save(EMPTY);
   setText(words);
+  write(words);
   form().addEventListener("composer:sent", () => draft.text && setText(draft), { once: true });
   form().requestSubmit();
 }
@@ -77,4 +80,5 @@ on("click", "[data-queued-edit]", () => {
 });
 document.addEventListener("reply:finished", () => setTimeout(sendNext));
 document.addEventListener("htmx:after:settle", () => setTimeout(show));
+addEventListener("storage", show);
 setTimeout(sendNext);

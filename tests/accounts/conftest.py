@@ -23,6 +23,7 @@ from webapp.db.base import db, expect_writes, write_transaction
 from webapp.db.engine import engine_options, prepare_engine
 from webapp.extensions import csrf, htmx, login, make_redis
 from webapp.http import problems
+from webapp.shell.commands import CommandGroup
 
 PASSWORD = "a quiet winter garden"
 
@@ -108,6 +109,7 @@ def _probe_application(_application: Flask, servers: Servers, settings: Settings
     auth.init_auth(app)
     app.register_api(accounts_api)
     app.register_blueprint(probes())
+    app.cli = CommandGroup(app.name)
     app.cli.add_command(api_tokens)
     app.cli.add_command(users)
     with app.app_context():

@@ -175,7 +175,7 @@ def test_another_key_is_said(filled: Flask, elsewhere: Callable[..., Flask], tmp
 def test_an_older_backup_is_brought_to_this_version(
     elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old, here, path = "0021", elsewhere("sqlite"), tmp_path / "b.zip"
+    old, here, path = "0067", elsewhere("sqlite"), tmp_path / "b.zip"
     newest = backup.newest_revision()
     with here.app_context():
         upgrade(revision=old)
@@ -244,7 +244,7 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
             def full(*_given: Any) -> None:
                 raise OSError("No space left on device")
 
-            broken.setattr(Folder, "take", full)
+            broken.setattr(Folder, "store", full)
             with pytest.raises(BackupError, match="No space"):
                 restore(tmp_path / "a.zip")
         assert backup.current_revision() == ""

@@ -96,3 +96,26 @@ def test_files_of_a_page_that_was_left_hold_nothing_up_and_send_nothing(tab, mod
     expect(page.locator("#composer-files .file-chip")).to_contain_text("c.txt 1 page")
     expect(page.get_by_label("Message", exact=True)).to_have_value("Not yet")
     assert model.calls() == []
+
+
+def test_files_that_wait_to_be_sent_are_there_again_after_a_reload(tab, model):
+    page = tab.page
+    attach, chips = page.locator("[data-attach]"), page.locator("#composer-files .file-chip")
+    attach.set_input_files([text_file("bees.txt", "Bees dance."), text_file("wasps.txt", "Wasps do not.")])
+    expect(chips.nth(1)).to_contain_text("wasps.txt 1 page")
+    page.get_by_label("How to read bees.txt").select_option("search")
+    page.get_by_role("button", name="Remove wasps.txt").click()
+    page.reload()
+    expect(chips).to_contain_text(["bees.txt 1 page"])
+    expect(page.get_by_label("How to read bees.txt")).to_have_value("search")
+    model.script(reply="Read.")
+    send(page, "What do they do?")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
+    attach.set_input_files([text_file("ants.txt", "Ants walk.")])
+    expect(chips).to_contain_text(["ants.txt 1 page"])
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.locator(".welcome")).to_be_visible()
+    expect(chips).to_have_count(0)
+    page.locator(".side-link").click()
+    expect(chips).to_contain_text(["ants.txt 1 page"])

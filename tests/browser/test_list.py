@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select, update
 
+from testkit.people import api_client
+from tests.spaces.helpers import make_space
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
@@ -162,6 +164,7 @@ def test_search_from_anywhere_opens_at_the_message_or_the_memory(app, tab, user)
     plant(app, user, "Tell me the password", "The password of the lighthouse is heron.")
     with app.app_context(), write_transaction():
         create_memory(user.user_id, MemoryFields(memory_type="preference", content="I prefer green tea"))
+    make_space(api_client(app, user), "The Tide Mill", "project")
     page = tab.page
     field, found = (
         page.get_by_role("combobox", name="Search everything"),
@@ -184,6 +187,11 @@ def test_search_from_anywhere_opens_at_the_message_or_the_memory(app, tab, user)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="History")).to_be_visible()
     expect(page.locator(".mem-text")).to_have_text("I prefer green tea")
+    page.keyboard.press("Control+k")
+    field.press_sequentially("tide", delay=15)
+    expect(found.locator("mark")).to_have_text("Tide")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="The Tide Mill")).to_be_visible()
 
 
 def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):

@@ -1,5 +1,7 @@
 """Two tabs on one conversation: the one that was left alone catches up, and disturbs nothing."""
 
+from urllib.parse import urlsplit
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -20,6 +22,13 @@ def both(app, open_tab, tab, user) -> tuple[Page, Page]:
     """Two tabs of one person on a conversation with one exchange."""
     place = plant(app, user, "Good morning", "A first reply.")
     return tab.go(place), open_tab(user, beside=tab).go(place)
+
+
+@pytest.fixture
+def elsewhere(both, open_tab, user) -> Page:
+    """A window of another browser on the same conversation."""
+    first, _ = both
+    return open_tab(user, path=urlsplit(first.url).path).page
 
 
 def test_an_idle_tab_joins_a_reply_that_is_being_written_and_stays_where_one_reads(both, model):
@@ -71,17 +80,65 @@ def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model,
     expect(idle).to_have_title("Named elsewhere · Commonplace")
 
 
-def test_words_sent_from_a_tab_that_is_behind_come_after_what_it_missed(both, model):
-    first, behind = both
+def test_words_sent_from_a_window_that_is_behind_come_after_what_it_missed(both, elsewhere, model):
+    first, _ = both
     model.script(reply="To the second.", match="The second question")
     model.script(reply="To the third.", match="The third question")
     send(first, "The second question")
     expect(replies(first)).to_have_count(2)
-    send(behind, "The third question")
-    expect(replies(behind)).to_have_count(3)
-    expect(behind.locator(".message-user .message-text")).to_have_text(
+    send(elsewhere, "The third question")
+    expect(replies(elsewhere)).to_have_count(3)
+    expect(elsewhere.locator(".message-user .message-text")).to_have_text(
         ["Good morning", "The second question", "The third question"]
     )
+
+
+def test_words_sent_beside_a_running_reply_wait_for_it_and_stop_means_the_one_that_is_written(both, elsewhere, model):
+    first, idle = both
+    holds = [held(model, match=f"The {number} question") for number in ("second", "third")]
+    send(first, "The second question")
+    expect(idle.locator("[data-streaming]")).to_contain_text("word word")  # by itself
+    send(elsewhere, "The third question")
+    expect(elsewhere.locator("[data-streaming]")).to_have_count(2)
+    send(first, "The fourth question")  # it waits for the reply it follows, not for what came between
+    expect(first.locator("[data-queued]")).to_be_visible()
+    expect(idle.locator("[data-queued]")).to_be_visible()
+    look_at(first)
+    expect(first.locator("[data-streaming]")).to_have_count(2)
+    elsewhere.get_by_role("button", name="Stop the reply").click()
+    expect(elsewhere.get_by_text("You stopped this reply.")).to_be_visible()
+    for page in (first, idle, elsewhere):
+        expect(replies(page)).to_have_count(2)
+        expect(replies(page).last).to_have_attribute("data-status", "stopped")
+        expect(page.get_by_role("button", name="Stop the reply")).to_be_visible()
+    expect(first.get_by_label(MESSAGE, exact=True)).to_have_value("The fourth question")
+    holds[1].release()
+    expect(replies(elsewhere)).to_have_count(3)
+    expect(elsewhere.get_by_role("button", name="Send", exact=True)).to_be_visible()
+
+
+def test_a_message_that_waits_goes_out_once_when_the_reply_it_follows_is_done(both, elsewhere, model):
+    first, idle = both
+    holds = [held(model, match=f"The {number} question") for number in ("second", "third")]
+    model.script(reply="To the fourth.", match="The fourth question")
+    send(first, "The second question")
+    expect(first.locator("[data-streaming]")).to_contain_text("word word")
+    send(first, "The fourth question")
+    expect(idle.locator("[data-queued]")).to_be_visible()
+    send(elsewhere, "The third question")
+    for page in both:
+        look_at(page)
+        expect(page.locator("[data-streaming]")).to_have_count(2)
+    holds[0].release()
+    said = ["Good morning", "The second question", "The third question", "The fourth question"]
+    for page in both:
+        expect(page.locator(".message-user .message-text")).to_have_text(said)
+    expect(first.locator("[data-queued]")).to_be_hidden()
+    holds[1].release()
+    for page in (*both, elsewhere):
+        look_at(page)
+        expect(replies(page)).to_have_count(4)
+        expect(page.locator(".message-user .message-text")).to_have_text(said)
 
 
 def test_what_was_edited_elsewhere_is_drawn_anew_but_not_under_an_edit(both, model):

@@ -69,11 +69,13 @@ def test_htmx_gets_the_bubbles_at_once(browser, model):
     assert answer.headers["HX-Trigger"] == "conversations:changed"
     reply = ids(answer.text)[-1]
     assert f'hx-sse:connect="/turns/{reply}/events"' in answer.text
-    assert f"/turns/{reply}/stop" in answer.text
-    assert post_form(browser, f"/turns/{reply}/stop", headers=HTMX).status_code == 204
+    stop = f"{answer.headers['HX-Push-Url']}/stop"
+    assert f'hx-post="{stop}"' in answer.text
+    assert post_form(browser, stop, headers=HTMX).status_code == 204
     stream = browser.get(f"/turns/{reply}/events").text
     assert "You stopped this reply." in stream
     assert stream.rstrip().endswith("event: settled\ndata:") or "event: settled" in stream.rsplit("\n\n", 2)[-2]
+    assert post_form(browser, stop, headers=HTMX).status_code == 204, "nothing is being written"
 
 
 def test_the_stream_rebuilds_the_reply_as_it_is_stored(browser, model):
@@ -281,7 +283,7 @@ def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, mak
 
 ROUTES = [
     ("GET", "/turns/{reply}/events"),
-    ("POST", "/turns/{reply}/stop"),
+    ("POST", "{place}/stop"),
     ("POST", "/turns/{reply}/retry"),
     ("POST", "/turns/{reply}/regenerate"),
     ("GET", "/messages/{message}"),
@@ -296,13 +298,14 @@ ROUTES = [
 
 def test_somebody_elses_messages_are_unknown(browser, login, make_user, model):
     model.script(reply="A secret reply.")
-    _, message, reply = asked(browser, "A secret question")
+    place, message, reply = asked(browser, "A secret question")
     stranger = login(make_user(is_admin=True))
     token = page_token(stranger)
     for method, path in ROUTES:
         data = {"csrf_token": token, "content": "x"} if method == "POST" else None
         for headers in ({}, HTMX):
-            answer = stranger.open(path.format(message=message, reply=reply), method=method, data=data, headers=headers)
+            path = path.format(message=message, reply=reply, place=place)
+            answer = stranger.open(path, method=method, data=data, headers=headers)
             assert answer.status_code == 404, path
             assert "secret" not in answer.text
 

@@ -140,6 +140,15 @@ def test_what_cannot_be_read_is_refused_in_plain_words_or_says_why(client):
     assert file["status"] == "unreadable" and "damaged" in file["reason"]
 
 
+def test_why_a_file_cannot_be_read_is_said_in_the_readers_language(client, login, user):
+    file = _send(client, b"%PDF-1.7 broken", "a.pdf").get_json()
+    browser, german = login(user), {"Accept-Language": "de"}
+    for place in ("/files", f"/files/{file['file_id']}"):
+        assert "Die PDF ist beschädigt." in browser.get(place, headers=german).text
+    refused = post_form(browser, "/files", file=[(io.BytesIO(b"\x00\x01"), "a.bin")], headers=german)
+    assert "Diese Art von Datei kann nicht gelesen werden." in refused.text
+
+
 def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
     monkeypatch.setattr(subprocesses, "SECONDS", 0.001)
     file = _send(client, b"words", "a.txt").get_json()

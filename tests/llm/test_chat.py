@@ -250,9 +250,11 @@ def test_missing_key_for_openai_asks_nobody():
     assert "OPENAI_API_KEY" in heard.error.detail
 
 
-def test_server_that_is_not_there(server):
-    heard = listen(settings_for(server, base_url="http://127.0.0.1:9/v1", max_retries=1))
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "nowhere.invalid"])
+def test_server_that_is_not_there_could_not_be_reached(server, host):
+    heard = listen(settings_for(server, base_url=f"http://{host}/v1", max_retries=1))
     assert (heard.error.code, heard.error.retryable) == ("model_unavailable", True)
+    assert heard.error.detail == ModelUnavailable.default_detail
 
 
 @pytest.mark.parametrize(

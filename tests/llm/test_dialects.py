@@ -111,3 +111,16 @@ def test_a_name_loses_what_a_template_has_left_around_it() -> None:
     ):
         assert calls.tool_name(name) == "brew"
     assert calls.tool_name("steep") == "steep"
+
+
+def test_reasoning_that_goes_back_with_calls_is_whole() -> None:
+    calls = PartialCalls()
+    calls.add_reasoning([{"type": "reasoning.text", "index": 0, "text": "Tea", "format": "own"}])
+    calls.add_reasoning([{"type": "reasoning.text", "index": 0, "text": "?"}])
+    calls.add_reasoning([{"type": "reasoning.text", "index": 0, "signature": "c2ln", "text": ""}])
+    calls.add_reasoning([{"type": "reasoning.encrypted", "index": 1, "data": "eHk="}])
+    calls.add_reasoning(None)
+    assert calls.reasoning == [
+        {"type": "reasoning.text", "index": 0, "text": "Tea?", "format": "own", "signature": "c2ln"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "eHk="},
+    ]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.llm.answer_filter import AnswerFilter
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from webapp.llm.lines import LineSplitter
@@ -71,8 +72,9 @@ def test_noise_never_raises(data, places):
 @pytest.mark.parametrize(("sent", "seen"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_an_odd_stream_is_understood(sent, seen):
     chunks = [chunk if isinstance(chunk, str) else f"data: {json.dumps(chunk)}\n\n" for chunk in sent]
-    decoder = StreamDecoder()
-    events = [*decoder.feed("".join(chunks).encode()), *decoder.end()]
+    decoder, answer = StreamDecoder(), AnswerFilter([{"function": {"name": "brew"}}])
+    received = [*decoder.feed("".join(chunks).encode()), *decoder.end()]
+    events = [part for event in received for part in answer.feed(event)]
 
     def joined(kind):
         return "".join(event.text for event in events if isinstance(event, kind))

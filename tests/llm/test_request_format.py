@@ -1,12 +1,13 @@
 """Whatever a conversation holds, what is sent begins with the user and alternates, and says the same words in order."""
 
 import asyncio
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai import APIStatusError
 
 from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
@@ -25,6 +26,11 @@ SYSTEM = st.lists(st.builds(lambda content: {"role": "system", "content": conten
 def said(*turns: str) -> list[dict[str, Any]]:
     names = {"s": "system", "u": "user", "a": "assistant"}
     return [{"role": names[turn[0]], "content": turn[1:]} for turn in turns]
+
+
+def _refusal(status: int, body: dict[str, Any]) -> APIStatusError:
+    response = httpx2.Response(status, request=httpx2.Request("POST", "http://a"))
+    return APIStatusError("refused", response=response, body=body)
 
 
 @given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=12))
@@ -105,9 +111,9 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server: Serve
 def test_what_a_server_refuses_is_known_by_its_words(status: int, words: Any, feature: str | None) -> None:
     messages = said("sBrief.", "uHi") if feature else said("uHi")
     body = {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
-    error = SimpleNamespace(status_code=status, body={"message": words, "code": "unsupported_value"}, response=None)
+    error = _refusal(status, {"message": words, "code": "unsupported_value"})
     capabilities = Capabilities()
-    assert learn_rejection(cast(BaseException, error), body, "http://a", capabilities) == (feature is not None)
+    assert learn_rejection(error, body, "http://a", capabilities) == (feature is not None)
     assert feature is None or not capabilities.accepts("http://a", "m", feature)
 
 
@@ -116,3 +122,16 @@ def test_without_a_stream_nothing_is_asked_of_it() -> None:
     capabilities.refuse("http://a", "m", "stream")
     body = {"model": "m", "messages": said("uHi"), "stream": True, "stream_options": {"include_usage": True}}
     assert adapt_body(body, "http://a", capabilities) == {"model": "m", "messages": said("uHi")}
+
+
+def test_what_another_server_sent_with_its_calls_is_left_out_once_it_is_refused() -> None:
+    """A model that stands in for another in the middle of a reply gets that one's calls."""
+    plain = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
+    own = {**plain, "reasoning_details": [{}], "tool_calls": [{**plain["tool_calls"][0], "extra_content": {"a": 1}}]}
+    body = {"model": "m", "messages": [*said("uHi"), own]}
+    words = "Additional properties are not allowed ('extra_content' was unexpected) - 'messages.1.tool_calls.0'"
+    error = _refusal(400, {"message": words})
+    capabilities = Capabilities()
+    assert adapt_body(body, "http://a", capabilities)["messages"][-1] == own
+    assert learn_rejection(error, body, "http://a", capabilities)
+    assert adapt_body(body, "http://a", capabilities)["messages"][-1] == plain

@@ -1,7 +1,5 @@
 """Migrations: up and down on an empty database, equal to the models, and to the documented tables."""
 
-import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ from webapp import create_app
 from webapp.config import Settings
 from webapp.db.base import db
 from webapp.db.migrations import connect_with_retry
-from webapp.memories.store.journal import statement_hash
-from webapp.text.canonical import earlier_statement
 
 # From the document: name → (type, nullable, default, extra). JSON is LONGTEXT with a check on MariaDB; TIMESTAMP has
 # microseconds here.
@@ -107,37 +103,9 @@ def _differences() -> list[object]:
         return compare_metadata(context, db.metadata)
 
 
-def _rebuild_tables() -> None:
-    """MariaDB keeps room in each row for every column that was ever dropped, which is too much after forty rounds."""
-    if db.engine.dialect.name == "sqlite":
-        return
-    with db.engine.begin() as connection:
-        for table in _tables():
-            connection.execute(text(f"ALTER TABLE {table} FORCE"))
-
-
 def _say(*statements: str) -> None:
     for statement in statements:
         db.session.execute(text(statement))
-    db.session.commit()
-
-
-def _note(number: int, content: str) -> None:
-    values = {"n": number, "content": content, "hash": _earlier_hash(content)}
-    db.session.execute(
-        text(
-            "INSERT INTO memories (memory_id, user_id, memory_type, content, statement_hash) "
-            "VALUES (:n, 1, 'fact', :content, :hash)"
-        ),
-        values,
-    )
-    db.session.execute(
-        text(
-            "INSERT INTO memory_revisions (memory_id, revision, snapshot, statement_hash, actor, cause) "
-            "VALUES (:n, 1, :snapshot, :hash, 'user', 'written')"
-        ),
-        values | {"snapshot": json.dumps({"content": content})},
-    )
     db.session.commit()
 
 
@@ -147,18 +115,13 @@ def _found(statement: str) -> list[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.timeout(600)
 def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is_there(blank: Flask) -> None:
-    upgrade(revision="0001")
+    upgrade(revision="0067")
     _say(
         "INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
         "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
         "INSERT INTO messages (conversation_id, role, content) VALUES (1, 'user', 'Kept too')",
     )
-    upgrade(revision="0048")
-    for number, content in enumerate(SIGNED, 1):
-        _note(number, content)
-    upgrade(revision="0067")
     for is_paused in (0, 1):
         _say(
             "INSERT INTO schedules (user_id, title, content, rule, starts_at, zone, is_paused) "
@@ -171,17 +134,11 @@ def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is
         assert _differences() == []
         rows = _found("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id")
         assert rows == [("Water", "FREQ=DAILY", "UTC", 1), ("Water", "FREQ=DAILY", "UTC", 0)]
-        assert _hashes() == [[statement_hash(content) for content in SIGNED]] * 2
         assert _found(kept) == [("Kept", "Kept too")]
         downgrade(revision="0067")
         rows = _found("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id")
         assert rows == [("Water", "FREQ=DAILY", "UTC", 0), ("Water", "FREQ=DAILY", "UTC", 1)]
-    downgrade(revision="0048")
-    assert _hashes() == [[_earlier_hash(content) for content in SIGNED]] * 2
-    upgrade()
-    assert _hashes() == [[statement_hash(content) for content in SIGNED]] * 2
-    downgrade(revision="0001")
-    assert _found(kept) == [("Kept", "Kept too")]
+        assert _found(kept) == [("Kept", "Kept too")]
     downgrade(revision="base")
     assert _tables() <= {"alembic_version"}
     upgrade()
@@ -189,30 +146,22 @@ def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is
     assert _differences() == []
 
 
-@pytest.mark.timeout(600)  # all of them: as many migrations as there are, twice each
-@pytest.mark.parametrize("steps", [4, pytest.param(10_000, marks=pytest.mark.slow)], ids=["the newest", "all"])
-def test_each_step_down_can_be_taken_up_again(blank: Flask, steps: int) -> None:
-    """Each time all the way up: with every migration there is more to go, and the old ones do not change any more."""
+def test_each_step_down_can_be_taken_up_again(blank: Flask) -> None:
     upgrade()
-    while steps and _tables() - {"alembic_version"}:
+    while _tables() - {"alembic_version"}:
         downgrade(revision="-1")
         with db.engine.connect() as connection:
             heads = MigrationContext.configure(connection).get_current_heads()
-        _rebuild_tables()
         upgrade()
         assert _differences() == []
         downgrade(revision=heads[0] if heads else "base")
-        steps -= 1
 
 
 @pytest.mark.mysql_only
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("newest", [5, pytest.param(None, marks=pytest.mark.slow)], ids=["the newest", "all"])
-def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flask, newest: int | None) -> None:
-    """Each run makes one change more than the one before and dies: on MySQL it stays made."""
-    if newest:
-        upgrade()
-        downgrade(revision=f"-{newest}")
+@pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flask, step: int) -> None:
+    """Each run makes `step` changes more than the one before and dies: on MySQL they stay made."""
 
     class Killed(BaseException):
         pass
@@ -222,7 +171,8 @@ def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flas
     def die(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if statement.lstrip().upper().startswith(CHANGES) and statement not in made:
             made.add(statement)
-            raise Killed
+            if len(made) % step == 0:
+                raise Killed
 
     runs = 0
     while True:
@@ -236,7 +186,7 @@ def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flas
         finally:
             event.remove(db.engine, "after_cursor_execute", die)
         assert runs < 400
-    assert len(made) >= (newest or 60)
+    assert len(made) >= 200
     assert _differences() == []
 
 
@@ -315,19 +265,3 @@ def test_documented_references_are_there(app: Flask) -> None:
         )
     assert {tuple(row) for row in rows} >= REFERENCES
     assert rule == "CASCADE"
-
-
-SIGNED = ("-80 kg", "“80 kg”", "A-", "C++.", ".net", "Lives in Porto.", "10–20", "5‰", "x …", "")
-
-
-def _earlier_hash(content: str) -> str:
-    return hashlib.sha256(earlier_statement(content).encode()).hexdigest()
-
-
-def _hashes() -> list[list[str]]:
-    found = [
-        list(db.session.scalars(text(f"SELECT statement_hash FROM {table} ORDER BY memory_id")))
-        for table in ("memories", "memory_revisions")
-    ]
-    db.session.remove()
-    return found

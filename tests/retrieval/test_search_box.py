@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from testkit.people import ApiClient
+from testkit.people import ApiClient, api_client
+from tests.spaces.helpers import join, make_space
 
 TALK = [
     ("user", "The greyhound is called Comet."),
@@ -47,6 +48,32 @@ def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> N
     assert found(client, q="greyhound", until="9999-12-31", since="0001-01-01")
     for bad in ({"since": "soon"}, {"kinds": "ideas"}, {"speaker": "nobody"}, {"until": "2026-13-01"}):
         assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422, bad
+
+
+def test_spaces_are_found_by_name_by_their_members(app, make_user, login) -> None:
+    owner, member, stranger = (api_client(app, make_user()) for _ in range(3))
+    space = make_space(owner, "Dolores at the Lighthouse")
+    make_space(owner, "Something else")
+    join(owner, space, member)
+    for person, count in ((owner, 1), (member, 1), (stranger, 0)):
+        browser = login(person.person)
+        for kind, narrowed in (("", ""), ("space", ""), ("memory", ""), ("space", "&since=2020-01-01")):
+            page = browser.get(f"/find?q=light&kind={kind}{narrowed}").text
+            hits = re.findall(r'<a class="result result-space" href="(.*?)"', page)
+            assert hits == ([] if narrowed or kind == "memory" else [f"/spaces/{space}"] * count)
+        assert ("<mark>Light</mark>house" in browser.get("/find?q=light", headers={"HX-Request": "true"}).text) == bool(
+            count
+        )
+
+
+def test_a_document_that_is_found_opens(app, user, login, run_jobs) -> None:
+    owner = api_client(app, user)
+    space = make_space(owner)
+    body = {"title": "Letter", "content": "The keeper wound the clock each night before the tide."}
+    document = owner.post(f"/api/spaces/{space}/documents", json=body).get_json()["document_id"]
+    run_jobs()
+    page = login(user).get("/find?q=keeper").text
+    assert f'href="/spaces/{space}/documents/{document}#:~:text=' in page
 
 
 def test_the_page_narrows_says_why_and_links_to_the_place(told, login) -> None:

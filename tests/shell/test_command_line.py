@@ -1,6 +1,7 @@
 """`flask --app wsgi`: help comes without loading the application; commands run in it."""
 
 import os
+import re
 import subprocess
 import sys
 import urllib.request
@@ -59,6 +60,27 @@ def test_a_setting_that_cannot_be_read_is_named_without_a_traceback(flask, tmp_p
     done = flask("doctor")
     assert done.returncode == 1
     assert done.stderr.startswith("Error: Settings that cannot be read:\n  LOG_LEVEL:")
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "sentence"),
+    [
+        (
+            "DATABASE_URL=mysql+mysqldb://me:secret@127.0.0.1:1/x",
+            "user list",
+            r"mysql\+\S+me:\*+@\S+: Can't connect .+\.",
+        ),
+        ("DATABASE_URL=sqlite:////dev/null", "db upgrade", r"sqlite:////dev/null: .+\."),
+        ("", "user list", r"sqlite:\S+: the file doesn't exist\. Run flask --app wsgi prepare first\."),
+        (f"SECRET_KEY={'x' * 20}\nVAR_DIR=/dev/null/data", "prepare", r"\[Errno \d+\] .+: '/dev/null/data/.+'\."),
+    ],
+)
+def test_a_fault_of_the_machine_is_one_sentence(flask, tmp_path: Path, line: str, words: str, sentence: str):
+    with (tmp_path / "settings").open("a") as file:
+        file.write(f"{line}\n")
+    done = flask(*words.split())
+    assert done.returncode == 1
+    assert re.fullmatch(f"Error: {sentence}\n", done.stderr), done.stderr
 
 
 def test_a_command_about_routes_sees_them(monkeypatch: pytest.MonkeyPatch):

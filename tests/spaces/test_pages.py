@@ -4,11 +4,13 @@ import html
 import re
 
 import pytest
+from sqlalchemy import update
 
 from testkit.people import api_client, csrf_token, page_token
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space, put_back
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
+from webapp.spaces.models import SpaceDocument
 
 
 @pytest.fixture
@@ -201,6 +203,25 @@ def test_an_empty_list_says_of_which_conversations(cast):
     assert "The conversations of this space appear here." in owner.get(f"/?into={space}").text
     assert "The conversations of this space appear here." in owner.get("/sidebar", headers={"HX-Request": "true"}).text
     assert "Your conversations appear here." in owner.get("/?into=all").text
+
+
+def test_what_a_page_offers_its_reader_may_do(cast):
+    ids = {name: cast[name] for name in ("space", "document")}
+    for who in ("owner", "member"):
+        pages = [cast[who].get(path.format(**ids)).text for path, _ in PAGES if path.startswith("/spaces/{space}")]
+        offered = set(re.findall(r'<form[^>]*method="post"[^>]*action="(/(?:spaces|facts)/[^"]*)"', "".join(pages)))
+        deleting = f"/spaces/{cast['space']}/documents/{cast['document']}/delete"
+        assert (deleting in offered) == (who == "owner")
+        for path in offered if who == "member" else ():
+            if not path.endswith("/end"):
+                assert post(cast["member"], path).status_code not in (403, 404), path
+
+
+def test_a_document_whose_author_is_gone_is_nobodys(app, cast):
+    with app.app_context(), write_transaction():
+        db.session.execute(update(SpaceDocument).values(user_id=None))
+    listed = cast["api"]["owner"].get(f"/api/spaces/{cast['space']}/documents").get_json()["documents"]
+    assert [item["is_yours"] for item in listed] == [False]
 
 
 def test_a_text_becomes_a_document_and_an_empty_one_does_not(cast, run_jobs):

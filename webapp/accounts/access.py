@@ -33,10 +33,7 @@ def login_required(*, services: bool = False, scope: Scope | None = None) -> Dec
 def login_required(
     view: Callable[..., Any] | None = None, *, services: bool = False, scope: Scope | None = None
 ) -> Any:
-    """Any user may call this view; a service token only where `services` says so.
-
-    `scope`: the scope a token needs, unless the path already implies it (webapp/accounts/scopes.py).
-    """
+    """Any user may call this view, a service token only if `services` says so; `scope`, unless the path implies it."""
 
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
@@ -47,17 +44,13 @@ def login_required(
 
 
 def cookieless(view: View) -> View:
-    """A public view with credentials of its own: cookies and tokens are ignored, so that a form on another site cannot
-    borrow them. Goes below the access rule."""
+    """A public view with credentials of its own: cookies and tokens are ignored. Goes below the access rule."""
     view.cookieless = True  # type: ignore[attr-defined]
     return view
 
 
 def session_only(view: View) -> View:
-    """Only a signed-in browser may call this endpoint, and no token whatever its scopes; goes below the access rule.
-
-    A page needs no such mark: tokens count only at the addresses for programs.
-    """
+    """Only a signed-in browser may call this endpoint, and no token; goes below the access rule."""
     view.session_only = True  # type: ignore[attr-defined]
     return view
 
@@ -85,10 +78,7 @@ def service_only(view: View) -> View:
 
 
 def access_of(app: Flask, endpoint: str) -> str:
-    """Return who may call a view: by its mark, its blueprint's rule or, if it has neither, only admins.
-
-    What is `static` is the same for everybody, and nobody's identity is looked up for it.
-    """
+    """Return who may call a view, by its mark or its blueprint's rule; else only admins, for `static` anybody."""
     if endpoint in ("static", "asset") or endpoint.endswith(".static"):
         return "static"
     blueprint = app.blueprints.get(endpoint.rpartition(".")[0])

@@ -1,7 +1,4 @@
-"""The ways into an account besides its password: shown, and shut out, when the password is reset by mail.
-
-Domains after this one add theirs at the start (`add_kind`).
-"""
+"""The ways into an account besides its password: shown, and revoked, when the password is reset by mail."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

@@ -64,10 +64,7 @@ VISIT_INTERVAL = timedelta(minutes=5)
 
 
 def start_session(user: User, *, is_renewed: bool = False) -> None:
-    """Sign the user in, in this browser, until the session lapses, is ended, or their credentials change; commits.
-
-    `is_renewed`: it replaces a session that ended because they changed their credentials in it.
-    """
+    """Sign the user in, in this browser; commits. `is_renewed`: in place of the session that changed credentials."""
     waiting = session.get(identities.WAITING)
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True

@@ -1,11 +1,7 @@
 """Accounts and tokens on the command line: `flask --app wsgi user …` and `flask --app wsgi token …`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import click
 from flask.cli import AppGroup
-from pydantic import ValidationError
 from sqlalchemy import select
 
 from webapp.accounts import deletion, second_factor, service, tokens
@@ -14,7 +10,6 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.db.base import db, write_transaction
-from webapp.errors import DomainError
 
 users = AppGroup("user", help="Accounts.")
 api_tokens = AppGroup("token", help="API tokens.")
@@ -29,7 +24,7 @@ email_option = click.option("--email", required=True, help="The account's email 
 @click.option("--admin", is_flag=True, help="Give admin rights; the first account gets them anyway.")
 def create_user(email: str, password: str, name: str, admin: bool) -> None:
     """Create an account, even while registration is closed."""
-    with report_problems(), write_transaction():
+    with write_transaction():
         user = service.create_user(Registration(email=email, password=password, name=name), is_admin=admin)
         line = f"{user.email} is user {user.user_id}" + (", an admin" if user.is_admin else "")
     click.echo(line)
@@ -70,7 +65,7 @@ def set_active(email: str, off: bool) -> None:
 @click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
 def reset_password(email: str, password: str) -> None:
     """Set a new password; the user is signed out everywhere."""
-    with report_problems(), write_transaction():
+    with write_transaction():
         user = service.reset_password(service.find_user(email).user_id, password)
         line = f"{user.email} has a new password"
     click.echo(line)
@@ -80,7 +75,7 @@ def reset_password(email: str, password: str) -> None:
 @email_option
 def reset_two_step(email: str) -> None:
     """Turn off two-step sign-in for someone who has lost their phone and recovery codes."""
-    with report_problems(), write_transaction():
+    with write_transaction():
         user = service.find_user(email)
         second_factor.disable(user.user_id)
         line = f"{user.email} signs in with the password alone"
@@ -92,7 +87,7 @@ def reset_two_step(email: str) -> None:
 @click.confirmation_option(prompt="Delete the account and everything that is theirs?")
 def delete_user(email: str) -> None:
     """Delete an account and everything in it, permanently."""
-    with report_problems(), write_transaction():
+    with write_transaction():
         deletion.end(service.find_user(email).user_id)
 
 
@@ -106,7 +101,7 @@ def delete_user(email: str) -> None:
 )
 def create_token(email: str, is_service: bool, name: str, days: int | None, chosen: tuple[Scope, ...]) -> None:
     """Create a token and print it once, alone on its line."""
-    with report_problems(), write_transaction():
+    with write_transaction():
         user = service.find_user(email)
         token_fields = NewToken(name=name, expires_in_days=days, scopes=list(chosen) or None)
         _, secret = tokens.create_token(user.user_id, token_fields, is_service=is_service)
@@ -117,9 +112,7 @@ def create_token(email: str, is_service: bool, name: str, days: int | None, chos
 @email_option
 def list_tokens(email: str) -> None:
     """List usable tokens, one per line: id, prefix, name, kind, last use."""
-    with report_problems():
-        rows = tokens.list_tokens(service.find_user(email).user_id)
-    for row in rows:
+    for row in tokens.list_tokens(service.find_user(email).user_id):
         last_use = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never used"
         kind = "service" if row.is_service else "user"
         click.echo("\t".join([str(row.token_id), f"{row.prefix}…", row.name, kind, last_use]))
@@ -130,27 +123,12 @@ def list_tokens(email: str) -> None:
 @click.argument("token_id", type=int)
 def revoke_token(email: str, token_id: int) -> None:
     """Revoke a token."""
-    with report_problems(), write_transaction():
+    with write_transaction():
         tokens.revoke_token(service.find_user(email).user_id, token_id)
 
 
 def _update(email: str, changes: UserChanges, action: str) -> None:
-    with report_problems(), write_transaction():
+    with write_transaction():
         user = service.update_user(service.find_user(email).user_id, changes)
         line = f"{user.email} is {action}"
     click.echo(line)
-
-
-@contextmanager
-def report_problems() -> Iterator[None]:
-    """Report what went wrong as a sentence on standard error, with exit code 1."""
-    try:
-        yield
-    except ValidationError as error:
-        sentences = [
-            f"{'.'.join(map(str, item['loc']))} {item['msg'].removeprefix('Value error, ')}" for item in error.errors()
-        ]
-        raise click.ClickException("; ".join(sentences)) from None
-    except DomainError as error:
-        details = [f"{'.'.join(item['loc'])} {item['msg']}" for item in error.errors or []]
-        raise click.ClickException("; ".join(details) or str(error)) from None

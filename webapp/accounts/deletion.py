@@ -1,8 +1,4 @@
-"""Deleting an account: it is closed at once, and deleted after a waiting time in which its owner can change their
-mind; a report says what was deleted.
-
-A large account is deleted by a job, piece by piece (webapp/transfer/account_erasure.py); a small one at once.
-"""
+"""Deleting an account: closed at once, and deleted after a waiting time in which its owner can change their mind."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -28,10 +24,7 @@ size_asked = Signal()
 
 
 def close(user_id: int, password: str) -> str:
-    """Close an account that its owner wants deleted: it can no longer be used, and is deleted after the waiting time.
-
-    Returns the secret that shows the report. Raises Invalid for a wrong password, Conflict for the last admin.
-    """
+    """Close an account until it is deleted; return the secret of its report. Raises Invalid, Conflict (last admin)."""
     service.prove_password(user_id, password)
     service.require_other_admin(user_id)
     days = app_settings().account_grace_days
@@ -62,10 +55,7 @@ def delete_account(user_id: int, password: str) -> None:
 
 
 def end(user_id: int) -> None:
-    """Delete an account without a waiting time: here, or, if it is large, by a job.
-
-    Either way it can no longer be used, and its address is free again. Raises Conflict for the last admin, NotFound.
-    """
+    """Delete an account at once: here or, if it is large, by a job. Raises Conflict for the last admin, NotFound."""
     if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= SMALL_ACCOUNT:
         service.delete_user(user_id)
         db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
@@ -81,13 +71,11 @@ def end(user_id: int) -> None:
 
 
 def pending_deletion(user_id: int) -> AccountDeletion | None:
-    """Return the pending deletion of an account."""
     return db.session.scalar(_pending(user_id))
 
 
 def begin(user_id: int) -> bool:
-    """Begin to delete an account that is due, so that it cannot be restored and others have nothing of it any more;
-    returns whether to go ahead."""
+    """Begin to delete an account that is due, so that it cannot be restored; return whether to go ahead."""
     row = db.session.scalar(_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False

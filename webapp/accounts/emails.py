@@ -12,11 +12,7 @@ _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def normalise_email(text: str) -> str:
-    """Return the address in lower case with an ASCII domain. Raises ValueError for what cannot be one.
-
-    Two people never share a mailbox that differs only in case, so the local part is folded too.
-    A domain of one label is fine: people run this at home.
-    """
+    """Return the address in lower case with an ASCII domain, of one label too. Raises ValueError."""
     local, separator, domain = unicodedata.normalize("NFKC", text).strip().lower().rpartition("@")
     try:
         domain = domain.encode("idna").decode("ascii")

@@ -1,9 +1,4 @@
-"""The first account of a site that others can reach: creating it takes the token that only the server's log shows.
-
-The page for the first account asks for it if the web listens on more than loopback, but never asks somebody at the
-machine itself. The token is derived from SECRET_KEY: every process of an installation expects the same one, and none
-has to store it.
-"""
+"""The first account of a site that others can reach: creating it takes a token from the log, made of SECRET_KEY."""
 
 import base64
 import hashlib

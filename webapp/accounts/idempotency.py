@@ -40,11 +40,10 @@ def idempotent(view: View) -> View: ...
 @overload
 def idempotent(*, replay: Callable[[Any, int], Any]) -> Decorator: ...
 def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Any:
-    """Make a creating view answer a repeated key with its first answer.
+    """Answer a repeated key with the first answer, stored in the transaction that did the work and presented by
+    `replay`.
 
-    That answer is stored in the transaction that did the work: a failed request stores nothing and may be sent again. A
-    view that returns no model, or goes on after its commit, calls `commit(answer)`. `replay` presents a stored answer
-    (JSON by default).
+    A view that returns no model, or goes on after its commit, calls `commit(answer)`.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,10 +88,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
 
 
 def commit(answer: A, status: int | None = None) -> A:
-    """Commit the work of this request together with its answer, and return that; `status` if its view has several.
-
-    A view that ended its transaction in between, because files take a moment to read, has lost its claim to the key.
-    """
+    """Commit the work of this request together with its answer, and return that; `status` if its view has several."""
     row = g.pop("idempotency", None)
     if row is not None:
         payload = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
@@ -104,11 +100,7 @@ def commit(answer: A, status: int | None = None) -> A:
 
 
 def _fingerprint() -> str:
-    """Return what tells one request from another: its URL and what its body says, not how JSON is spaced and ordered.
-
-    A form's CSRF token is not part of it: the same text, sent again after the page was reloaded, is the same request.
-    Files are read in pieces, because they may be large.
-    """
+    """Return what tells one request from another: its URL and what its body says, but not its spacing or CSRF token."""
     digest = _keyed_hash(request.path.encode() + b"\n")
     if request.mimetype not in FORMS:
         digest.update(json.dumps(request.get_json(), sort_keys=True).encode())
@@ -125,10 +117,7 @@ def _fingerprint() -> str:
 
 
 def _keyed_hash(data: bytes) -> hmac.HMAC:
-    """Begin a hash that is stored in place of what a program sent: it may hold a password, or what is forgotten later.
-
-    Without the key nobody can find that out by trying.
-    """
+    """Begin a keyed hash of what a program sent: that may hold a password, or what is forgotten later."""
     return hmac.new(current_app.config["SECRET_KEY"].encode(), data, "sha256")
 
 

@@ -1,7 +1,4 @@
-"""Accounts of people an OpenID provider vouches for: its claims, as providers differ in them, and whose they are.
-
-One account is one person's, whoever claims its address.
-"""
+"""Accounts of people an OpenID provider vouches for: its claims, as providers differ in them, and whose they are."""
 
 from __future__ import annotations
 
@@ -30,11 +27,7 @@ _NAMES = ("name", "preferred_username")
 
 @dataclass(frozen=True, slots=True)
 class ProviderClaims:
-    """A provider's claims about somebody.
-
-    `is_email_verified`: None if it does not say. `groups`: empty if it names none, None if it has them elsewhere or in
-    a form that cannot be read, so that nothing is known of them.
-    """
+    """A provider's claims; `is_email_verified` and `groups` are None where it does not say."""
 
     issuer: str
     subject: str
@@ -181,10 +174,9 @@ def _user_of_identity(provider_claims: ProviderClaims) -> User | None:
 
 
 def _user_of_email(provider_claims: ProviderClaims) -> User | None:
-    """Return the account with their address, if it is known to be theirs there and here; None if no account has it.
+    """Return the unlinked account with their address, if it is verified there and here; None if no account has it.
 
-    Somebody else at the same provider may have had the address before: whoever is linked already keeps the account to
-    themselves. Raises Forbidden, UnprovenIdentity.
+    Raises Forbidden, UnprovenIdentity.
     """
     if not provider_claims.email:
         raise Forbidden(

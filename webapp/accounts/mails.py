@@ -1,7 +1,6 @@
 """E-mail about accounts: requested inside a transaction, sent by a job after it; and what its links do.
 
-A link's token is derived from its row and SECRET_KEY: the database alone opens nothing, and a mail that is sent again
-carries the same link. It works once, for a limited time, and not after the password has changed.
+A link's token is derived from its row and SECRET_KEY, so the database alone opens nothing.
 """
 
 import hashlib

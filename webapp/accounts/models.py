@@ -10,11 +10,7 @@ from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 
 class User(Base):
-    """A person with an account. `auth_version` is part of every session: raising it ends them all.
-
-    `email_verified_at`: since when their address is known to be theirs: they followed a mail, or whoever made the
-    account (an admin, a provider) vouched for it.
-    """
+    """A person. Raising `auth_version` ends their sessions; `email_verified_at`: since when the address is proved."""
 
     __tablename__ = "users"
 
@@ -54,10 +50,7 @@ class UserGroupMember(Base):
 
 
 class AccountMail(Base):
-    """An e-mail about an account: requested, sent, its link used. The token in the link follows from the row.
-
-    `language` is the code of the language it is written in; empty for English.
-    """
+    """An e-mail about an account: requested, sent, its link used; `language` is empty for English."""
 
     __tablename__ = "account_mails"
     __table_args__ = (Index("ix_account_mails_email_kind", "email", "kind"),)
@@ -76,10 +69,7 @@ class AccountMail(Base):
 
 
 class UserSession(Base):
-    """A browser that is signed in. Only the SHA-256 of the secret in its cookie is kept.
-
-    `auth_version` is that of the user when it began; `proved_at` says when the password was last given in it.
-    """
+    """A signed-in browser, by the SHA-256 of its cookie's secret; `proved_at`: when the password was last given."""
 
     __tablename__ = "user_sessions"
 
@@ -96,8 +86,7 @@ class UserSession(Base):
 
 
 class SecondFactor(Base):
-    """The second step of a user's sign-in. It counts once `confirmed_at` is set; `last_step` is that of the last code
-    used, which is not accepted again."""
+    """The second step of signing in, on since `confirmed_at`; the code of `last_step` is not accepted again."""
 
     __tablename__ = "user_second_factors"
 
@@ -142,11 +131,10 @@ class Passkey(Base):
 
 
 class ApiToken(Base):
-    """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it.
+    """A bearer token, by the SHA-256 of its secret; `prefix` lets its owner recognise it.
 
-    `scopes` are what it may do; None means everything, as for tokens older than scopes. `space_ids` are the spaces it
-    may look into through MCP, 0 meaning what is in no space; None means all of them. One that `is_delegated` belongs to
-    a program its owner authorised (webapp/oauth), and is renewed in place.
+    None means every scope, and every space for MCP (0: what is in none). One that `is_delegated` belongs to a program
+    its owner authorised (webapp/oauth), and is renewed in place.
     """
 
     __tablename__ = "api_tokens"
@@ -168,10 +156,7 @@ class ApiToken(Base):
 
 
 class AccountDeletion(Base):
-    """An account that is to be deleted, is being deleted, or has been. Outlives the account and holds none of its data.
-
-    The person who asked for it can see `report` with a secret whose SHA-256 is kept.
-    """
+    """A past or pending deletion of an account, without its data; a secret (here: SHA-256) shows the `report`."""
 
     __tablename__ = "account_deletions"
 

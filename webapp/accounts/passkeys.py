@@ -1,7 +1,6 @@
-"""Passkeys (WebAuthn): added, recognised, renamed, removed.
+"""Passkeys (WebAuthn): added, recognised, renamed, removed; one replaces password and second step.
 
-A passkey proves both that its holder has the device and, as we ask for verification, that it is them: it replaces
-password and second step. The library is loaded on first use: 25 MB that most processes never need.
+The library is loaded on first use: 25 MB that most processes never need.
 """
 
 import hashlib
@@ -114,11 +113,7 @@ def options_to_sign_in(place: Place, challenge: str) -> str:
 
 
 def recognise(credential: str, place: Place, challenge: str) -> User:
-    """Return the user whose passkey signed the challenge.
-
-    Raises Unauthenticated, in the same words for every reason. A counter that goes back means that the passkey was
-    copied; it is refused.
-    """
+    """Return the user whose passkey signed the challenge. Raises Unauthenticated, also for a copied passkey."""
     import webauthn  # noqa: PLC0415
     from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415
 

@@ -26,11 +26,7 @@ PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"
 
 
 def complete_sign_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResult:
-    """Sign in a person who has proved their identity, after the second step if they have one.
-
-    `has_two_steps` is false if the second step is done or was part of the proof. The owner of a closed account is asked
-    whether to keep it instead.
-    """
+    """Sign in a person who has proved their identity; with `has_two_steps`, after the second step."""
     if has_two_steps and second_factor.is_on(user.user_id):
         _remember(SECOND_STEP, user)
         return redirect(url_for("password_check_pages.code", next=next_url if next_url != "/" else None), 303)
@@ -97,7 +93,6 @@ def go_on() -> ViewResult:
 
 @blueprint.get("/new-password")
 def new_password() -> ViewResult:
-    """The form for a password of one's own, replacing one set by somebody else."""
     return _new_password_form()
 
 
@@ -144,7 +139,6 @@ def confirm_two_step() -> ViewResult:
 @blueprint.post("/settings/two-step/off")
 @password_required
 def end_two_step() -> ViewResult:
-    """Turn it off."""
     second_factor.disable(current_user_id())
     return commit_and_redirect(url_for(".two_step"), _("Two-step sign-in is off."))
 

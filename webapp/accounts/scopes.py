@@ -37,10 +37,7 @@ _AREAS: tuple[tuple[str, Scope | Literal["all"]], ...] = (
 
 
 def required_scopes(method: str, path: str, access: str, scope_of_view: Scope | None = None) -> frozenset[Scope]:
-    """Return the scopes any one of which suffices for a request; none if it takes only tokens without scopes.
-
-    `scope_of_view` is the scope that its view asks for, if it does.
-    """
+    """Return the scopes any one of which suffices; none: only tokens without scopes may."""
     if access == "admin":
         return frozenset({"admin"})
     area: Scope | Literal["all"] | None = scope_of_view or next(

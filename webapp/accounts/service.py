@@ -47,20 +47,14 @@ def register(data: Registration) -> User:
 
 
 def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool = True) -> User:
-    """Create an account for somebody, whether or not registration is open.
-
-    `is_verified`: whoever creates it vouches that the address is that person's.
-    """
+    """Create an account, whether or not registration is open; `is_verified`: the creator vouches for the address."""
     user = _add(data, hash_password(data.password), is_admin=is_admin)
     user.email_verified_at = now() if is_verified else None
     return user
 
 
 def log_in(data: Credentials) -> User:
-    """Return the user with these credentials, who may sign in.
-
-    Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
-    """
+    """Return the user with these credentials. Raises Unauthenticated, alike in words and time whatever was wrong."""
     statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), _MAY_SIGN_IN)
     row = db.session.execute(statement).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.

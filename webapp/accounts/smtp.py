@@ -25,10 +25,7 @@ class MailDeliveryUnknown(MailUnavailable):
 
 
 def send(settings: Settings, to: str, subject: str, text: str, *, before: Callable[[], object] | None = None) -> None:
-    """Hand a plain message to the mail server. Raises MailRefused, MailUnavailable; neither names the recipient.
-
-    `before` is called once the server is there and has let us in, before anything is handed over.
-    """
+    """Send a plain message, calling `before` once the server has let us in. Raises MailRefused, MailUnavailable."""
     import smtplib  # noqa: PLC0415  (few installations send mail, and those by one kind of job)
 
     message = EmailMessage()

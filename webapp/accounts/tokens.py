@@ -78,9 +78,7 @@ def list_tokens(user_id: int) -> Sequence[ApiToken]:
 
 
 def is_in_use(token_id: int) -> bool:
-    """Return true if a token neither has ended nor was revoked. One of a program lasts until it is revoked: its secret
-    ends after an hour, and the program may renew it at any later time.
-    """
+    """Return whether a token neither has ended nor was revoked; a program's can be renewed until it is revoked."""
     lasts = and_(ApiToken.is_delegated, ApiToken.revoked_at.is_(None)) | and_(*usable_tokens())
     return bool(db.session.scalar(select(ApiToken.token_id).where(ApiToken.token_id == token_id, lasts)))
 

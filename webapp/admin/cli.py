@@ -1,14 +1,12 @@
 """Maintaining an installation from the command line: `flask --app wsgi doctor` and `… backup …`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import click
 from flask.cli import AppGroup, with_appcontext
 
-from webapp.admin.backups.archive import BackupError, Manifest
+from webapp.admin.backups.archive import Manifest
 from webapp.admin.backups.backup import check_backup, make_backup, note_backup
 from webapp.admin.backups.restore import other_key, restore
 from webapp.admin.doctor.checks import ALL, look_at
@@ -40,9 +38,8 @@ def doctor(url: str | None) -> None:
 @click.option("--empty", is_flag=True, help="Also if there are no accounts.")
 def create(file: Path, empty: bool) -> None:
     """Write a backup of the database, the attachments and the kept secret, while everything runs."""
-    with _sentences():
-        manifest = make_backup(file, may_be_empty=empty)
-        note_backup()
+    manifest = make_backup(file, may_be_empty=empty)
+    note_backup()
     click.echo(f"Read {public_url(db.engine)}.")
     _print_manifest(manifest)
     click.echo(
@@ -54,24 +51,22 @@ def create(file: Path, empty: bool) -> None:
 @_file
 def check(file: Path) -> None:
     """Read a backup to its end and say what is in it."""
-    with _sentences():
-        _print_manifest(check_backup(file))
+    _print_manifest(check_backup(file))
 
 
 @backups.command("restore")
 @_file
 def restore_backup(file: Path) -> None:
     """Fill an empty installation, on this or another kind of database. Nothing else may be running."""
-    with _sentences():
-        manifest = restore(file)
-        _print_manifest(manifest)
-        if other_key(manifest):
-            click.echo(
-                "SECRET_KEY is not the one the backup was made with: people have to sign in again, the keys of "
-                "model servers have to be entered again, and what was forgotten stays forgotten only with the earlier "
-                "TOMBSTONE_KEYS.",
-                err=True,
-            )
+    manifest = restore(file)
+    _print_manifest(manifest)
+    if other_key(manifest):
+        click.echo(
+            "SECRET_KEY is not the one the backup was made with: people have to sign in again, the keys of "
+            "model servers have to be entered again, and what was forgotten stays forgotten only with the earlier "
+            "TOMBSTONE_KEYS.",
+            err=True,
+        )
     click.echo(f"Restored into {public_url(db.engine)}. Empty a Redis that was used with other data, then start.")
 
 
@@ -81,11 +76,3 @@ def _print_manifest(manifest: Manifest) -> None:
     click.echo(
         f"Accounts: {accounts}, rows: {rows}, tables: {len(manifest.tables)}, attachments: {manifest.attachments}"
     )
-
-
-@contextmanager
-def _sentences() -> Iterator[None]:
-    try:
-        yield
-    except BackupError as error:
-        raise click.ClickException(str(error)) from None

@@ -88,9 +88,7 @@ def work(client: Redis) -> Work:
 
 
 def model(answering: Status, embedding: str, *, background: str = "", embedder_is_away: bool = False) -> Model:
-    """Return where replies come from, without anything secret, and whether search by meaning works, as this process
-    knows.
-    """
+    """Return where replies come from, without anything secret, and whether search by meaning works in this process."""
     return Model(
         address=without_credentials(answering.server.base_url),
         chat=answering.label,

@@ -1,7 +1,4 @@
-"""Trying a prompt before it is used: what would be sent for a real conversation, and a stored reply generated again.
-
-Nothing here is stored. Reading somebody else's conversation is recorded first (webapp/digests/access.py).
-"""
+"""Trying a prompt before it is used: what would be sent for a real conversation, and a stored reply generated again."""
 
 import logging
 import time
@@ -106,10 +103,7 @@ def preview(name: str, text: str, conversation_id: int, settings: Settings) -> P
 
 
 def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Replay:
-    """Generate a stored reply again with each version of the chat prompt, in parallel, with no connection held.
-
-    The messages before the reply are as they were when it was written; memory is as it is now. Raises NotFound.
-    """
+    """Generate a reply again with versions of the chat prompt, in parallel, with today's memory. Raises NotFound."""
     reply = find_reply(message_id)
     conversation = existing_conversation(reply.conversation_id)
     branch = _before(reply)

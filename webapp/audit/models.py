@@ -10,10 +10,7 @@ from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 
 class AuditEvent(Base):
-    """Something that was done to, or read of, a user's account or data. Names things; never quotes them.
-
-    `user_id` is whom it is about; `actor_*` who did it. The actor's name is a copy, which outlives the account.
-    """
+    """An act on, or a reading of, somebody's account or data; names things, never quotes them."""
 
     __tablename__ = "audit_events"
     __table_args__ = (Index("ix_audit_events_listing", "user_id", "event_id"),)

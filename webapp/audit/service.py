@@ -60,12 +60,11 @@ def record(
     actor: Actor | None = None,
     once_in: int = 0,
 ) -> None:
-    """Add to the audit of `user_id` that somebody did something, in the open transaction; the caller commits.
+    """Add to the audit of `user_id` that `actor` (the sender of the request) did something; the caller commits.
 
-    `action` is one of webapp/audit/actions.py. `target` names the thing (a token, a space, "12 memories"); words need a
-    line in webapp/audit/targets.py, to be shown in other languages. Neither it nor `detail` (ids and counts) ever holds
-    what a message or a memory says. `actor` is whoever sent the request unless given. With `once_in`, the same event by
-    the same actor is recorded once in that many seconds, for programs that read all day.
+    `action` is one of webapp/audit/actions.py. `target` names the thing (a token, "12 memories"); words need a line in
+    webapp/audit/targets.py. Neither it nor `detail` (ids and counts) holds what a message or a memory says. `once_in`
+    seconds an event of one actor is recorded once, for programs that read all day.
     """
     author = actor or current_actor()
     if once_in:
@@ -91,10 +90,7 @@ def record(
 
 
 def list_events(user_id: int | None, query: PageQuery) -> Page[AuditEvent]:
-    """Return a page of what was done to or read from an account, or, for admins, from any, newest first.
-
-    Raises Invalid for a bad cursor.
-    """
+    """Return a page of what was done to or read from an account (admins: any), newest first. Raises Invalid."""
     keyset = Keyset("audit", query, int, scope=user_id)
     statement = select(AuditEvent)
     if user_id is not None:

@@ -1,6 +1,4 @@
-"""Records what other packages announce by signal: what happens to accounts, which come before the audit in the layers
-and cannot call it, and what programs read and change of somebody's memory with a token, at whatever door.
-"""
+"""Records what other packages announce by signal: what happens to accounts, and what programs do with a token."""
 
 import logging
 from typing import Any

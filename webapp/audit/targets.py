@@ -1,8 +1,4 @@
-"""The targets that events name, in the reader's language: `what` is recorded in English, as programs and the download
-get it.
-
-A new `what` with words in it is one more line in THINGS; names (of a token, a file, a program) are shown as they are.
-"""
+"""The targets that events name, in the reader's language; one with words in it needs a line in THINGS."""
 
 import re
 

@@ -25,8 +25,5 @@ happened = Signal()
 
 
 def note(user_id: int, kind: Kind, data: Mapping[str, int | str], *, hooked: bool | None = None) -> None:
-    """Report that something happened, inside the transaction in which it did; `data` are ids and states.
-
-    `hooked` says whether the user has webhooks, if the caller knows; otherwise that is looked up.
-    """
+    """Report an event in its transaction; `data` are ids and states, `hooked`: the user has webhooks, if known."""
     happened.send(None, user_id=user_id, kind=kind, data=dict(data), hooked=hooked)

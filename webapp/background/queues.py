@@ -1,8 +1,6 @@
 """Enqueueing from the application: now, or after the current transaction has been committed.
 
-Web code names a job and gives it ids; `jobs/` holds the functions. A job that could not be enqueued (Redis away,
-process killed between commit and enqueue) is not lost: the sweep derives what is owed from the database, and asks for
-it soon after a success, ever more rarely while it keeps failing on its own.
+A job that could not be enqueued is not lost: the sweep derives what is owed from the database.
 """
 
 import logging
@@ -33,19 +31,15 @@ _OWNED = {
 def enqueue(
     name: str, *, turn_id: int | None = None, person: int | None = None, **ids: int | str | bool | None
 ) -> str | None:
-    """Put a job on its queue now; returns its id, or None if one for the same ids is already queued.
+    """Queue a job now; return its id, or None if one for the same ids waits. Raises RedisError.
 
-    `person` is whose work it is, if the caller knows; otherwise it is looked up. Raises redis.RedisError if Redis is
-    away. Most callers want `enqueue_after_commit`.
+    `person` is whose work it is, if known. Most callers want `enqueue_after_commit`.
     """
     return push(redis(), JobRequest(name, ids, turn_id, person=person or _owner(ids)))
 
 
 def enqueue_owed(name: str, ref: int | str) -> bool:
-    """Queue a job that the tables say is owed, unless it was asked for recently; returns whether it is now queued.
-
-    Raises redis.RedisError if Redis is away.
-    """
+    """Queue a job that the tables say is owed, unless it was lately; return whether it is queued. Raises RedisError."""
     request = JobRequest(name, {JOBS[name].of: ref}, is_swept=True)
     if not is_request_due(redis(), request.key):
         return False
@@ -57,10 +51,7 @@ def enqueue_owed(name: str, ref: int | str) -> bool:
 
 
 def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
-    """Put a job on its queue now; returns its id, or that of the one already waiting for the same ids.
-
-    Raises redis.RedisError if Redis is away.
-    """
+    """Queue a job now; return its id, or that of the one already waiting for the same ids. Raises RedisError."""
     request = JobRequest(name, ids, person=_owner(ids))
     for _ in range(3):  # the waiting one may be taken up between the two calls
         if job_id := push(redis(), request) or pending_job_id(redis(), request):
@@ -75,7 +66,6 @@ class Push:
     request: JobRequest
 
     def __call__(self) -> None:
-        """Put it there."""
         try:
             push(redis(), self.request)
         except RedisError as error:
@@ -119,7 +109,7 @@ def _token(key: str) -> str:
     return f"owed:{key}"
 
 
-def _tries(key: str) -> str:
+def _attempts_key(key: str) -> str:
     return f"owed:{key}:tries"
 
 
@@ -130,10 +120,10 @@ def is_request_due(client: Redis, key: str) -> bool:
 
 def note_request(client: Redis, key: str) -> None:
     """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
-    tries = int(client.incr(_tries(key)))
+    tries = int(client.incr(_attempts_key(key)))
     pause = min(FIRST_SECONDS * 2 ** min(tries - 1, 20), LONGEST_SECONDS)
     with client.pipeline(transaction=False) as pipe:
-        pipe.expire(_tries(key), _FORGOTTEN_SECONDS)
+        pipe.expire(_attempts_key(key), _FORGOTTEN_SECONDS)
         pipe.set(_token(key), b"1", ex=pause)
         pipe.execute()
 
@@ -141,6 +131,6 @@ def note_request(client: Redis, key: str) -> None:
 def note_success(client: Redis, key: str) -> None:
     """Note that a job succeeded, or failed for a reason outside itself."""
     with client.pipeline(transaction=False) as pipe:
-        pipe.delete(_tries(key))
+        pipe.delete(_attempts_key(key))
         pipe.set(_token(key), b"1", ex=FIRST_SECONDS, xx=True)
         pipe.execute()

@@ -1,7 +1,6 @@
 """The turns that long work takes: a job does a little, stores it, and queues itself again behind other people's.
 
-Work that cannot be stored halfway, such as reading a large upload, is a generator that the process keeps between two
-of its jobs. Another process begins it anew.
+Work that cannot be stored halfway is a generator that the process keeps between jobs; another process begins anew.
 """
 
 import time
@@ -32,9 +31,7 @@ class Slice:
         self.portion = FEW
 
     def has_time(self) -> bool:
-        """Return whether there is time for another portion; it is twice as large if the last one took little of the
-        slice.
-        """
+        """Return whether there is time for another portion, which doubles if the last one took little of the slice."""
         moment = time.monotonic()
         if moment - self._checked_at < QUICK * self.seconds:
             self.portion = min(2 * self.portion, MANY)
@@ -46,11 +43,10 @@ _unfinished: OrderedDict[Hashable, tuple[Hashable, Work[Any]]] = OrderedDict()
 
 
 def advance(key: Hashable, begin: Callable[[], Work[Result]], turn: Slice, stored: Hashable = None) -> Result | None:
-    """Go on with some work for a slice; returns its result, None if it is unfinished.
+    """Continue some work for a slice; return its result, None if unfinished.
 
-    `stored` is what the work has stored so far, as it yields it: if what this process keeps is not there, it begins
-    anew. It then takes as long again as it needed to get to where it was: each process comes further, however many take
-    turns.
+    `stored` is what the work has stored so far: if this process lacks that, it begins anew, and takes as long again as
+    it needed to get there.
     """
     step, work = _unfinished.pop(key, (None, None))
     if work is not None and step != stored:

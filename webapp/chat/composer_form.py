@@ -30,12 +30,10 @@ def read_origins(content: str) -> list[tuple[int, int, str]]:
 
 
 def read_message_parameters() -> dict[str, Any] | None:
-    """Return the parameters chosen for this message only, as the message keeps them; what cannot be read is
-    left out.
-    """
+    """Return the parameters chosen for this message only; what cannot be read is left out."""
     try:
         choice = json.loads(request.form.get("once", "")[:1_000])
     except (ValueError, RecursionError):
         return None
-    values = RequestParameters.of(choice if isinstance(choice, dict) else None).given
+    values = RequestParameters.of(choice if isinstance(choice, dict) else None).non_empty
     return {PAYLOAD: values} if values else None

@@ -89,9 +89,7 @@ def shares_of(context: Mapping[str, Any]) -> list[Share]:
 
 
 def retrieval_summary(message_id: int | None) -> dict[str, Any]:
-    """Return how retrieval went for a reply that the caller may see: `with_meaning`, `indexed`; empty if there was
-    none.
-    """
+    """Return how retrieval went for a reply the caller may see: `with_meaning`, `indexed`; empty if there was none."""
     return _step(message_id, "retrieval")
 
 

@@ -100,11 +100,10 @@ class _Page:
 def html_events(
     turn_id: int, conversation_id: int, backlog: list[Entry], live: Iterable[Entry | None], *, has_reply: bool = False
 ) -> Iterator[bytes]:
-    """Server-sent events for hx-sse: unnamed ones hold HTML, `settled` is the last.
+    """Yield server-sent events for hx-sse: unnamed ones hold HTML, `settled` is the last.
 
-    `backlog` is what is already known, shown at once as one replacement, whatever the page showed before: a connection
-    may have been cut in the middle of an update. `live` is what follows. A page that was rendered with the finished
-    reply (`has_reply`) is not sent it again: something in it may be open.
+    `backlog` is shown at once as one replacement, `live` follows it. A page rendered with the finished reply
+    (`has_reply`) is not sent that again: something in it may be open.
     """
     page = _Page(turn_id)
     yield b": connected\n\n"
@@ -172,10 +171,7 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
 
 
 def _end_of_stream(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
-    """Yield the end of a stream, with the current title.
-
-    The title may have come on the stream of another turn, or before this viewer connected.
-    """
+    """Yield the end of a stream, with the current title, which may have come on another turn's stream."""
     title = db.session.scalar(select(Conversation.title).where(Conversation.conversation_id == conversation_id))
     db.session.remove()
     if title:

@@ -10,11 +10,7 @@ from webapp.db.base import Base, Timestamp, current_timestamp, now
 
 
 class PipelineStep(Base):
-    """One step in the making of a reply, for the inspector.
-
-    `data` of the step `context` holds the sections with their token counts and the prompt, in which stored messages
-    are named by id rather than copied: prompts of a long conversation would otherwise be stored over and over.
-    """
+    """A step in the making of a reply, for the inspector; `context` names stored messages, to avoid copies."""
 
     __tablename__ = "pipeline_steps"
     __table_args__ = (UniqueConstraint("message_id", "ordinal"),)

@@ -15,11 +15,7 @@ WAITS = ("streaming", "complete", "stopped")
 
 
 def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedTurn, bool]:
-    """Start a turn in which the assistant asks about a point; return it, and whether it is new.
-
-    While the point's own question is the last message and unanswered, every call returns that turn. Raises NotFound,
-    and Unavailable when this process takes no more turns.
-    """
+    """Return the turn that asks about a point, and whether it is new. Raises NotFound, Unavailable."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     point = find_point(conversation, slug)
     last_id = messages.last_message_id(conversation_id)
@@ -33,13 +29,10 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
 
 
 def start_journey(
-    user_id: int, slug: str, language: str, *, starts_over: bool = False
+    user_id: int, slug: str, language: str, *, is_restart: bool = False
 ) -> tuple[Conversation, StartedTurn | None]:
-    """Return the conversation of a journey, and the turn that opens its first open point if nothing was said in it yet.
-
-    Raises NotFound, and Unavailable when this process takes no more turns.
-    """
-    conversation = begin_journey(user_id, slug, language, over=starts_over)
+    """Return a journey's conversation, and the turn that opens its first point if new. Raises NotFound, Unavailable."""
+    conversation = begin_journey(user_id, slug, language, restart=is_restart)
     if conversation.message_count:
         return conversation, None
     first = journey_view(user_id, conversation.journey_id, conversation, prefill=False).next_slug

@@ -107,7 +107,6 @@ def start() -> ViewResult:
 @limit_turns
 @idempotency.idempotent(replay=_repeated_answer)
 def send(conversation_id: int) -> ViewResult:
-    """A further message."""
     try:
         body = read_form(NewMessage)
         spans = read_origins(body.content)
@@ -130,10 +129,7 @@ def send(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/c/<int:conversation_id>/news")
 def news(conversation_id: int) -> ViewResult:
-    """Return what was said elsewhere, or remembered, since a page with `shown` as its last message was rendered.
-
-    204 if nothing. Each `remembered` is what the page shows as remembered under one reply; see `changes_since`.
-    """
+    """Return what was said elsewhere, or `remembered`, since a page that ends in `shown`; 204 if nothing."""
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
@@ -153,10 +149,7 @@ def news(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/turns/<int:message_id>/events")
 def events(message_id: int) -> ViewResult:
-    """The HTML stream of a reply: from its current state to its end, and to the end of its background work.
-
-    With `settling` it is for a page that shows the finished reply and waits for that work.
-    """
+    """Stream a reply's HTML to the end of its jobs; with `settling`, to a page that shows the finished reply."""
     reply = messages.get_message(current_user_id(), message_id)
     if reply.role != "assistant":
         raise NotFound("There is no such reply.")
@@ -173,15 +166,15 @@ def events(message_id: int) -> ViewResult:
     return sse.response(stream_with_context(stream))
 
 
-@blueprint.post("/turns/<int:message_id>/stop")
-def stop(message_id: int) -> ViewResult:
-    """Stop a reply; what has arrived is kept."""
-    reply = service.stop_turn(current_user_id(), message_id)
+@blueprint.post("/c/<int:conversation_id>/stop")
+def stop(conversation_id: int) -> ViewResult:
+    """Stop the reply that is being written; what has arrived is kept."""
+    reply_id = service.stop_current(current_user_id(), conversation_id)
     if wants_partial():
         return "", 204
-    conversation_id = reply.conversation_id
-    _wait(message_id)
-    return redirect(place_of(conversation_id, message_id), 303)
+    if reply_id is not None:
+        _wait(reply_id)
+    return redirect(place_of(conversation_id, reply_id), 303)
 
 
 @blueprint.post("/turns/<int:message_id>/retry")
@@ -212,7 +205,6 @@ def message(message_id: int) -> ViewResult:
 
 @blueprint.get("/messages/<int:message_id>/edit")
 def edit(message_id: int) -> ViewResult:
-    """A message of the user's, for editing."""
     row = messages.get_message(current_user_id(), message_id)
     if row.role != "user":
         raise NotFound("There is no such message of yours.")
@@ -271,10 +263,8 @@ def _newer_messages(conversation: Conversation, last_id: int | None) -> dict[str
     views = message_views.messages_since(conversation.conversation_id, last_id)
     if views is None:
         thread = message_views.thread(conversation.conversation_id)
-        shown_again = {"messages": thread.messages, "earlier_cursor": thread.earlier_cursor}
-        return {"redraw": True, "active_turn": thread.active_turn, **shown_again}
-    active = [view.message.message_id for view in views if view.message.status == "streaming"]
-    return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
+        return {"redraw": True, "messages": thread.messages, "earlier_cursor": thread.earlier_cursor}
+    return {"redraw": False, "messages": views}
 
 
 def _show_problem(error: Invalid, render_page: Any) -> ViewResult:

@@ -124,9 +124,7 @@ def _choose(conversation: Conversation | None) -> ViewResult:
 
 
 def _read_parameters(before: Parameters) -> Parameters:
-    """Return what the form says. Parameters only the API sets are kept; an empty field means the default. Raises
-    Invalid.
-    """
+    """Return what the form says, with what only the API sets; an empty field is the default. Raises Invalid."""
     if "reset" in request.form:
         return Parameters()
     values: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
@@ -136,21 +134,17 @@ def _read_parameters(before: Parameters) -> Parameters:
 
 
 def _is_for_next_message() -> bool:
-    """Return whether the choice is for the next message only, or that is being undone: nothing is stored in either
-    case.
-    """
+    """Return whether the choice, or its undo, is for the next message only, and nothing is stored."""
     return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
 
 
 def _for_next_message(parameters: Parameters, before: Parameters) -> Parameters:
-    """Return what differs from before, for the next message only. Instructions raise Invalid: a message cannot have
-    any.
-    """
+    """Return what differs, for the next message only. Raises Invalid for instructions, which a message cannot have."""
     if "not_once" in request.form:
         return Parameters()
     if parameters.system != before.system and (parameters.system or before.system):
         raise Invalid.field("once", WRONG["once"])
-    other = {name: value for name, value in parameters.given.items() if value != getattr(before, name)}
+    other = {name: value for name, value in parameters.non_empty.items() if value != getattr(before, name)}
     return Parameters(**other)
 
 

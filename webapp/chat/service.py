@@ -7,13 +7,14 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.chat.context.stored_prompts import unmask
+from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.consent import Consent
 from webapp.chat.turns.follow import header
 from webapp.chat.turns.runtime import ask_to_stop, runtime
 from webapp.conversations import branches, messages
+from webapp.conversations.current_messages import first_unfinished
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
@@ -38,9 +39,8 @@ REPLY_OPTIONS = ("instruction", MODEL, PAYLOAD)
 class StartedTurn:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
-    `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
-    `turn_id` it can be read after the commit at no cost, whereas each of the rows would be loaded again. `consent`
-    tells which calls that write it makes; `client` holds the tools of the calling program.
+    `embedded` is done with its question's vector; `header` and `turn_id` can be read after the commit without a query;
+    `consent`: which calls that write it makes; `client`: the tools of the calling program.
     """
 
     conversation: Conversation
@@ -177,10 +177,7 @@ def _streaming_after(message: Message) -> Sequence[int]:
 
 
 def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> StartedTurn:
-    """Add a new version of a user message with a new reply; what followed is superseded, not lost.
-
-    A reply that is being written further down is stopped. Raises NotFound, Conflict, TooMany past a quota.
-    """
+    """Add a new version of a user message, and a reply; the rest is superseded. Raises NotFound, Conflict, TooMany."""
     runtime().runner.require_room()
     usage.require_room(user_id)
     message = messages.get_message(user_id, message_id)
@@ -241,6 +238,14 @@ def stop_turn(user_id: int, reply_id: int) -> Message:
     return reply
 
 
+def stop_current(user_id: int, conversation_id: int) -> int | None:
+    """Ask the reply that is being written to stop; return its id, None if there is none. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
+    if (reply_id := first_unfinished(conversation_id)) is not None:
+        turnlog.request_stop(redis(), reply_id)
+    return reply_id
+
+
 def reply_of(user_id: int, reply_id: int) -> Message:
     """Return a reply in one of the user's conversations. Raises NotFound."""
     return _reply(user_id, reply_id, lock=False)[0]
@@ -272,7 +277,7 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
     for step in steps:
         db.session.expunge(step)
         if "prompt" in step.data:
-            step.data = {**step.data, "prompt": unmask(user_id, conversation, step.data["prompt"])}
+            step.data = {**step.data, "prompt": fill_marks(user_id, conversation, step.data["prompt"])}
     return list(steps)
 
 

@@ -1,7 +1,6 @@
 """Answers and actions that the assistant offers with a reply, taken from the end of its text; pure.
 
-The model ends a reply with one line, `<suggestions>{"values": […], "actions": […]}</suggestions>`, which is never
-shown: that needs no extra call, and works with models that have no tools.
+`<suggestions>{"values": […], "actions": […]}</suggestions>` is its last line, never shown: no extra call, no tools.
 """
 
 import json
@@ -9,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.llm.reply_markup import overlap_of
+from webapp.llm.dialects import overlap_of
 
 OPENS, CLOSES = "<suggestions>", "</suggestions>"
 MAX_SUGGESTIONS = 4

@@ -1,7 +1,4 @@
-"""Gunicorn's configuration; used by `make run`, the Procfile and the container alike.
-
-Many threads, because a stream occupies one from beginning to end; no green threads, because the MySQL driver blocks.
-"""
+"""Gunicorn's configuration, for `make run`, Procfile and container: threads, as streams and the MySQL driver block."""
 
 import ctypes
 import gc
@@ -70,8 +67,7 @@ UNREAD_BYTES = 65_536
 
 
 def pre_request(_worker: Any, request: Any) -> None:
-    """Announce that the connection ends with the answer to a large body: left unread, gunicorn ends it unannounced, and
-    a client's next request fails."""
+    """Announce that the connection ends after a large body: otherwise a client's next request fails."""
     sent = dict(request.headers)
     if "TRANSFER-ENCODING" in sent or int(sent.get("CONTENT-LENGTH", 0)) >= UNREAD_BYTES:
         request.force_close()
@@ -93,10 +89,7 @@ loglevel = "warning"
 
 
 def when_ready(server: Any) -> None:
-    """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share.
-
-    `make run` loads us while the database is migrated, and closes a pipe when the workers may begin.
-    """
+    """Load what the first turn needs, shared by all workers; `make run` then closes a pipe when they may begin."""
     if preload_app:
         from webapp.readiness import newest_revision  # noqa: PLC0415
 

@@ -23,11 +23,10 @@ _COPIED = (
 
 
 def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Message]]:
-    """Return a new conversation in the same space that begins with what was said up to a message, and the copies, by
-    the id of their originals.
+    """Return a new conversation with copies up to a message, and those by their originals' ids.
 
-    Memories were extracted from the copied messages where they were said; they are not read again.
-    Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MAX_COPIED.
+    Memories are not read from the copies again. Raises NotFound, and Conflict for an earlier version, while a reply is
+    being written, and past MAX_COPIED.
     """
     last = get_message(user_id, message_id)
     source = get_conversation(user_id, last.conversation_id)

@@ -39,9 +39,7 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """The result of a bulk change: the sentence that says how many; the time of a deletion, or what the changed ones
-    were.
-    """
+    """A bulk change: the sentence that says how many; the time of a deletion, or the changed rows' earlier state."""
 
     text: str
     deleted_at: datetime | None
@@ -51,11 +49,7 @@ class BulkResult:
 def change_many(
     user_id: int, conversation_ids: Sequence[int], action: str, *, folder_id: int | None = None, tag: str = ""
 ) -> BulkResult:
-    """Apply a wish to those that are the user's.
-
-    Raises Invalid for a wish that is not one of TEXTS, that lacks its tag or would add one too many, NotFound for a
-    folder that is not the user's.
-    """
+    """Apply a wish to those that are the user's. Raises Invalid for a bad wish or tag, NotFound for a folder."""
     if action not in TEXTS:
         raise Invalid.field("wish", "is not a possible action")
     if action in ("tag", "untag") and not (0 < len(tag) <= 50 and tag.isprintable()):
@@ -129,10 +123,7 @@ def store_previous(user_id: int, before: Before) -> str | None:
 
 
 def restore_one(user_id: int, word: str) -> str:
-    """Restore the conversations and say how many; one that is gone by now, or whose folder is, is left as it is.
-
-    Raises NotFound for a key that is unknown, somebody else's, used or expired; RedisError.
-    """
+    """Restore the conversations and say how many, leaving what is gone. Raises NotFound for a bad key; RedisError."""
     value = redis().getdel(_key(user_id, word))
     if value is None:
         raise NotFound("This can no longer be undone.")

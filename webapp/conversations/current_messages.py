@@ -1,6 +1,4 @@
-"""The messages that are part of a conversation now, for every reader: without those that were edited away; and
-all replies to one person, a portion at a time.
-"""
+"""The current messages of a conversation, without those edited away, and all replies to one person."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -32,6 +30,12 @@ def count_current(conversation_id: int, role: str | None = None, *, after: int =
         select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
     )
     return db.session.scalar(statement if through is None else statement.where(Message.message_id <= through)) or 0
+
+
+def first_unfinished(conversation_id: int) -> int | None:
+    """Return the reply that is being written; later ones wait for it, since turns of a conversation run in order."""
+    unfinished = select(func.min(Message.message_id)).where(current(conversation_id), Message.status == "streaming")
+    return db.session.scalar(unfinished.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql"))
 
 
 def is_answering() -> bool:

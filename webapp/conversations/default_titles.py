@@ -10,18 +10,14 @@ FIRST_CHARACTERS = 60
 
 
 def clean_model_title(suggestion: str | None, question: str, reply: str) -> str:
-    """Return a model's title for a conversation, tidied; empty if it gives none, titles something else, or asks
-    back.
-    """
+    """Return a model's title, tidied; empty if it gives none, titles something else, or asks back."""
     title = tidy(suggestion or "")
     asks_back = title.endswith(("?", "？", "؟")) and title in reply and title not in question
     return title if not asks_back and is_of(title, f"{question} {reply}") else ""
 
 
 def is_of(title: str, source: str) -> bool:
-    """Return whether a title has no number that nobody mentioned, and is not English when another language is
-    spoken.
-    """
+    """Return whether a title has only numbers that were mentioned, and no English where another language is spoken."""
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False
     source_words = words(source)

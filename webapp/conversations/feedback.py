@@ -79,9 +79,7 @@ def counts(days: int) -> list[FeedbackCount]:
 
 
 def readable(query: PageQuery) -> Page[SharedFeedback]:
-    """Return what people let admins read, newest first; the owner of a reply is told of each reading. Raises
-    Invalid.
-    """
+    """Return what people let admins read, newest first; a reply's owner is told of each reading. Raises Invalid."""
     keyset = Keyset("readable feedback", query, int)
     statement = (
         select(MessageFeedback, Message.content)

@@ -50,9 +50,7 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
-    """Return the user's folders by name, with how many conversations are in each. Raises Invalid for a foreign
-    cursor.
-    """
+    """Return the user's folders by name, with their numbers of conversations. Raises Invalid for a foreign cursor."""
     keyset = Keyset("folders", query, str, int, scope=user_id)
     page = read_page(keyset, _count_conversations(user_id), Folder.name, Folder.folder_id, newest_first=False)
     return page.map(lambda row: folder_response(row[0], row[1]))

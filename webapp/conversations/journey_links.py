@@ -1,7 +1,4 @@
-"""The journey of a conversation by its slug.
-
-Journeys are a later domain; all that is needed here from their table is which slug belongs to which id.
-"""
+"""The journey of a conversation by its slug, since journeys are a later domain."""
 
 from sqlalchemy import Boolean, Integer, String, column, false, or_, select, table
 

@@ -82,13 +82,11 @@ def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = Fa
 
 
 def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
-    """Return where a conversation stands in the list."""
     place = (row.updated_at or EPOCH, row.conversation_id)
     return (int(row.is_pinned), *place) if pinned_first else place
 
 
 def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, pinned_first: bool) -> Statement:
-    """Return the statement, ordered and starting after a position."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())
@@ -123,11 +121,7 @@ def _is_tagged(tag: str) -> ColumnElement[bool]:
 def _first_mentions(
     statement: Select[Any], q: str, position: tuple[Any, ...] | None, *, limit: int, pinned_first: bool
 ) -> list[int]:
-    """Return the first conversations after a position whose title or messages contain the words.
-
-    Looks at a limited number of conversations per statement: one over hundreds of thousands of messages would exceed
-    the database's time limit.
-    """
+    """Return the next conversations whose title or messages contain the words, a limited number per statement."""
     places = statement.with_only_columns(Conversation.conversation_id, Conversation.updated_at, Conversation.is_pinned)
     mentions: list[int] = []
     while len(mentions) < limit:
@@ -146,9 +140,7 @@ def _first_mentions(
 
 
 def _mentions(q: str, conversation_ids: list[int]) -> CompoundSelect[int]:
-    """Return which conversations mention the words; as one condition, MariaDB would look through everybody's
-    messages.
-    """
+    """Return which conversations mention the words; as a condition, MariaDB would read everybody's messages."""
     statement = select(Conversation.conversation_id).where(
         Conversation.conversation_id.in_(conversation_ids), contains_words(Conversation.title, q)
     )

@@ -52,7 +52,6 @@ class Thread:
     messages: list[MessageView]
     earlier_cursor: int | None
     has_later: bool
-    active_turn: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +84,15 @@ def thread(conversation_id: int, *, before: int | None = None, message_id: int |
     else:
         page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, before=before))
         rows, earlier, later = page.items, page.next_cursor, False
-    active = [row.message_id for row in rows if row.status == "streaming"]
     return Thread(
         views(conversation_id, rows, is_end=before is None and not later),
         int(earlier) if earlier else None,
         later,
-        active[-1] if active else None,
     )
 
 
 def messages_since(conversation_id: int, last_id: int | None) -> list[MessageView] | None:
-    """Return the messages after the last one on a page (an id); None if the page must be redrawn.
-
-    It must if messages it shows were edited or regenerated, if it shows none, and if many are new.
-    """
+    """Return the messages after a page's last (an id); None if the page shows none or must be redrawn."""
     if messages.last_message_id(conversation_id) == last_id:
         return []
     last = select(Message.message_id).where(Message.message_id == last_id, current(conversation_id))
@@ -127,9 +121,7 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
 
 
 def is_repeatable(row: Message) -> bool:
-    """Return whether another version of a reply can be written: what it answers, or the point it opens, must be
-    known.
-    """
+    """Return whether a reply can be written again: what it answers, or the point it opens, must be known."""
     return row.reply_to_id is not None or messages.point_opened_by(row) is not None
 
 
@@ -153,10 +145,7 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
 
 
 def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
-    """Return the message a conversation begins with now, and those it used to begin with.
-
-    Every conversation has messages without a parent: an index on that would not help.
-    """
+    """Return the message a conversation begins with, and those it used to; no index on parents would help."""
     columns = (Message.message_id, Message.role, Message.parent_id)
     statement = messages.order_by_index(select(*columns)).where(current(conversation_id))
     first = statement.order_by(Message.message_id).limit(1).subquery()

@@ -39,9 +39,7 @@ def order_by_index(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ..
 
 
 def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
-    """Return a page of a conversation's current messages, oldest first: the newest, those before, or those
-    after an id.
-    """
+    """Return a page of current messages, oldest first: the newest, those before, or those after an id."""
     statement = order_by_index(select(Message)).where(current(conversation_id))
     statement = statement.options(with_expression(Message.rating, rating_of_message()))
     forward = query.after is not None
@@ -66,10 +64,7 @@ def messages_lost(texts: Mapping[int, str]) -> bool:
 
 
 def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str, bool]]:
-    """Return id, parent, role, content, status and taint of every current message of a conversation, in order.
-
-    With `after`, only those after that one.
-    """
+    """Return id, parent, role, content, status and taint of current messages, in order; those after `after` only."""
     return db.session.execute(_current_messages(), {"conversation": conversation_id, "after": after}).all()
 
 
@@ -101,10 +96,9 @@ def add_exchange(
     spans: Spans = (),
     is_counted: bool = False,
 ) -> tuple[Message, Message]:
-    """Add a user message and the empty, streaming reply to it, by `model` if one was asked for.
+    """Add a user message and the empty, streaming reply by `model`; `spans` are what was not typed.
 
-    `spans` are start, end and origin of what was not typed, as far as the composer or a program knows. `is_counted`:
-    the conversation has just been created, for these two.
+    `is_counted`: the conversation was just created for these two.
     """
     question = Message(
         conversation_id=conversation.conversation_id,
@@ -173,10 +167,7 @@ def _count(conversation: Conversation, row: Message) -> Message:
 
 
 def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
-    """Append messages (role, content, time) from elsewhere to the conversation; none of them is answered.
-
-    The conversation takes the time of the last one.
-    """
+    """Append messages (role, content, time) from elsewhere, and take the time of the last one."""
     rows: list[Message] = []
     parent_id = last_message_id(conversation.conversation_id)
     asked_id = None
@@ -239,10 +230,9 @@ def versions_of(message: Message) -> Sequence[Message]:
 
 
 def restore_version(conversation: Conversation, message: Message, version_id: int) -> Message:
-    """Restore an earlier version of a message, with what followed it then, in place of the current one.
+    """Restore a version of a message, with what followed it.
 
-    Raises NotFound for a message that is not a version of this one, Conflict while a reply is being written, or when
-    what the version followed is itself not part of the conversation now.
+    Raises NotFound for no version of it, Conflict while a reply is written or its parent is not current.
     """
     siblings = versions_of(message)
     version = next((row for row in siblings if row.message_id == version_id), None)
@@ -283,9 +273,7 @@ def _followers(rows: Sequence[Message], head: Message) -> set[int]:
 
 
 def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:
-    """Return the heads and everything below them; rows come in id order, so a parent is always seen before its
-    children.
-    """
+    """Return the heads and everything below them, of rows in id order."""
     ids = set(heads)
     for row in rows:
         if row.parent_id in ids:

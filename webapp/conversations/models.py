@@ -129,10 +129,9 @@ class Conversation(Base):
 
 
 class Message(Base):
-    """One message. Versions of a message are siblings: they have the same `parent_id`.
+    """A message; versions share their `parent_id`, and `reply_to_id` is the user message a reply answers.
 
-    `superseded_by_id` is set on everything an edit, a regeneration or a restore took out of the conversation; only
-    messages without it are shown and sent to the model. `reply_to_id` is the user message a reply answers.
+    Messages with `superseded_by_id` were taken out by an edit, a regeneration or a restore, and are not shown.
     """
 
     __tablename__ = "messages"
@@ -195,10 +194,7 @@ class Message(Base):
 
 
 class MessageReasoning(Base):
-    """A model's reasoning before and while it wrote a reply: shown on a click, and read by nothing else.
-
-    It is not part of prompts, search, memory or shared links. `duration_ms` is the time it took.
-    """
+    """A model's reasoning for a reply, shown on a click: in no prompt, search, memory or link."""
 
     __tablename__ = "message_reasoning"
 

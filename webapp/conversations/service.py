@@ -40,10 +40,9 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 def create_conversation(
     user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
 ) -> Conversation:
-    """Return a new conversation with `messages` messages; a title given here is the user's and is never overwritten.
+    """Return a new conversation; a title given here is never overwritten, `first_words` are one until then.
 
-    Until it gets another title, it has the beginning of `first_words`. A guided one is named after its journey; in a
-    legacy one of its personas speaks. Raises NotFound, Invalid.
+    A guided one is named after its journey; in a legacy one of its personas speaks. Raises NotFound, Invalid.
     """
     persona = fields.persona or None
     if fields.space_id is not None:
@@ -66,7 +65,7 @@ def create_conversation(
         makes_memory=fields.makes_memory,
         is_pinned=fields.is_pinned,
         model=fields.model or None,
-        parameters=(fields.parameters.given if fields.parameters else None) or None,
+        parameters=(fields.parameters.non_empty if fields.parameters else None) or None,
         uses_web=fields.uses_web,
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=moment,
@@ -113,7 +112,7 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
     if "model" in fields:
         row.model = changes.model or None
     if "parameters" in fields:
-        row.parameters = (changes.parameters.given if changes.parameters else None) or None
+        row.parameters = (changes.parameters.non_empty if changes.parameters else None) or None
     if "folder_id" in fields:
         row.folder_id = _own_folder(user_id, changes.folder_id)
     db.session.flush()
@@ -125,9 +124,8 @@ def _own_folder(user_id: int, folder_id: int | None) -> int | None:
 
 
 def move_conversation(row: Conversation, space_id: int | None, *, confirmed: bool = False) -> None:
-    """Move a locked conversation into one of its user's spaces, or out of one; what rests on it follows.
-
-    Raises NotFound, and Conflict when something that others see now would move with it unconfirmed.
+    """Move a locked conversation, and what rests on it, into or out of a space. Raises NotFound, and Conflict unless
+    what others see of it is confirmed.
     """
     persona = persona_in(row.user_id, space_id, None) if space_id is not None else None
     conversation_moved.send(None, conversation=row, to=space_id, confirmed=confirmed)
@@ -147,10 +145,7 @@ def set_automatic_title(conversation_id: int, title: str) -> bool:
 
 
 def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = False) -> None:
-    """Delete a conversation and its messages, for good; with `forget` also what was learned from it alone.
-
-    Raises NotFound.
-    """
+    """Delete a conversation for good; with `forget` also what was learned from it alone. Raises NotFound."""
     row = get_conversation(user_id, conversation_id, lock=True)
     conversation_deleted.send(None, conversation=row, forget=forget)
     conversation_shown.send(None, conversation=row)
@@ -171,10 +166,7 @@ def hide_conversation(user_id: int, conversation_id: int, *, moment: datetime | 
 
 
 def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> None:
-    """Undo the leaving of a temporary conversation, while that is possible; does nothing to any other.
-
-    The report of this `leaving` may still be on its way: `has_returned` recognises it then.
-    """
+    """Undo the leaving of a temporary conversation, if possible; a late report of `leaving` then counts for nothing."""
     with suppress(RedisError):  # then it is gone if its report comes late
         redis().set(_return_key(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
     # A request that handles its report right now holds the row, and has looked before the line above.
@@ -231,10 +223,7 @@ def purge_conversations(
     temporary_before: datetime,
     before: Callable[[Sequence[int]], object] = len,
 ) -> int:
-    """Delete hidden conversations past their undo time and temporary ones past their day; returns how many.
-
-    `before` is told which they are while they still exist.
-    """
+    """Delete hidden and temporary conversations when due, after `before` with their ids; return how many."""
     ids = db.session.scalars(
         select(Conversation.conversation_id)
         .where(

@@ -48,11 +48,9 @@ whether it may be stored."""
 
 
 def title_conversation(conversation_id: int, instructions: str, watch: Watch) -> str | None:
-    """Title a conversation that has none and has been answered; the new title, or None when there is nothing to do.
+    """Title an answered, untitled conversation by one model call; return the title, None when there is nothing to do.
 
-    One model call, with no connection held; another if what it read was forgotten in the meantime. Raises a ModelError
-    that a later try may cure; after any other, and after unreadable output, the title is the user's first words: no
-    conversation is left without one for ever.
+    Raises a ModelError that a later try may cure; after others, and unreadable output, it takes the first words.
     """
     for _ in range(TRIES):
         exchange = _first_exchange(conversation_id, watch)

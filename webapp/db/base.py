@@ -124,10 +124,7 @@ Row = TypeVar("Row", bound=Base)
 
 
 def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool = False) -> Row:
-    """Return the row of a primary key, which must exist: `lock` selects it FOR UPDATE, `fresh` reads it again.
-
-    Raises NotFound if it has been deleted since its key was read.
-    """
+    """Return the row of a primary key: `lock` selects it FOR UPDATE, `fresh` reads it again. Raises NotFound."""
     row = db.session.get(model, key, with_for_update=lock or None, populate_existing=fresh)
     return require(row, "It has been deleted in the meantime.")
 
@@ -194,10 +191,7 @@ _ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Call `action` after the current transaction is committed and its connection returned, in order of registration.
-
-    Not called if the transaction or its SAVEPOINT is rolled back. Errors of an action are logged and not raised.
-    """
+    """Call `action` after the current transaction is committed, in order, unless rolled back; its errors are logged."""
     db.session.info.setdefault(_ACTIONS, []).append(action)
 
 
@@ -258,7 +252,7 @@ def init_sessions(app: Flask) -> None:
             db.session.registry.clear()
 
 
-LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
+LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""
 ELSEWHERE = {1047, 1290, 1836}
 """MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""

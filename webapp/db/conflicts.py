@@ -1,9 +1,8 @@
 """Transactions that lost to another one, or whose database went away, are repeated as a whole, at the edge.
 
-On one server that is a deadlock. On a Galera cluster it is also a commit that two nodes made at once, which the second
-learns of at any statement or at its COMMIT (1213), and a node that has left the cluster (1047), for which waiting does
-not help: the next connection goes to another one. Nothing is repeated that may have been stored: neither after a
-COMMIT that got no answer, nor once a transaction of the same request has been committed.
+On one server that is a deadlock; on Galera also a conflicting commit (1213, at any statement or COMMIT) and a node that
+left (1047): the next connection goes to another. Never repeated: after a COMMIT without an answer, or once another
+transaction of the request is committed.
 """
 
 import logging
@@ -59,10 +58,7 @@ def forget_session() -> None:
 def repeat_on_conflict(
     work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, seconds: float = math.inf
 ) -> T:
-    """Return what `work` returns, which must be one transaction or safe to repeat; it is repeated after a conflict.
-
-    `seconds`: the seconds within which it may be repeated.
-    """
+    """Return what `work` returns, repeated after a conflict within `seconds`; it is one transaction or idempotent."""
     start = time.monotonic()
     for number in range(1, TRIES):
         try:

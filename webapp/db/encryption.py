@@ -1,7 +1,4 @@
-"""Secrets as they are stored: encrypted where they are read again, otherwise as a digest.
-
-Each purpose has a key of its own, derived from SECRET_KEY.
-"""
+"""Secrets as they are stored: encrypted by a key per purpose, from SECRET_KEY, where read again, otherwise a digest."""
 
 import base64
 import hashlib

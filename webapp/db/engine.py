@@ -25,11 +25,10 @@ SILENT_SECONDS = 1.0
 
 
 def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
-    """Return options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on
-    SQLite.
+    """Return options for create_engine: a bounded pool, UTC, read committed; on SQLite WAL and foreign keys.
 
-    `patience` is how many seconds a statement may take: a hanging server counts as unavailable, like one that refuses.
-    Errors leave out a statement's values, because they are logged and kept with failed jobs.
+    A statement may take `patience` seconds. Errors leave out its values, because they are logged and kept with failed
+    jobs.
     """
     if url.startswith("sqlite"):
         # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
@@ -58,10 +57,7 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
 
 
 def _ping_idle(engine: Engine) -> None:
-    """Check that a connection is still alive when it has not been used for a while.
-
-    SQLAlchemy's own `pool_pre_ping` checks every time: a turn would pay for five checks that all succeed.
-    """
+    """Check a connection that was idle for a while; SQLAlchemy's `pool_pre_ping` would check five times a turn."""
 
     @event.listens_for(engine, "checkin")
     def _checkin(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
@@ -82,10 +78,7 @@ def _ping_idle(engine: Engine) -> None:
 
 
 def _reset_open(engine: Engine) -> None:
-    """Roll back a connection that is returned only while a transaction is open on it.
-
-    SQLAlchemy's own `reset_on_return` also does so after a session's COMMIT or ROLLBACK: it was every sixth statement.
-    """
+    """Roll back a connection that comes back with an open transaction; `reset_on_return` was every sixth statement."""
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -105,7 +98,6 @@ def _reset_open(engine: Engine) -> None:
 
 
 def _measure(engine: Engine) -> None:
-    """Time every statement."""
 
     @event.listens_for(engine, "before_cursor_execute")
     def _before(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
@@ -142,11 +134,7 @@ SYNC = ("SET SESSION wsrep_sync_wait = 1", "SELECT 1", "SET SESSION wsrep_sync_w
 
 
 def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
-    """On a Galera node, wait until the node has everything that the cluster had committed.
-
-    All write to one node; after a failover the next one may still be applying what was stored a moment ago. Waiting
-    before each statement (wsrep_sync_wait in general) would cost a round trip through the cluster each time.
-    """
+    """On a Galera node, wait for all that the cluster had committed, once: before each statement is a round trip."""
     cursor = connection.cursor()
     cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
     row = cursor.fetchone()
@@ -193,7 +181,7 @@ def prepare_engine(engine: Engine) -> None:
     def _find(*_given: Any) -> None:
         # SQLite would make one, and whoever reads the wrong place would find an installation without accounts.
         if (file := database_file(engine)) and not file.exists():
-            raise sqlite3.OperationalError(f"{file} doesn't exist: `flask --app wsgi prepare` makes it")
+            raise sqlite3.OperationalError("the file doesn't exist")
 
     @event.listens_for(engine, "connect")
     def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:

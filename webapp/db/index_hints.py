@@ -1,8 +1,7 @@
-"""Hints along which index a statement reads its rows, for planners that know little about the rows and would choose
-another, and how many at a time.
+"""Hints along which index a statement reads its rows, and how many at a time.
 
-Neither MariaDB's nor SQLite's planner knows how values are distributed: that hardly any memory is pinned, or that one
-person has nearly all of them. With ten thousand memories the wrong index costs a turn 5 to 15 ms.
+Planners do not know that hardly any memory is pinned, or one person has nearly all: the wrong index costs a turn 5 to
+15 ms.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +19,7 @@ BATCH_SIZE = 40
 
 
 def use_index(statement: Statement, entity: type[Base], index: str) -> Statement:
-    """Return the statement, reading a table along one of its indexes. It must have a condition on the index's first
-    column.
-    """
+    """Return the statement reading a table along an index, whose first column it must have a condition on."""
     led = statement.with_hint(entity, f"FORCE INDEX ({index})", "mysql")
     return led.with_hint(entity, f"INDEXED BY {index}", "sqlite")
 
@@ -33,19 +30,12 @@ def use_primary_key(statement: Statement, entity: type[Base]) -> Statement:
 
 
 def stream_rows(statement: Select[*tuple[Any, ...]]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """Yield the rows of a statement that may have any number of them, never all in memory.
-
-    Send nothing else before the last has been read: MySQL's connections do one thing at a time.
-    """
+    """Yield any number of rows, never all in memory; send nothing else on the connection before the last."""
     return iter(db.session.execute(statement.execution_options(yield_per=BATCH_SIZE)))
 
 
 def batches_to_change(statement: Select[Entity], key: InstrumentedAttribute[int]) -> Iterator[Sequence[Entity]]:
-    """Yield the objects a statement selects, a few at a time in the order of their key. Each few may be changed and
-    flushed before the next are read, which `stream_rows` does not allow.
-
-    First only the keys: paging through the statement would have the database look for the rows again for every few.
-    """
+    """Yield the selected objects, a few at a time by key; each few may be changed and flushed, unlike `stream_rows`."""
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BATCH_SIZE):
         batch = statement.where(key.in_(keys[start : start + BATCH_SIZE])).order_by(key)

@@ -1,7 +1,6 @@
-"""An application's migrations, and what they need on MySQL and MariaDB: to be resumable.
+"""An application's migrations, resumable on MySQL and MariaDB, where each statement is a transaction of its own.
 
-Each statement is a transaction of its own there. A migration that was killed midway has made some of its changes; when
-run again, it finds them made and continues. Workers do without migrations: Alembic takes up 9 MB.
+Workers do without: Alembic takes 9 MB.
 """
 
 import logging
@@ -18,6 +17,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 
 from webapp.db.base import database_is_away, db
 from webapp.db.engine import database_file
+from webapp.errors import reason
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +72,7 @@ def make_database_file(engine: Engine) -> None:
 
 
 def connect_with_retry(engine: Engine, seconds: float) -> Connection:
-    """Return a connection to a database that may still be starting. Raises OperationalError if it does not come up in
-    time.
-    """
+    """Return a connection to a database that may still be starting. Raises OperationalError after a while."""
     end = time.monotonic() + seconds
     is_logged = False
     while True:
@@ -84,6 +82,6 @@ def connect_with_retry(engine: Engine, seconds: float) -> Connection:
             if not database_is_away(error) or time.monotonic() > end:
                 raise
             if not is_logged:
-                log.warning("the database is away; waiting for it")
+                log.warning("the database is away; waiting for it: %s", reason(error))
                 is_logged = True
             time.sleep(0.5)

@@ -1,8 +1,7 @@
 """Conditions on the words in a column, alike on every database: case, accents, vowel marks and soft hyphens aside.
 
-SQLite asks Python. MySQL and MariaDB compare by the column's collation, which folds case and accents; where it does
-not (Hebrew and Arabic marks, Hangul's open syllables), a pattern does, and where it folds too much (older collations
-take all characters above U+FFFF for one), those are compared byte by byte.
+SQLite asks Python. Where a MySQL collation folds too little (Hebrew and Arabic marks, Hangul's open syllables) a
+pattern does; where too much (old ones above U+FFFF), characters are compared byte by byte.
 """
 
 import re

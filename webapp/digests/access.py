@@ -27,8 +27,7 @@ def reachable_conversation(identity: Identity, conversation_id: int) -> Conversa
 
 
 def require_user(identity: Identity, user_id: int) -> None:
-    """Raise NotFound unless this is the caller, or the caller an admin and the user exists, or a service and the user's
-    account is in use."""
+    """Raise NotFound unless this is the caller, a user for an admin, or an active account for a service."""
     if identity.is_admin or identity.is_service:
         if not get_user(user_id).is_active and not identity.is_admin:
             raise NotFound("There is no such account.")
@@ -37,10 +36,7 @@ def require_user(identity: Identity, user_id: int) -> None:
 
 
 def note_look(identity: Identity, owner_id: int, action: str) -> None:
-    """Record that an admin is about to read what somebody else wrote; committed before they see it.
-
-    A service reads as the product does; its token's use is recorded with the token. Ends the open transaction.
-    """
+    """Record, and commit, that an admin is about to read what somebody else wrote."""
     if not identity.is_admin or owner_id == identity.user_id:
         return
     with write_transaction():

@@ -60,11 +60,9 @@ class GenerationResult:
 
 
 def generate(conversation_id: int) -> GenerationResult:
-    """Make a conversation's digest anew; if somebody else writes one in the meantime, theirs stays.
+    """Make a conversation's digest anew by one model call, unless somebody else writes one. Raises ModelError.
 
-    One model call, with no connection held, and another if something was forgotten in the meantime; none for a
-    conversation in which nothing was said. Does nothing for one that is gone, temporary or without memory. Raises
-    ModelError with nothing stored.
+    Does nothing for a conversation that is gone, empty, temporary or without memory.
     """
     for _ in range(TRIES):
         source = _read(conversation_id)

@@ -27,10 +27,7 @@ def without_forgotten(user_id: int, data: ConversationMemoryData) -> Conversatio
 def _forget(
     _sender: Any, *, user_id: int, evidence: Iterable[MemoryEvidence], texts: Collection[str], **_: Any
 ) -> None:
-    """Delete, with their history, the digests of the conversations behind the memories and those that repeat the texts.
-
-    A digest is in the model's words, so for the conversations where the memory comes from nothing less is certain.
-    """
+    """Delete, with history, the digests of the conversations behind the memories and those that repeat the texts."""
     statement = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
     involved = set(db.session.scalars(statement))
     versions = (

@@ -69,10 +69,7 @@ def is_stale(digest: ConversationMemory, conversation: Conversation) -> bool:
 def upsert_digest(
     user_id: int | None, conversation_id: int, data: ConversationMemoryData, *, source: str = "user"
 ) -> ConversationMemory:
-    """Write the digest of the user's conversation, or of anybody's for a service (`user_id` None).
-
-    Raises NotFound, and Conflict if memory is off: then nothing is kept, whoever wrote it.
-    """
+    """Write the digest of the user's (None: anybody's) conversation. Raises NotFound, Conflict if memory is off."""
     if user_id is None:
         conversation = existing_conversation(conversation_id)
     else:

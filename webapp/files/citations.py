@@ -41,10 +41,7 @@ def names_a_page(text: str) -> bool:
 
 
 def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
-    """Return sanitised HTML in which every page of these files that is named becomes a link.
-
-    If there are several files, the name of the intended one is nearby. Code and links stay as they are.
-    """
+    """Return sanitised HTML in which every named page of these files becomes a link, except in code and links."""
     pieces = _TAGS.split(html)
     depth, plain, out = 0, "", []
     for number, piece in enumerate(pieces):

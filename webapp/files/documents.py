@@ -16,7 +16,7 @@ from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.schemas import PictureQuery
 from webapp.files.service import get_file
-from webapp.files.uploads import drop_orphan, keep_after_commit, take_content
+from webapp.files.uploads import drop_orphan, keep_after_commit, store_and_read
 from webapp.i18n.marks import say
 from webapp.spaces import documents
 from webapp.spaces.chunks import PAGE_END
@@ -53,12 +53,9 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
 
 
 def upload_to_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
-    """Store a file and make it a document of a space; it becomes nobody's own file.
-
-    `data` stays open until the commit. Raises as `store_upload` and `add_to_space` do.
-    """
+    """Store `data`, open until the commit, as a document of a space. Raises as `store_upload` and `add_to_space` do."""
     require_member(user_id, space_id)
-    content = take_content(name, data)
+    content = store_and_read(name, data)
     original = Original(content.digest, content.media_type, content.name)
     document = _add(user_id, space_id, "", original, content.pages, content.reason)
     keep_after_commit(content.digest, lambda: data)
@@ -75,10 +72,7 @@ def page_of_document(user_id: int, space_id: int, document_id: int, number: int)
 
 
 def picture_of_document(user_id: int, space_id: int, document_id: int, query: PictureQuery) -> bytes:
-    """Return a page of a document as it looks, with certain words highlighted, as JPEG.
-
-    Raises NotFound, Invalid if it cannot be drawn, Unavailable.
-    """
+    """Return a page of a document as JPEG with words highlighted. Raises NotFound, Invalid, Unavailable."""
     original = original_of(user_id, space_id, document_id)
     if not _is_drawn(original.media_type) or not 1 <= query.page <= original.pages:
         raise NotFound("There is no picture of this.")
@@ -87,9 +81,7 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, query: Pi
 
 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
-    """Return the documents whose pages can be opened, in spaces the user belongs to: those of the conversation's space,
-    and those that its replies drew on.
-    """
+    """Return documents with pages, in the user's spaces, of the conversation's space or that its replies drew on."""
     statement = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
     answers = documents_asked.send(None, conversation_id=conversation_id)
     drawn_on = {document_id for _, ids in answers for document_id in ids}

@@ -13,10 +13,9 @@ MODES = ("whole", "search")
 
 
 class File(Base):
-    """A file of one user. Its bytes are stored under `digest`, which files with the same content share.
+    """A file of one user, whose bytes under `digest` are shared by equal files.
 
-    `picture_pages` counts the pages without text of their own, which are pictures; `characters` those of the entire
-    file in a prompt.
+    `picture_pages` counts pages without text of their own; `characters` those of the entire file in a prompt.
     """
 
     __tablename__ = "files"

@@ -1,5 +1,6 @@
 """Attaching files in the composer, and viewing their pages."""
 
+from contextlib import suppress
 from typing import Any
 
 from flask import g, render_template, request, url_for
@@ -7,7 +8,7 @@ from markupsafe import Markup
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
-from webapp.errors import DomainError
+from webapp.errors import DomainError, NotFound
 from webapp.extensions import app_settings
 from webapp.files import service
 from webapp.files.api import limit_files, send_content, send_picture, stream_of
@@ -21,6 +22,7 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import store_upload
 from webapp.http.answers import commit_and_redirect
 from webapp.http.paging import PageQuery
+from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.settings import Target
@@ -88,8 +90,11 @@ def place_of(file: Citable, page: int, words: str) -> str:
 @blueprint.post("/files")
 @limit_files
 def attach() -> ViewResult:
-    """Add the files chosen in the composer; each becomes a chip in it."""
+    """Add the files chosen in the composer, and find those its draft names by id; each becomes a chip in it."""
     rows, problems = [], []
+    for file_id in filter(None, map(parse_id, request.form.getlist("file_ids")[: service.MAX_ATTACHED])):
+        with suppress(NotFound):  # deleted in the meantime
+            rows.append(service.get_file(current_user_id(), file_id))
     for file in request.files.getlist("file")[: service.MAX_ATTACHED]:
         if not file.filename:
             continue
@@ -108,7 +113,6 @@ def attach() -> ViewResult:
 
 @blueprint.get("/files")
 def index() -> ViewResult:
-    """All of the user's files."""
     page = service.list_files(current_user_id(), PageQuery(limit=50, cursor=requested_cursor()))
     return render_template("files/index.html", files=page.items, next_cursor=page.next_cursor)
 
@@ -148,12 +152,10 @@ def picture(file_id: int) -> ViewResult:
 
 @blueprint.get("/files/<int:file_id>/content")
 def content(file_id: int) -> ViewResult:
-    """The original file."""
     return send_content(file_id)
 
 
 @blueprint.post("/files/<int:file_id>/delete")
 def delete(file_id: int) -> ViewResult:
-    """Delete a file."""
     service.delete_file(current_user_id(), file_id)
     return commit_and_redirect(url_for(".index"), _("File deleted."))

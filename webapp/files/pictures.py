@@ -38,10 +38,7 @@ class PictureRequest:
 
 
 def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> bytes:
-    """Return the picture that a reader asks for, of a page or (0) of a picture; no connection is held.
-
-    Raises NotFound, Invalid if it cannot be drawn, Unavailable.
-    """
+    """Return the picture of a page, or (0) of a picture. Raises NotFound, Invalid, Unavailable."""
     db.session.rollback()  # drawing takes a moment
     edge = THUMBNAIL if query.size == "small" else app_settings().image_edge
     try:
@@ -51,10 +48,7 @@ def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> b
 
 
 def draw_picture(digest: str, media_type: str, picture_request: PictureRequest) -> bytes:
-    """Return the requested picture, drawn if it is not there yet.
-
-    Raises Invalid if the file cannot be drawn, FileNotFoundError if its bytes are gone, Unavailable.
-    """
+    """Return the picture, drawn if need be. Raises Invalid, FileNotFoundError if its bytes are gone, Unavailable."""
     try:
         return file_storage().read(picture_key(digest, picture_request.name))
     except FileNotFoundError:

@@ -1,8 +1,7 @@
 """Draws pictures of a file, in a separate process: `python -m webapp.files.previews PATH MEDIA_TYPE REQUESTS`.
 
-REQUESTS is a JSON list of {"page", "edge", "words"}. Writes one JSON line: {"pictures": [{"data", "width", "height"}]}
-with JPEGs in base64, or {"error": "..."}. A picture is turned the way it was held, scaled to fit a square of `edge`,
-and encoded again, so that nothing is left but what can be seen: no location, no camera, no preview.
+REQUESTS is a JSON list of {"page", "edge", "words"}. Writes {"pictures": [{"data", "width", "height"}]} with base64
+JPEGs, or {"error": "..."}. Encoding a picture again leaves only what can be seen: no location, no camera.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webapp.files.kinds import HEIC, PDF
+from webapp.i18n.marks import N_
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -40,9 +40,9 @@ def main(path: str, media_type: str, requests: str) -> None:
     except NotDrawable as error:
         answer = {"error": str(error)}
     except MemoryError:
-        answer = {"error": "The picture needs too much memory to be shown."}
+        answer = {"error": N_("The picture needs too much memory to be shown.")}
     except Exception:  # anything a library makes of a broken file
-        answer = {"error": "The file is damaged, or not what its name says."}
+        answer = {"error": N_("The file is damaged, or not what its name says.")}
     sys.stdout.write(json.dumps(answer))
 
 
@@ -99,7 +99,7 @@ def _pages(data: bytes, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         scale = min(request["edge"] / max(width, height, 1), 8.0)
         picture = page.render(scale=scale).to_pil().convert("RGB")
         if request.get("words"):
-            picture = _marked(picture, _places(page, request["words"]), height, scale)
+            picture = _highlight(picture, _places(page, request["words"]), height, scale)
         drawn.append(_jpeg(picture, request["edge"]))
     return drawn
 
@@ -116,7 +116,7 @@ def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
     return [text.get_rect(index) for index in range(text.count_rects(match.start(), match.end() - match.start()))]
 
 
-def _marked(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
+def _highlight(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
     import PIL.Image  # noqa: PLC0415
     import PIL.ImageDraw  # noqa: PLC0415
 

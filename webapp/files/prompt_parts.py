@@ -43,10 +43,9 @@ def whole_room(window: int, reply: int) -> int:
 
 
 def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
-    """Return the files of a conversation for one prompt of this many tokens.
+    """Return the files of a conversation for one prompt of this many tokens, in order of attachment.
 
-    Files are taken in the order in which they were attached, so that those that were included in full before are again;
-    a file that does not fit is shown by its outline, and by the pages that the question is about.
+    A file that does not fit is shown by its outline, and by the pages that the question is about.
     """
     attached = db.session.execute(
         select(File, MessageFile.mode)
@@ -96,10 +95,7 @@ def has_text(row: File) -> bool:
 
 
 def _unique_contents(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
-    """Return each content once, in its first position, however often it was attached, with the mode given last.
-
-    One that could not be read at first may have been read when it was attached again.
-    """
+    """Return each content once, in its first position, with the mode and the text it was given last."""
     texts: dict[str, tuple[File, str]] = {}
     for row, mode in attached:
         first = texts.get(row.digest, (row, mode))[0]
@@ -178,10 +174,7 @@ MAX_SHOWN = 20
 
 
 def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Picture, ...]]:
-    """Return the visible attachments by message, for one prompt of this many tokens.
-
-    If there is not room for all, the newest message comes first; pictures that are not shown are named.
-    """
+    """Return the visible attachments by message, newest first within the tokens; the other pictures are named."""
     attached = db.session.execute(
         select(MessageFile.message_id, File, MessageFile.mode)
         .join(File, File.file_id == MessageFile.file_id)

@@ -1,7 +1,4 @@
-"""The text of pages that are pictures, read by tesseract where it is installed: in the background, page by page.
-
-Models that see get the pictures as well; the text is for search, for quotes, and for the others.
-"""
+"""The text of pages that are pictures, by tesseract where installed: for search, quotes, and models that do not see."""
 
 import base64
 import logging

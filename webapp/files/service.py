@@ -41,10 +41,7 @@ def page_of(user_id: int, file_id: int, number: int) -> FilePage:
 
 
 def picture_of(user_id: int, file_id: int, query: PictureQuery) -> bytes:
-    """Return a picture of a file, as JPEG: of a page, with certain words highlighted, or of a file that is a picture.
-
-    Raises NotFound, Invalid if it cannot be drawn, Unavailable.
-    """
+    """Return a picture of a page of a file, or of a picture, as JPEG. Raises NotFound, Invalid, Unavailable."""
     row = get_file(user_id, file_id)
     is_page = row.media_type == PDF and 1 <= query.page <= row.pages
     if not is_page and (query.page or not row.is_picture):
@@ -62,10 +59,7 @@ def delete_file(user_id: int, file_id: int) -> None:
 
 
 def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Attach files, by id with a mode, to a message; returns their ids and names.
-
-    Raises NotFound for a file that is not the user's, Invalid for too many.
-    """
+    """Attach files, by id with a mode, to a message; return ids and names. Raises NotFound, Invalid for too many."""
     if len(file_ids) > MAX_ATTACHED:
         raise Invalid.field("file_ids", say("names more than %(most_attached)s files", most_attached=MAX_ATTACHED))
     names = []

@@ -9,6 +9,7 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from webapp.errors import Unavailable
+from webapp.i18n.marks import N_
 
 SECONDS = 60
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,10 +20,7 @@ _readers = BoundedSemaphore(2)
 def run_bounded(
     module: str, *arguments: str, seconds: float | None = None, data: bytes | None = None
 ) -> dict[str, Any]:
-    """Return what a module writes as JSON when it is run with these arguments, and given this to read.
-
-    {"error": reason} if it is stopped or fails. Raises Unavailable.
-    """
+    """Return the JSON that a module writes for these arguments and input, or {"error": reason}. Raises Unavailable."""
     limit = seconds or SECONDS
     if not _readers.acquire(timeout=limit):
         raise Unavailable("Too many files are being read. Try again in a moment.")
@@ -38,9 +36,9 @@ def run_bounded(
         )
         answer = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
-        return {"error": "It takes too long to read."}
+        return {"error": N_("It takes too long to read.")}
     except ValueError:
-        return {"error": "The file is damaged, or needs too much memory to be read."}
+        return {"error": N_("The file is damaged, or needs too much memory to be read.")}
     finally:
         _readers.release()
-    return answer if isinstance(answer, dict) else {"error": "The file is damaged."}
+    return answer if isinstance(answer, dict) else {"error": N_("The file is damaged.")}

@@ -1,7 +1,6 @@
 """Reads a file to pages of text, in a separate process: `python -m webapp.files.text_extraction PATH MEDIA_TYPE`.
 
-Writes one JSON line: {"pages": [...]} or {"error": "..."}. The caller limits its time and it limits its own memory, so
-that a file made to be slow or to expand brings down nothing but this process.
+Writes {"pages": [...]} or {"error": "..."}, within limits of time and memory.
 """
 
 import json
@@ -15,6 +14,7 @@ from webapp.files.kinds import BOOK, CSV, DOCX, HTML, MAIL, MAILBOX, NOTEBOOK, O
 from webapp.files.readers import mail, office, pdf, text, word
 from webapp.files.readers.page import read_book, read_page
 from webapp.files.readers.result import Pages, Unreadable
+from webapp.i18n.marks import N_
 
 MEMORY = 1024**3
 MAX_PAGES = 2_000
@@ -53,9 +53,9 @@ def main(path: str, media_type: str) -> None:
     except Unreadable as error:
         answer = {"error": str(error)}
     except MemoryError:
-        answer = {"error": "The file needs too much memory to be read."}
+        answer = {"error": N_("The file needs too much memory to be read.")}
     except Exception:  # anything a library raises for a broken file
-        answer = {"error": "The file is damaged, or not what its name says."}
+        answer = {"error": N_("The file is damaged, or not what its name says.")}
     sys.stdout.write(json.dumps(answer))
 
 

@@ -12,9 +12,7 @@ TextLine = tuple[str, str]
 
 
 def fingerprint(seed: str, lines: Iterable[TextLine], *, origin: str = "") -> str:
-    """Return the lasting name of a history; `seed` tells apart equal ones, `origin` is the fingerprint of the lines
-    before.
-    """
+    """Return the lasting name of a history; `seed` tells apart equal ones, `origin` is that of the lines before."""
     digest = bytes.fromhex(origin) if origin else hashlib.sha256(seed.encode()).digest()
     for role, text in lines:
         digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
@@ -28,11 +26,7 @@ def normal(text: str) -> str:
 
 
 def is_same_reply(stored: str, sent: str, *, is_partial: bool, placeholder: str) -> bool:
-    """Return whether a client sent back a reply as it is stored.
-
-    A reply that was cut short may be longer on either side. Where forgotten text was replaced by `placeholder`, the
-    client still has all of it.
-    """
+    """Return whether a client sent back a reply as stored, cut short on either side, or before forgetting."""
     own_text, other_text = normal(stored), normal(sent)
     if own_text == other_text:
         return True

@@ -172,10 +172,7 @@ def read_calls(raw: Sequence[Any] | None) -> tuple[Call, ...]:
 
 
 def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
-    """Return the rounds after the last user message, from the role, text, calls and tool_call_id of each message there.
-
-    Raises UnsupportedRequest for a call without an answer, or an answer without a call.
-    """
+    """Return the rounds after the last user message: role, text, calls, tool_call_id. Raises UnsupportedRequest."""
     rounds: list[Round] = []
     for role, text, calls, call_id in lines:
         if role == "assistant":
@@ -235,9 +232,7 @@ def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def format_instructions(form: Mapping[str, Any] | None) -> str:
-    """Return the instructions about it for the model; for a long schema only that it must be a JSON object, for text
-    none.
-    """
+    """Return the instructions about it for the model; a long schema only says JSON object, text nothing."""
     if form is None:
         return ""
     if form["type"] == "json_object":

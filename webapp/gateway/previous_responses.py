@@ -85,11 +85,10 @@ def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None
 def begin_after(
     user_id: int, reply: Message, request: GatewayRequest, results: Mapping[str, str], preferences: Preferences
 ) -> LaunchableReply:
-    """Return the rows of a turn that follows one of this user's replies; the caller commits and launches it.
+    """Return the rows of a turn that follows a reply of this user's, `results` by the ids of its calls.
 
-    `results`: the results of the response's calls by their ids; the question may then be empty. If the conversation has
-    since continued otherwise, it is branched; if the same request is repeated, its reply is replaced. Raises Invalid,
-    Conflict, and what `start_turn` raises.
+    A conversation that went on is branched; a repeated request replaces its reply. Raises Invalid, Conflict, and what
+    `start_turn` raises.
     """
     require_room(user_id)
     _check_preferences(get_conversation(user_id, reply.conversation_id), preferences)
@@ -115,9 +114,7 @@ def begin_after(
 
 
 def _mark(user_id: int, reply: Message, request: GatewayRequest) -> str:
-    """Return the fingerprint of a request that follows a response; if that was asked for on the page, its id stands for
-    it.
-    """
+    """Return the fingerprint of a request that follows a response, or the id of one begun on the page."""
     seed = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
     lines = [("assistant", reply.content)] if reply.content else []
     return fingerprint("", [*lines, ("user", request.question)] if request.question else lines, origin=seed)
@@ -158,7 +155,7 @@ def _ask(
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
-        tool_answers.take(reply, results)
+        tool_answers.store_results(reply, results)
     if existing is None:
         return start(user_id, request, preferences, reply.conversation_id, pictures)
     return continue_conversation(user_id, request, preferences, conversation.conversation_id, pictures, *existing)

@@ -14,7 +14,7 @@ from webapp.chat import service as chat
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import leave
-from webapp.chat.turns.turnlog import FINAL_KINDS, GONE, SETTLED, TEXT_KINDS, Entry
+from webapp.chat.turns.turnlog import FINAL_KINDS, REPLY_DELETED, SETTLED, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db, expect_writes
@@ -87,9 +87,7 @@ def _validate(shape: type[_Body], values: Any) -> _Body:
 
 
 def read_preferences(model: str, conversation_id: int | None = None) -> Preferences:
-    """Return what the headers and the model's suffixes choose; `conversation_id` is the one the body names. Raises
-    Invalid, NotFound.
-    """
+    """Return what headers and the model's suffixes choose, with the body's conversation. Raises Invalid, NotFound."""
     name, suffixes = wire.split_model(model)
     values: dict[str, Any] = {"model": service.find_model_id(name)}
     for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):
@@ -119,10 +117,7 @@ def launch(reply: LaunchableReply) -> None:
 def replay(
     kind: type[_Body], show: Callable[[_Body, LaunchableReply], Response]
 ) -> Callable[[dict[str, Any], int], Response]:
-    """Return how the answer to a repeated Idempotency-Key is shown: as that of the reply which the first one began.
-
-    It raises NotFound where that has been deleted since.
-    """
+    """Return how the answer to a repeated Idempotency-Key is shown; that raises NotFound if its reply is gone."""
 
     def repeat(first: dict[str, Any], _status: int) -> Response:
         chat.reply_of(current_user_id(), first["turn_id"])
@@ -144,10 +139,9 @@ def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry |
 
 
 def open_stream(user_id: int, reply: LaunchableReply) -> closing[Generator[str | End | None]]:
-    """Return the events of a reply to stream: its text as it arrives, then its end; None while nothing happens.
+    """Return the events of a reply: its text, then its end; None while nothing happens.
 
-    A reader that hangs up before the end stops the reply, which is what these clients mean by it, unless an
-    Idempotency-Key says that the request may come again.
+    A reader that hangs up stops the reply, unless an Idempotency-Key says that the request may come again.
     """
     pieces = _pieces(_entries(reply, None))
     if idempotency.HEADER in request.headers:
@@ -191,7 +185,7 @@ def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | End | None]:
             yield End(item.kind, item.data)
             return
         elif item.kind == SETTLED:
-            yield End("error", GONE)
+            yield End("error", REPLY_DELETED)
             return
 
 
@@ -210,9 +204,7 @@ def usage_in(app: Flask, reply: LaunchableReply) -> dict[str, Any]:
 
 
 def refusal(body: dict[str, Any], status: int) -> Response:
-    """Return a response for a reply that failed. It is in the conversation, so a client's automatic retry would ask
-    twice.
-    """
+    """Return a response for a failed reply that clients do not retry, since the turn is in the conversation."""
     response = jsonify(body)
     response.status_code = status
     response.headers["x-should-retry"] = "false"

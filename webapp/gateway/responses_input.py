@@ -89,9 +89,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def conversation_id(self) -> int | None:
-        """Return the conversation it names, as `conv_34`, `34`, or an object with such an id. Raises
-        UnsupportedRequest.
-        """
+        """Return the conversation named by `conv_34`, `34`, or an object with such an id. Raises UnsupportedRequest."""
         if self.conversation is None:
             return None
         reference = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
@@ -127,9 +125,7 @@ def read(request: ResponseRequest) -> GatewayRequest:
 
 
 def read_next(request: ResponseRequest) -> tuple[GatewayRequest, Mapping[str, str]]:
-    """Return what follows an earlier response: a question, which may be empty, and the results of its calls by call
-    id. Raises UnsupportedRequest.
-    """
+    """Return what follows an earlier response: a question, and results by call id. Raises UnsupportedRequest."""
     _check(request)
     messages = _messages(request)
     if any(message.role == "assistant" for message in messages):

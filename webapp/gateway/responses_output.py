@@ -69,9 +69,7 @@ def response(
     usage: Mapping[str, Any] | None = None,
     error: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the object; a reply that was cut short (`finish`) is incomplete. `usage` has the names of chat
-    completions.
-    """
+    """Return the object; a reply that was cut short (`finish`) is incomplete. `usage` is as in chat completions."""
     reason = _INCOMPLETE.get(finish) if status == "completed" else None
     return {
         "id": f"{PREFIX}{header.turn_id}",
@@ -105,9 +103,7 @@ def response(
 def output_of(
     turn_id: int, text: str, calls: Sequence[Mapping[str, Any]], *, finish: str = "stop", is_open: bool = False
 ) -> list[Item]:
-    """Return the output: the message, unless there are only calls (and it was not begun), and the calls to be
-    answered.
-    """
+    """Return the output: the message, unless there are only calls, and the calls to be answered."""
     items = [_call(record) for record in calls]
     if text or is_open or not items:
         items.insert(0, _message(turn_id, "incomplete" if finish in _INCOMPLETE else "completed", text))
@@ -153,7 +149,7 @@ class Stream:
         """Yield the events after the last piece; `text` is the whole text as stored."""
         items = output_of(self.about.turn_id, text, calls, finish=finish, is_open=self._is_open)
         for index, item in enumerate(items):
-            yield from self._close(item) if item["type"] == "message" else self._called(index, item)
+            yield from self._close(item) if item["type"] == "message" else self._call_events(index, item)
         document = response(self.about, "completed", items, finish=finish, usage=usage)
         yield self._event(f"response.{document['status']}", response=document)
 
@@ -175,7 +171,7 @@ class Stream:
         yield self._event("response.content_part.done", **self._place(), part=part)
         yield self._event("response.output_item.done", output_index=0, item=item)
 
-    def _called(self, index: int, item: Item) -> Iterator[bytes]:
+    def _call_events(self, index: int, item: Item) -> Iterator[bytes]:
         place = {"item_id": item["id"], "output_index": index}
         item_start = {**item, "status": "in_progress", "arguments": ""}
         yield self._event("response.output_item.added", output_index=index, item=item_start)

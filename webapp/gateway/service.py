@@ -22,7 +22,7 @@ from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import Round
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.rules.tombstones import TombstoneSet
-from webapp.memories.store.copies import GONE
+from webapp.memories.store.copies import FORGOTTEN_MARK
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.parameters import PAYLOAD
 from webapp.providers.catalogue import HOME_ID
@@ -88,10 +88,9 @@ def find_model_id(name: str) -> str | None:
 
 
 def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply:
-    """Return the rows of a turn; the caller commits and launches it.
+    """Return the rows of a turn for a history; the caller commits and launches it. Raises what `start_turn` raises.
 
-    A history that continues a conversation is not stored again; the same question asked again replaces the earlier
-    reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
+    The same question replaces its reply; an edited or unknown history begins a new conversation.
     """
     require_room(user_id)
     if request.rounds and (reply := _continue_with_answers(user_id, request, preferences)) is not None:
@@ -103,10 +102,7 @@ def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> La
 def with_pictures(
     user_id: int, request: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
 ) -> LaunchableReply:
-    """Store the pictures of a question and begin with them; if that fails they are deleted again.
-
-    They are stored before anything is locked: reading one takes a while.
-    """
+    """Store a question's pictures, before anything is locked, and begin; if that fails they are deleted."""
     pictures = _store_images(user_id, request)
     try:
         reply = begin(dict.fromkeys(pictures, "whole"))
@@ -141,9 +137,7 @@ def _prepare_and_return(
 
 
 def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
-    """Return the next part of the reply whose calls are answered; None if that is unknown, or the conversation has gone
-    on.
-    """
+    """Return the next part of a reply from its calls' answers; None if it is unknown or has been followed."""
     reply = threads.find_part(user_id, request, preferences.seed)
     if reply is None or preferences.conversation_id not in (None, reply.conversation_id):
         return None
@@ -159,7 +153,9 @@ def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: P
 
 def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    return _write_another_reply(tool_answers.go_on(user_id, reply, results), reply.conversation_id, preferences)
+    return _write_another_reply(
+        tool_answers.continue_reply(user_id, reply, results), reply.conversation_id, preferences
+    )
 
 
 def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferences: Preferences) -> LaunchableReply:
@@ -170,10 +166,7 @@ def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferenc
 
 
 def _store_images(user_id: int, request: GatewayRequest) -> list[int]:
-    """Store a question's images as files of the user's; returns their ids. Each is committed before the next is read.
-
-    Raises Invalid for what is not an image, and what `store_upload` raises; then none of them is kept.
-    """
+    """Store a question's images as files, all or none; return their ids. Raises Invalid, and as `store_upload`."""
     file_ids: list[int] = []
     try:
         for number, data in enumerate(request.pictures, 1):
@@ -274,8 +267,8 @@ def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.RoundElsewhere:
         | {name: _without_forgotten(record[name], tombstones) for name in ("input", "arguments") if name in record}
         for record in records
     ]
-    results = {call_id: tombstones.without_forgotten(text, GONE) for call_id, text in item.results.items()}
-    return tool_answers.RoundElsewhere(tombstones.without_forgotten(item.text, GONE), calls, results)
+    results = {call_id: tombstones.without_forgotten(text, FORGOTTEN_MARK) for call_id, text in item.results.items()}
+    return tool_answers.RoundElsewhere(tombstones.without_forgotten(item.text, FORGOTTEN_MARK), calls, results)
 
 
 def _without_forgotten(value: Any, tombstones: TombstoneSet) -> Any:
@@ -283,7 +276,7 @@ def _without_forgotten(value: Any, tombstones: TombstoneSet) -> Any:
         return {name: _without_forgotten(part, tombstones) for name, part in value.items()}
     if isinstance(value, list):
         return [_without_forgotten(part, tombstones) for part in value]
-    return tombstones.without_forgotten(value, GONE) if isinstance(value, str) else value
+    return tombstones.without_forgotten(value, FORGOTTEN_MARK) if isinstance(value, str) else value
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def read(request: Completion) -> GatewayRequest:
     instructions = instructions[:MAX_INSTRUCTIONS]
     spans = tuple(spans_within(question, messages[-1].metadata.spans))
     gateway_request = GatewayRequest(
-        question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans
+        question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.non_empty, spans=spans
     )
     return with_response_format(gateway_request, form)
 
@@ -150,10 +150,7 @@ def _check(request: Completion) -> None:
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
-    """Return the rounds after the last user message, if that part ends with results of tools; and the other messages.
-
-    System messages may be anywhere. Raises UnsupportedRequest.
-    """
+    """Return the rounds of tool results at the end of a history, and its other messages. Raises UnsupportedRequest."""
     if not messages or messages[-1].role != "tool":
         return (), messages
     last = max((number for number, message in enumerate(messages) if message.role == "user"), default=-1)
@@ -272,9 +269,7 @@ def status_of(code: str) -> int:
 
 
 def text_of(message: WireMessage, *, seen: int = 0) -> str:
-    """Return the text of a message, with a mark for each image; with `seen`, none for images that the model gets to
-    see.
-    """
+    """Return the text of a message, with marks for images; with `seen`, none for those the model sees."""
     if message.content is None or isinstance(message.content, str):
         return (message.content or "").strip()
     texts = []

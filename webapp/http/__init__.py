@@ -1,3 +1,1 @@
-"""Shared parts of views: kinds of answer, forms, paging, validation, problems, headers; and requests to other
-servers.
-"""
+"""Shared parts of views: answers, forms, paging, validation, problems, headers; and requests to other servers."""

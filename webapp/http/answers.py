@@ -1,7 +1,4 @@
-"""The ends of views that changed something, or lead elsewhere: commit, then answer.
-
-What an answer is made of is read before the commit, after which every row would be read again.
-"""
+"""The ends of views: read what the answer says, commit, then answer, or every row would be read again."""
 
 from typing import TypeVar
 
@@ -14,7 +11,6 @@ T = TypeVar("T")
 
 
 def commit(answer: T) -> T:
-    """Commit, and answer."""
     db.session.commit()
     return answer
 

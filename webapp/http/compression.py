@@ -24,10 +24,7 @@ def init_compression(app: Flask) -> None:
 
 
 def read_asset(folder: Path, filename: str, version: str) -> tuple[bytes, bytes | None, str] | None:
-    """Return a text file of the static folder: bytes, compressed bytes if that is worth it, and media type.
-
-    `css/a+b.css` is those style sheets, concatenated. None for other kinds of files and for missing ones.
-    """
+    """Return a static text file (`css/a+b.css`: several): bytes, compressed bytes if smaller, type; None for others."""
     media_type = COMPRESSED.get(Path(filename).suffix)
     return _read(folder, filename, version, media_type) if media_type else None
 
@@ -54,11 +51,7 @@ def reads_gzip() -> bool:
 
 
 def _compress_page(response: Response) -> Response:
-    """Compress a whole page of HTML.
-
-    Not one whose URL has a query: if a page that repeats a stranger's text is compressed together with its secrets,
-    its length tells how much the two are alike.
-    """
+    """Compress a whole page of HTML; not one with a query, whose length could reveal the page's secrets."""
     if (
         request.method != "GET"
         or request.query_string

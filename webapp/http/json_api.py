@@ -36,16 +36,11 @@ class Problem(BaseModel):
 class JsonBlueprint(APIBlueprint):
     """A blueprint whose views return models, which are sent as JSON and described as what is answered.
 
-    A view takes each part of its URL as an argument, and what else is sent as `query`, `form` or `body`.
+    A view takes each part of its URL as an argument, and what else is sent as `query`, `form` or `body`. None is
+    answered with 204, a model with `status`; what it changed is then committed, if it may write.
 
-    A view that returns None is answered with 204, one that returns a model with `status`, unless it names `responses`.
-    What it changed is committed once it has returned, if it may write (webapp/accounts/access.py).
-
-    flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to find out which of its
-    fields are lists: half a millisecond each time for something that never changes. Here it is asked once.
-
-    It also describes each view when that is added to its blueprint, which was a fifth of the start of any process. Here
-    that waits until somebody asks for the description.
+    Unlike in flask-openapi3, a query's list fields are found once, and a view is described when the description is
+    asked for.
     """
 
     access: Access

@@ -13,10 +13,7 @@ from webapp.http.paging import Keyset, Page
 def read_page(
     keyset: Keyset, statement: Select[*tuple[Any, ...]], *key: InstrumentedAttribute[Any], newest_first: bool = True
 ) -> Page[Row[*tuple[Any, ...]]]:
-    """Return a page of the rows that a statement selects, by these columns, descending if `newest_first`.
-
-    Each row ends with its key. Raises Invalid for a cursor that this list did not make.
-    """
+    """Return a page of the selected rows, which end with their key. Raises Invalid for a foreign cursor."""
     if keyset.query.cursor:
         statement = statement.where(_comes_after(key, keyset.position(), newest_first=newest_first))
     order = [column.desc() if newest_first else column.asc() for column in key]

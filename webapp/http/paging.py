@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -50,12 +50,23 @@ class Page(Generic[T]):
         return Page([show(item) for item in self.items], self.next_cursor)
 
 
+class ListOut(BaseModel):
+    """The response with a page of a list, whose items are in the field that each kind adds."""
+
+    next_cursor: str | None
+
+    @classmethod
+    def of(cls, page: Page[Any]) -> Self:
+        """Return a page of such items."""
+        field = next(name for name in cls.model_fields if name != "next_cursor")
+        return cls(**{field: page.items, "next_cursor": page.next_cursor})
+
+
 class Keyset:
     """The order of one list, for one query: makes its cursors, and takes only these.
 
-    `name` is the list and its order, `scope` what it is a list of (whose, of which space), `types` those of its sort
-    key: int, float, str or datetime. A cursor is the sort key of the last row of a page behind a mark of all that and
-    of the query's filters: elsewhere its place would mean nothing, and rows would be missing without anybody noticing.
+    `name` is the list, `scope` whose it is, `types` those of its sort key: int, float, str or datetime. A cursor is the
+    last row's sort key behind a mark of these and the query's filters.
     """
 
     def __init__(self, name: str, query: PageQuery, *types: type, scope: Any = None):
@@ -82,9 +93,7 @@ class Keyset:
         return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 
     def position(self) -> tuple[Any, ...]:
-        """Return the sort key in the query's cursor. Raises Invalid for one that this list did not make, or not for
-        this.
-        """
+        """Return the sort key in the query's cursor. Raises Invalid for one that this list did not make."""
         try:
             cursor = self.query.cursor or ""
             mark, *key = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

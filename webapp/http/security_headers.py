@@ -16,11 +16,7 @@ EXPOSED = ("X-Commonplace-Conversation", "X-Request-ID", "Retry-After", "Idempot
 
 
 def init_security(app: Flask, cors_origins: str = "") -> None:
-    """Set the headers on every response that has no policy of its own.
-
-    `cors_origins`, separated by commas, may use what is FOR_PROGRAMS from their pages, with a token: never with the
-    cookie of somebody who is signed in, since credentials are not allowed.
-    """
+    """Set headers on responses without a policy; pages of `cors_origins` may use FOR_PROGRAMS, by token only."""
     app.session_interface = Sessions()
     if origins := [origin.strip().rstrip("/") for origin in cors_origins.split(",") if origin.strip()]:
         from flask_cors import CORS  # noqa: PLC0415  # only where other sites are let in
@@ -54,11 +50,7 @@ def init_security(app: Flask, cors_origins: str = "") -> None:
 
 
 class Sessions(SecureCookieSessionInterface):
-    """Sends no session cookie with files that any cache may keep.
-
-    A shared cache would pass it on to others; and a browser, whose cookie differs with every answer, would fetch each
-    file again.
-    """
+    """Sends no session cookie with files that any cache may keep, or a shared one would pass it on."""
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         """Set the cookie, and declare that the answer depends on it, unless the answer is public."""

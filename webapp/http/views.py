@@ -35,9 +35,8 @@ ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[
 
 PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
 """OAuth URLs that are called only by programs."""
-JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
-
-JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
+JSON_BODIES = ("/api/", "/memory/conversation/", "/v1/", "/mcp")
+JSON_PREFIXES = (*JSON_BODIES, "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 
 def bearer() -> str | None:
@@ -96,15 +95,18 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
         Request.max_content_length.fset(self, value)  # type: ignore[attr-defined]  # a property there, too
 
     def get_json(self, force: bool = False, silent: bool = False, cache: bool = True) -> Any:
-        """Return the body as JSON. No body counts as an empty object: if all of it is optional, nothing need be
-        sent.
-        """
+        """Return the body as JSON; no body counts as an empty object."""
         try:
             return super().get_json(force, silent, cache) if has_body(self) else {}
         except RecursionError:  # nested too deep
             if silent:
                 return None
             raise BadRequest("The body is not valid JSON.") from None
+
+    def on_json_loading_failed(self, e: ValueError | None) -> Any:
+        """Answer 413 if the limit is where the text ends: of a body without a length nobody knows it before."""
+        self.stream.read(1)
+        return super().on_json_loading_failed(e)
 
 
 def has_body(sent: Request) -> bool:

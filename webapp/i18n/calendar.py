@@ -58,9 +58,7 @@ def moment(moment: datetime, code: str) -> str:
 
 
 def list_heading(day: date, today: date, code: str) -> str:
-    """Return the heading in a list above what happened on a day: today, yesterday, the last week or 30 days, then by
-    month.
-    """
+    """Return the heading of a day in a list: today, yesterday, the last week or 30 days, then by month."""
     if not dates.is_dated(day):
         return _("Undated")
     days = (today - day).days

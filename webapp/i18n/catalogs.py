@@ -1,7 +1,6 @@
 """Keeps the catalogs: `python -m webapp.i18n.catalogs update|compile|missing CODE|add CODE FILE.json`.
 
-A catalog holds every text once, sorted, without places, so that two people's changes seldom meet; .mo files are
-committed beside them, for a clone to run without further tools.
+Texts are sorted, without places, so that two people's changes seldom meet.
 """
 
 import json
@@ -26,7 +25,6 @@ CODES = [code for code in LANGUAGES if code != SOURCE]
 
 
 def place(code: str, ending: str = "po") -> Path:
-    """Return the path of a catalog."""
     return FOLDER / code / "LC_MESSAGES" / f"messages.{ending}"
 
 

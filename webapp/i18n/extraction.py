@@ -17,9 +17,12 @@ WORDED = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1,
 """Classes of data whose texts are shown on pages, and the positions of those texts among the arguments."""
 PAIRS = {"ngettext", "say_n", "NN_"}
 ERRORS = {
+    "BrokenMember",
     "Conflict",
     "DomainError",
+    "FileRejected",
     "Forbidden",
+    "ImportRefused",
     "Invalid",
     "NotFound",
     "Refused",
@@ -27,6 +30,7 @@ ERRORS = {
     "TooMany",
     "Unauthenticated",
     "Unavailable",
+    "Unreadable",
     "ValueError",
 }
 """Errors whose message is shown to people: their first argument; for `Invalid.field` and `require`, the second."""
@@ -81,7 +85,6 @@ def all_texts() -> list[Texts]:
 
 
 def texts_in_template(source: bytes) -> Iterator[Texts]:
-    """Yield the texts of a template."""
     options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
     for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
         several = texts if isinstance(texts, tuple) else (texts,)
@@ -91,7 +94,6 @@ def texts_in_template(source: bytes) -> Iterator[Texts]:
 
 
 def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
-    """Yield the texts of a module."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -124,9 +126,7 @@ def texts_in_details(source: str) -> Iterator[Texts]:
 
 
 def _of_field(text: str, *, is_plain: bool = False) -> str:
-    """Return a message as catalogs have it: one that begins with a small letter is about a field, whose name precedes
-    it.
-    """
+    """Return a message as catalogs have it: after the field's name if it begins with a small letter."""
     if not text[:1].islower():
         return text
     return f"%(field)s {text.replace('%', '%%') if is_plain else text}"

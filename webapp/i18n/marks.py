@@ -27,9 +27,7 @@ def NN_(message: str, plural: str) -> tuple[str, str]:
 
 
 def say(message: str, /, **values: Any) -> Sentence:
-    """Return a sentence with values in it, of which some may be sentences: `say("There is no %(name)s.",
-    name=name)`.
-    """
+    """Return a sentence with values, or sentences, in it: `say("There is no %(name)s.", name=name)`."""
     return _sentence(message, "", 0, values)
 
 

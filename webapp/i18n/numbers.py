@@ -45,9 +45,7 @@ UNITS = ("kilobyte", "megabyte", "gigabyte", "terabyte")
 
 
 def size(value: float, language: str = SOURCE) -> str:
-    """Return a number of bytes as people take it in: "1.2 GB", "1,2 GB", "48 MB"; a kilobyte at least, unless
-    nothing.
-    """
+    """Return a number of bytes as people read it: "1.2 GB", "1,2 GB", "48 MB"; a kilobyte at least, unless nothing."""
     step = 0
     value /= 1024
     while value >= 1000 and step < len(UNITS) - 1:

@@ -111,10 +111,7 @@ def translate(text: str) -> str:
 
 
 def about_field(message: str, field: str) -> str:
-    """Return what is wrong with a field, as a sentence; empty if it has not been translated.
-
-    Messages that begin with a small letter are about a field: catalogs have them with the field's name in front.
-    """
+    """Return what is wrong with a field as a translated sentence, its name in front; empty without a translation."""
     values = {"field": field}
     if isinstance(message, Sentence):
         source, values = f"%(field)s {message.message}", {**message.values, **values}

@@ -10,9 +10,7 @@ _VALUES = {"num": r"\d+", "number": r"\d+"}
 
 
 def values_in(form: str, text: str) -> dict[str, str] | None:
-    """Return what stands for the values of a form in a text, `%(num)s` and `%(number)s` for digits; None if it has
-    another.
-    """
+    """Return the values of a form in a text (`%(num)s`, `%(number)s`: digits); None if it has another form."""
     match = _pattern(form).fullmatch(text)
     return match.groupdict() if match else None
 

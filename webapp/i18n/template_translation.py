@@ -1,7 +1,6 @@
 """Translation at the time a template is compiled: a page's texts become constants of the templates of a language.
 
-`_("…")`, `ngettext("…", "…", n)` and `{% trans %}` with literal texts become their translations, split at their
-placeholders, as if the template had been written in that language: nothing is looked up when a page is rendered.
+Literal texts of `_`, `ngettext` and `{% trans %}` are replaced, split at their placeholders.
 """
 
 import re
@@ -41,11 +40,7 @@ class Translations(InternationalizationExtension):
 
 
 class Folder(NodeTransformer):
-    """Replaces the calls that ask for translations by the texts of one language.
-
-    `gettext` looks up a text, `forms` the plural forms of one by index; `environment.plural` chooses among the forms
-    when the page is rendered.
-    """
+    """Replaces calls for translations by one language's texts; `environment.plural` chooses when rendered."""
 
     def __init__(
         self,

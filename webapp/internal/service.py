@@ -9,9 +9,7 @@ from webapp.db.base import db
 
 
 def finished_messages(conversation_id: int, *, after: int = 0, limit: int = 500) -> Sequence[Message]:
-    """Return the current messages of a conversation after `after`, oldest first, without failed, unfinished or empty
-    ones.
-    """
+    """Return current messages after `after`, oldest first, without failed, unfinished or empty ones."""
     return db.session.scalars(
         select(Message)
         .where(

@@ -80,10 +80,7 @@ class LockedPoint:
 
 
 def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """Confirm a memory from elsewhere: it becomes one piece of evidence, which settles nothing alone.
-
-    Raises NotFound, and Conflict for a memory that is no longer current, or an instruction.
-    """
+    """Confirm a memory from elsewhere as one piece of evidence. Raises NotFound, Conflict if it cannot be one."""
     lock = LockedPoint(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
@@ -216,10 +213,7 @@ def accept_disagreement(user_id: int, conversation_id: int, slug: str) -> PointV
 
 
 def skip(user_id: int, conversation_id: int, slug: str, choice: str) -> PointView:
-    """Stop asking the user about a point (`skip`), or ask about it after all others (`later`).
-
-    Raises NotFound.
-    """
+    """Stop asking the user about a point (`skip`), or ask about it last (`later`). Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.remember()
     set_point_aside(lock.conversation, lock.point, choice)
@@ -227,10 +221,7 @@ def skip(user_id: int, conversation_id: int, slug: str, choice: str) -> PointVie
 
 
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """Ask about a point again: undo a skip, or else move what is known about it to its history.
-
-    Raises NotFound.
-    """
+    """Ask about a point again: undo a skip, or move what is known to its history. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.remember()
     if lock.row.set_aside is not None:

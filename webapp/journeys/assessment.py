@@ -35,10 +35,9 @@ KNOWN_SHOWN = 8
 
 
 def open_points(conversation: Conversation) -> Sequence[OpenPoint]:
-    """Return the points the next call has to look at, with what is known about them: those still open first.
+    """Return the points for the next call with what is known, open ones first, then settled ones that were touched on.
 
-    Settled ones are included if the conversation is about them: the one opened last and those touched by what was said;
-    all of them if what was said touches no point at all, since it may take something back.
+    All of them if what was said touches none, since it may take something back.
     """
     if conversation.journey_id is None:
         return ()

@@ -1,7 +1,6 @@
-"""Combination of assessments of a point; pure.
+"""Combination of assessments of a point, with confidences in 0..1; pure.
 
-Confidences are in 0..1. The weights are the documented ones: high confidence moves little, low confidence follows the
-new assessment.
+The weights are the documented ones: high confidence moves little, low confidence follows the new assessment.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,10 +16,7 @@ HIGH, LOW = 0.8, 0.2
 
 @dataclass(frozen=True, slots=True)
 class PointState:
-    """The stored state of a point for a user, without the words. `analyzed` is false before the first assessment.
-
-    `rests_on` counts the pieces of evidence behind the score.
-    """
+    """The stored state of a point for a user: `analyzed` once assessed, by `rests_on` pieces of evidence."""
 
     is_addressed: bool = False
     confidence: float = 0.0
@@ -54,10 +50,7 @@ def merge_confidence(existing: float, new: float) -> float:
 
 
 def merge(state: PointState, assessment: Assessment, threshold: float, *, rests_on: int) -> PointState:
-    """Return the state after an assessment; the first one is taken as it is.
-
-    A point is addressed when an assessment says so and the merged confidence reaches the point's threshold.
-    """
+    """Return the state after an assessment; one that says so addresses a point from the point's confidence on."""
     confidence = (
         merge_confidence(state.confidence, assessment.confidence) if state.analyzed else _unit(assessment.confidence)
     )
@@ -75,10 +68,7 @@ def merge(state: PointState, assessment: Assessment, threshold: float, *, rests_
 
 
 def after_lost_evidence(state: PointState, evidence_left: int) -> PointState:
-    """Return the state after evidence was lost: the point is reopened, and less is known about it.
-
-    The confidence falls with the share of the evidence that is left; without any, nothing is known.
-    """
+    """Return the state after evidence was lost: open, with the confidence times the share of evidence left."""
     if evidence_left >= state.rests_on:
         return state
     share = evidence_left / state.rests_on
@@ -117,10 +107,7 @@ def merge_data(data: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
-    """Return the point to talk about next, of (slug, is addressed, confidence) in the journey's order.
-
-    The first that nothing is known about, else the first that is still open; None if all are addressed.
-    """
+    """Return the next of (slug, is addressed, confidence): the first unknown, else the first open; None if none is."""
     still_open = [(slug, confidence) for slug, addressed, confidence in points if not addressed]
     untouched = [slug for slug, confidence in still_open if confidence == 0]
     return next(iter(untouched or [slug for slug, _ in still_open]), None)

@@ -1,7 +1,6 @@
 """Journeys written in the browser or over the API: drafts, versions, publishing, rolling back, archiving.
 
-An author changes a draft; what others see changes when it is published. A journey without an owner is for everyone and
-managed by the admins; one with an owner is theirs alone. Journeys that come from files are changed there.
+A journey without an owner is for everyone and managed by the admins; one from a file is changed there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,6 @@ from sqlalchemy import Select, delete, false, or_, select
 
 from webapp.accounts.models import User
 from webapp.accounts.signals import account_deleted
-from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
@@ -129,10 +127,7 @@ def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
 
 
 def publish(user_id: int, slug: str, number: int | None = None) -> Work:
-    """Publish the draft as a new version, or restore an earlier version. What people have said stays as it is.
-
-    Raises NotFound, Forbidden, Conflict.
-    """
+    """Publish the draft, or an earlier version, as a new version. Raises NotFound, Forbidden, Conflict."""
     work = get_editable(user_id, slug, lock=True)
     row = work.journey
     if row.source == "file":
@@ -160,16 +155,12 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
     write_journey(row, fixture, digest_of(fixture), row.position)
     write_points(row, fixture.points)
     row.published_version, row.draft, row.is_archived = number, None, False
-    enqueue_after_commit("point_vectors")
     db.session.flush()
     return get_editable(user_id, slug)
 
 
 def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
-    """Copy a journey the user may see into a draft of their own; a shipped one is translated into `language`.
-
-    Raises NotFound, Conflict.
-    """
+    """Copy a visible journey, in `language`, into a draft of the user's own. Raises NotFound, Conflict."""
     row = visible_journey(user_id, slug)
     if row is None:
         return create_draft(user_id, _copy_title(get_editable(user_id, slug).definition), is_private=is_private)
@@ -185,10 +176,7 @@ def _copy_title(definition: dict[str, Any]) -> JourneyBody:
 
 
 def archive(user_id: int, slug: str) -> None:
-    """Withdraw a journey; a draft that was never published is deleted. Conversations keep their journey.
-
-    Raises NotFound, Forbidden.
-    """
+    """Withdraw a journey from new conversations; an unpublished draft is deleted. Raises NotFound, Forbidden."""
     row = get_editable(user_id, slug, lock=True).journey
     if row.source == "editor" and row.published_version is None:
         db.session.delete(row)

@@ -1,8 +1,6 @@
 """The shipped journeys in the languages of the interface: `fixtures/languages`, by the English text.
 
-A journey is stored as it is in its file, which is what prompts and the API use; people read it in their language. A
-text that was changed, or is not from a shipped journey, has no translation and stays as written; so does every text of
-a journey that a person wrote, even if it reads the same.
+Prompts and the API use the text of the file; one that was changed, or is a person's, stays as written.
 """
 
 import json

@@ -22,10 +22,7 @@ MAX_QUESTION = 500
 def new_evidence(
     conversation: Conversation, row: PointMemory, existing: Sequence[Quote], assessment: GroundedAssessment
 ) -> list[PointEvidence]:
-    """Return rows for new quotes; each has the statements and values taken from it.
-
-    `existing` are the existing rows, including replaced ones.
-    """
+    """Return rows for new quotes, each with its statements and values; `existing` includes replaced rows."""
     seen = {(item.message_id, item.quote) for item in existing} | {(item.message_id, item.start) for item in existing}
     fresh: list[Evidence] = []
     for item in assessment.evidence:
@@ -77,10 +74,7 @@ def last_question(text: str) -> str | None:
 
 
 def retire(evidence_id: int, replacement: Replaced) -> bool:
-    """Remove statements and values of a row from what is known; they stay in its history.
-
-    True if nothing of it is left, and the row as a whole no longer counts.
-    """
+    """Move statements and values of a row to its history; true if nothing of it is left."""
     row = db.session.get_one(PointEvidence, evidence_id)
     moment = now()
     said_so: list[dict[str, Any]] = [

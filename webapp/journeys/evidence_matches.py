@@ -7,10 +7,7 @@ from webapp.text.words import terms_of
 
 
 def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
-    """Return the statements for each quote; a statement belongs to the quote that shares most of its words.
-
-    A statement goes when its quote is forgotten, so it belongs to exactly one: the first if none shares a word.
-    """
+    """Return each quote's statements: a statement is the quote's that shares most words, else the first's."""
     matches: list[list[str]] = [[] for _ in quotes]
     quote_terms = [set(terms_of(quote)) for quote in quotes]
     for statement in statements if quotes else ():

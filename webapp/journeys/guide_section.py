@@ -1,7 +1,4 @@
-"""The section about a journey in every turn's prompt: its state, what is missing, and how to move on; pure.
-
-It goes into the changing end of the prompt, before the person's words. Whatever people said is a single line of data.
-"""
+"""The section about a journey in every turn's prompt: its state, what is missing, and how to move on; pure."""
 
 import re
 from collections.abc import Sequence
@@ -48,7 +45,7 @@ class CurrentPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class GuideNow:
+class GuideSituation:
     """The state of a journey: its current point, if one is open, and what comes after it."""
 
     journey: str
@@ -61,7 +58,7 @@ class GuideNow:
     is_paused: bool = False
 
 
-def guide_section(now: GuideNow) -> str:
+def guide_section(now: GuideSituation) -> str:
     """Return the block of the guide."""
     parts = [
         _NOTE,
@@ -82,7 +79,7 @@ def guide_section(now: GuideNow) -> str:
     return _block([*parts, *_set_aside_lines(now), f"How to go on: {_HOW}"])
 
 
-def without_knowledge(now: GuideNow) -> GuideNow:
+def without_knowledge(now: GuideSituation) -> GuideSituation:
     """Return the same without anything known about the person, for the record."""
     now = replace(now, unclear=())
     bare = now.current and replace(
@@ -110,7 +107,7 @@ def _current_point_lines(point: CurrentPoint) -> list[str]:
     return [part for part in parts if part]
 
 
-def _set_aside_lines(now: GuideNow) -> list[str]:
+def _set_aside_lines(now: GuideSituation) -> list[str]:
     if not now.set_aside:
         return []
     return [_bullet_list("Set aside at their wish; do not ask about these:", now.set_aside)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.journeys.evidence_matches import keyword_count
-from webapp.journeys.guide_section import CurrentPoint, GuideNow, guide_section, without_knowledge
+from webapp.journeys.guide_section import CurrentPoint, GuideSituation, guide_section, without_knowledge
 from webapp.journeys.guide_state import guide_of
 from webapp.journeys.models import Journey, JourneyGuide
 from webapp.journeys.point_views import JourneyView, PointView
@@ -24,10 +24,7 @@ class Guidance:
 
 
 def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
-    """Return the point that a conversation is at: the one opened last if it is still open, else the next one.
-
-    If nothing is open, one whose answers should be checked; None if there is nothing to ask.
-    """
+    """Return the point a conversation is at: the open one opened last, the next, or one to check; None if none."""
     current = next((item for item in view.points if item.point.point_id == guide.point_id), None)
     if current is not None and current.set_aside is None and (not current.is_settled or current.conflicts):
         return current
@@ -42,7 +39,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)
     following = view.view(view.after(current.point.slug) or "") if current else None
-    moment = GuideNow(
+    moment = GuideSituation(
         view.journey.title,
         view.addressed,
         len(view.points),

@@ -79,11 +79,7 @@ class ConversationPoint(Base):
 
 
 class PointMemory(Base):
-    """The knowledge about a point for a user, from all conversations.
-
-    The words are in the evidence rows, so that they go with the message or memory they rest on. `evidence_count` is
-    how many rows the score rests on: if fewer are left, the point is open again (webapp/journeys/assessment_merge.py).
-    """
+    """A user's knowledge about a point; if fewer than `evidence_count` evidence rows are left, it is open again."""
 
     __tablename__ = "point_memories"
     __table_args__ = (
@@ -118,10 +114,7 @@ class PointMemory(Base):
 
 
 class PointEvidence(Base):
-    """The user's words that a point rests on, with what was understood from them.
-
-    They come from a message, from a memory the user confirmed, or both; when either goes, so does this.
-    """
+    """The user's words that a point rests on, understood; deleted with their message or confirmed memory."""
 
     __tablename__ = "point_evidence"
     __table_args__ = (UniqueConstraint("point_memory_id", "message_id", "start", "end", name="uq_point_evidence_span"),)
@@ -159,10 +152,7 @@ class PointVectors(Base):
 
 
 class JourneyGuide(Base):
-    """The state of a conversation's guide: the point opened last, and whether to stop asking.
-
-    `report_due`: a summary is owed, because the journey was completed or what the last one says has changed.
-    """
+    """The state of a conversation's guide: the point opened last, whether to stop asking, a `report_due`."""
 
     __tablename__ = "journey_guides"
     __table_args__ = (Index("ix_journey_guides_report", "report_due"),)
@@ -176,11 +166,7 @@ class JourneyGuide(Base):
 
 
 class ConversationReport(Base):
-    """The PDF summary of a journey's conversation; in the database, so that every web node has it.
-
-    `source_hash` is of what it was made from; `evidence_count` is the number of evidence rows, so that a summary whose
-    sources are gone is found without reading it.
-    """
+    """A journey's PDF summary; `source_hash` is of its sources, `evidence_count` the number of its evidence rows."""
 
     __tablename__ = "conversation_reports"
 

@@ -60,7 +60,7 @@ class Quote:
     retired_why: str | None = None
 
     @property
-    def understood(self) -> list[str]:
+    def findings(self) -> list[str]:
         """Return its named values; its statements if it has none."""
         values = [f"{name.replace('_', ' ')}: {value}" for name, value in self.structured_data.items()]
         return values or list(self.extracted_points)
@@ -96,10 +96,9 @@ class PrefilledMemory:
 
 @dataclass(frozen=True, slots=True)
 class PointView:
-    """A point for one user; `reopened` if evidence was lost after it was addressed.
+    """A point for one user; `reopened` after lost evidence, `set_aside` (skip or later) by the user.
 
-    `set_aside` is skip or later, if the user asked for it; `former` is what was replaced; `at` is the time of the view,
-    on which fading depends.
+    `former` is what was replaced; `at` is the time of the view, on which fading depends.
     """
 
     point: ConversationPoint
@@ -156,7 +155,7 @@ class PointView:
     def faded(self) -> list[str]:
         """Return what was said so long ago that it is asked about again."""
         stale = (item for item in self.evidence if self._certainty_of(item) < STALE)
-        return merge_texts((), (text for item in stale for text in item.understood))
+        return merge_texts((), (text for item in stale for text in item.findings))
 
     @property
     def confidence(self) -> float:
@@ -260,7 +259,6 @@ class JourneyView:
         return None
 
     def view(self, slug: str) -> PointView | None:
-        """Return the point with that slug."""
         return next((view for view in self.points if view.point.slug == slug), None)
 
 

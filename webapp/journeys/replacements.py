@@ -1,8 +1,4 @@
-"""Earlier answers that a new one replaces or only disagrees with; pure.
-
-Only what the assessment names as taken back is replaced. Two different answers are otherwise left side by side for the
-person to settle.
-"""
+"""Earlier answers that a new one replaces; others stand beside it for the person to settle. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,9 +43,8 @@ def find_replaced(
 ) -> dict[int, Replaced]:
     """Return what an assessment replaces in what is known, by evidence id.
 
-    `corrected` are the known statements that it says are taken back, `statements` and `values` its own. Of a piece with
-    such a statement, the values that the statement holds go too, and those that have another value now; and with a
-    value every statement of it. What is only repeated is not replaced.
+    `corrected` are known statements that it takes back, with the values they hold; `statements` and `values` its own:
+    another value of a name takes the statements with it.
     """
     repeated = {_form(text) for text in statements}
     forms = {_form(text) for text in corrected} - repeated
@@ -82,7 +77,7 @@ def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Seque
     for item in items:
         for name, value in item.values.items():
             entries = latest.setdefault(name, [])
-            if _form(value) and all(not _agree(value, other) for _, other in entries):
+            if _form(value) and all(not _have_same_value(value, other) for _, other in entries):
                 entries.append((item.evidence_id, value))
     return [
         Disagreement(name, first, other, str(first_value), str(other_value))
@@ -92,7 +87,7 @@ def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Seque
     ]
 
 
-def _agree(left: Any, other: Any) -> bool:
+def _have_same_value(left: Any, other: Any) -> bool:
     """Return whether two values say the same, or one says the other in more detail."""
     first, second = set(terms_of(str(left))), set(terms_of(str(other)))
     return first <= second or second <= first

@@ -1,8 +1,7 @@
 """The fonts for PDFs, subset to the characters a text needs; no database, no web.
 
-The families come as variable fonts, which a PDF cannot contain: each is subset to the text's characters first, then set
-to one weight, which takes a tenth of the time of the other order. Arabic and Chinese, Japanese and Korean characters
-have fonts of their own; what no font has is left out.
+PDFs cannot contain variable fonts: each is subset first, then set to one weight, in a tenth of the time of the other
+order. What no font has is left out.
 """
 
 import unicodedata
@@ -66,10 +65,7 @@ def coverage(package: str, file: str) -> frozenset[int]:
 
 
 def printable(text: str) -> str:
-    """Return the text as the fonts can show it: composed, without control and missing characters.
-
-    Emoji are described by name, a joined sequence only once; double spaces left behind become one.
-    """
+    """Return the text as the fonts can show it: composed, without control characters, emoji by name."""
     composed = _describe_emoji(unicodedata.normalize("NFC", text.replace("\t", " ")))
     characters = _all_characters()
     chars = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in characters)]

@@ -23,10 +23,7 @@ MAKING_SECONDS = 300
 
 
 def make_report(conversation_id: int) -> bool:
-    """Make the summary unless the stored one is up to date; returns whether there is one now.
-
-    No connection is held during typesetting. Changes made meanwhile are included.
-    """
+    """Make the summary unless the stored one is up to date; return whether there is one now."""
     redis().set(report_lock_key(conversation_id), b"1", ex=MAKING_SECONDS)
     try:
         report = _make(conversation_id)
@@ -38,10 +35,7 @@ def make_report(conversation_id: int) -> bool:
 
 
 def _settle(conversation_id: int) -> None:
-    """Clear `report_due`, unless what the report is made from has changed meanwhile.
-
-    Whoever changes it updates the guide's row last. With that row locked, this sees the change or runs before it.
-    """
+    """Clear `report_due` unless the sources changed; whoever changes them updates the guide's row, locked here."""
     guide = db.session.get(JourneyGuide, conversation_id, with_for_update=True)
     if guide is None:
         return

@@ -16,10 +16,7 @@ SHORT = 4
 
 
 def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes:
-    """Return the PDF of a summary, printed on a day; from right to left if its language is written so.
-
-    Text that no font can show is left out; no text makes it fail.
-    """
+    """Return the PDF of a summary, printed on a day; text that no font can show is left out."""
     report = _printable_report(report)
     texts = [*texts_of(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:

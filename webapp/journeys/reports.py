@@ -1,7 +1,4 @@
-"""The summary of a journey's conversation: what it is made from, and whether the stored one is up to date.
-
-A worker typesets the pages (report_job.py), so that the web process does not load the libraries for that.
-"""
+"""The summary of a journey's conversation: its sources, and whether the stored one, typeset by a worker, is current."""
 
 import time
 from collections.abc import Mapping
@@ -61,10 +58,9 @@ class Source:
 
 
 def report_state(user_id: int, conversation_id: int) -> ReportState:
-    """Return the state of the summary. Raises NotFound without a journey.
+    """Return the state of the summary: ready, pending, stale or none. Raises NotFound.
 
-    `status` is ready, pending (a job is making it), stale (the stored one is out of date) or none. If a complete
-    journey has no current summary, one is requested here, so that nobody waits for it in vain.
+    Requests one that a complete journey lacks, so that nobody waits for it in vain.
     """
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
@@ -121,10 +117,7 @@ def report_due(conversation: Conversation) -> bool:
 
 
 def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | None:
-    """Return the stored summary, if it is up to date, with a name for the file.
-
-    Raises NotFound, and Conflict while there is nothing to sum up.
-    """
+    """Return the current summary with a name for the file. Raises NotFound, Conflict while nothing can be summed up."""
     _, source = _source_with_content(user_id, conversation_id)
     row = stored_row(conversation_id)
     if row is None or row.source_hash != source.digest or row.pdf is None:
@@ -250,10 +243,7 @@ def texts_in(code: str) -> ReportTexts:
 
 
 def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
-    """Return the summary and a name for its file; None if it is not ready within `patience` seconds.
-
-    No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError if no work can be queued.
-    """
+    """Return the summary and a file name; None if not ready in time. Raises NotFound, Conflict, RedisError."""
     end = time.monotonic() + patience
     report = stored_report(user_id, conversation_id)
     if report is None:

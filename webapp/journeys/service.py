@@ -35,10 +35,7 @@ def page_of_journeys(user_id: int, query: PageQuery) -> Page[Journey]:
 
 
 def get_journey(user_id: int, slug: str) -> dict[str, Any]:
-    """Return the definition of a journey available to a user, or of a draft of theirs that was never published.
-
-    Raises NotFound.
-    """
+    """Return the definition of a journey available to a user, or of their unpublished draft. Raises NotFound."""
     row = visible_journey(user_id, slug)
     if row is not None:
         return definition_of(fixture_of(row, points_of(row.journey_id)))
@@ -60,10 +57,7 @@ def conversation_view(user_id: int, conversation_id: int) -> tuple[Conversation,
 
 
 def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
-    """Forget what is known about a point and have the journey's conversations read again; returns how many.
-
-    Raises NotFound.
-    """
+    """Forget a point and have the journey's conversations read again; return how many. Raises NotFound."""
     row = db.session.scalar(
         select(ConversationPoint)
         .join(Journey, Journey.journey_id == ConversationPoint.journey_id)

@@ -62,10 +62,7 @@ def init_legacy_extraction(app: Flask) -> None:
 
 
 def read_facts(conversation_id: int, after: int, on_start: OnStart = None) -> Result:
-    """Read a conversation for facts, after a message; `has_more` and `last_id` say whether and from where to continue.
-
-    No connection is held during model calls. Raises ModelError; what earlier calls found stays stored.
-    """
+    """Read a conversation for facts, after a message, up to `last_id`. Raises ModelError; earlier facts stay."""
     total = Result()
     for _ in range(MAX_CALLS):
         step = _step(conversation_id, after, on_start)

@@ -70,14 +70,10 @@ def keep_facts(
     facts: KnownFacts,
     cause: str = "summary",
 ) -> LearningResult:
-    """Store those proposed facts that the user said in these messages, in the caller's transaction.
-
-    The caller holds the conversation. The rules of every memory apply: nothing twice, nothing that was forgotten, no
-    secrets, and contradictions wait for the user.
-    """
+    """Store the proposed facts that the user said, by the rules of every memory; the conversation is locked."""
     if not statements:
         return LearningResult()
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()

@@ -1,8 +1,6 @@
-"""The facts of a legacy as the prompt for finding more lists them; of a new one, the place in the user's words that
-states it, and what becomes of it against them. Pure.
+"""The facts of a legacy for the prompt that finds more, and what becomes of a new one against them. Pure.
 
-The person cannot be asked. If two accounts disagree, neither replaces the other: the later one waits beside the first
-for a decision.
+The person cannot be asked: if two accounts disagree, the later one waits for a decision.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,10 +101,7 @@ CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation",
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a prompt contains it; `author` names the member who shares it, empty for the reader's own.
-
-    `weight`, from 0 to a little above 2, says how telling it is.
-    """
+    """A fact as a prompt contains it; `author` is another member, `weight` (0 to above 2) how telling it is."""
 
     memory_id: int
     revision: int

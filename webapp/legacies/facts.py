@@ -70,9 +70,7 @@ def count_waiting(user_id: int, space_id: int) -> int:
 
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
-    """Return the facts for a user's prompt in a legacy: their own and the shared ones, as they are now, in order of
-    extraction, so that a prompt changes only where a fact does.
-    """
+    """Return the facts for a user's prompt in a legacy, own and shared, in order of extraction, which is stable."""
     newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MAX_LISTED)
     return [
         KnownFact(

@@ -1,7 +1,6 @@
 """The effect of withdrawing and forgetting on other members: their replies, summaries and digests lose what was shared.
 
-A reply's receipt names what was in its prompt, which shows in which conversations somebody else's memory was used, and
-which others recalled something from those. What the owners of those conversations said in them stays.
+Receipts show which conversations used a memory, or recalled one; what their owners said in them stays.
 """
 
 from collections import defaultdict
@@ -33,9 +32,7 @@ WITHDRAWN = "[no longer shared]"
 
 
 def _conversations_with_memories(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
-    """Return the conversations of other users in whose prompts these memories were, or something recalled from a
-    conversation of this kind, by user.
-    """
+    """Return others' conversations, by user, that were given these memories or something recalled from such a one."""
     conversations: dict[int, set[int]] = defaultdict(set)
     all_ids: set[int] = set()
     conversation_ids = _conversations_shown(user_id, [("memory", memory_ids)])
@@ -68,7 +65,7 @@ def _conversations_shown(user_id: int, passages: Sequence[tuple[str, Any]]) -> d
 
 
 @reach_asked.connect
-def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
+def _lock_conversations(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
     """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
     ids = sorted(number for numbers in _conversations_with_memories(user_id, memory_ids).values() for number in numbers)
     if ids:
@@ -78,7 +75,9 @@ def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
 
 @being_withdrawn.connect
 @being_forgotten.connect
-def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
+def _remove_copies(
+    _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
+) -> Reach:
     reach = Reach()
     for other, conversation_ids in sorted(_conversations_with_memories(user_id, memory_ids).items()):
         reach += _redact_conversations(other, sorted(conversation_ids), memory_ids, _without_own(other, texts))

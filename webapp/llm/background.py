@@ -15,10 +15,7 @@ Observe = Callable[[str, Completion, str | None], None]
 
 
 class BackgroundClient:
-    """Used like a `CompletionClient`; `choose` names the model for each call, None means the home server.
-
-    A `model` argument applies to the home server only: another server gets the model that was chosen there.
-    """
+    """Used like a `CompletionClient`; `choose` names the model for each call, None the home server with its `model`."""
 
     def __init__(
         self,

@@ -19,12 +19,7 @@ _MAX_TOOLS = 500
 
 
 class Capabilities:
-    """Process-local memory of refused features and of the structured mode that works, shared through Redis if there is
-    one.
-
-    Redis is read at most once a minute per key, and its failures only cost a new discovery. What was learned
-    is forgotten after a day, because servers are upgraded.
-    """
+    """Refused features and structured modes that work, for a day, shared through Redis (read once a minute)."""
 
     def __init__(self, store: Redis | None = None) -> None:
         self._store = store

@@ -8,6 +8,7 @@ from typing import Any
 from .error_bodies import error_fields
 
 _TEXT = ("text", "value")
+_ENDS = ("finish_reason", "stop_reason", "finishReason", "finish_details", "done_reason")
 _THOUGHT_PARTS = ("thinking", "reasoning")
 _DECODER = json.JSONDecoder()
 
@@ -15,8 +16,7 @@ _DECODER = json.JSONDecoder()
 class OneAnswer:
     """Choices in, those of one answer out, for a server that sends several.
 
-    A higher number alone does not begin another: gateways number the parts of one answer. So a first choice with a
-    higher number waits for the next: if that goes back to a lower number, there are several answers.
+    Gateways number the parts of one answer, too: a first choice with a higher number waits for a lower one to follow.
     """
 
     def __init__(self) -> None:
@@ -57,10 +57,7 @@ def _number_of(choice: Mapping[str, Any]) -> int:
 
 
 class Growth:
-    """Texts in, what each adds out, for a server that sends all text so far each time.
-
-    Two texts in a row that begin with the whole one before, the first of them longer, show that it does.
-    """
+    """Texts in, what each adds out, for servers that repeat all text: two in a row must begin with the one before."""
 
     def __init__(self) -> None:
         self._first = ""
@@ -96,6 +93,47 @@ class Growth:
         return rest
 
 
+class Pieces:
+    """Pieces of text in, their text out, whole characters at a time: pairs of surrogates are joined across reads."""
+
+    def __init__(self) -> None:
+        self._growth = Growth()
+        self._pieces: list[str] = []
+        self._half = ""
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+    def add(self, text: str) -> None:
+        """Add a piece of a field that may hold all text so far each time."""
+        self._pieces.append(self._growth.add(text))
+
+    def add_part(self, text: str) -> None:
+        """Add a piece as it is."""
+        self._pieces += filter(None, [text])
+
+    def add_rest(self) -> None:
+        """Add what waited for the next piece, when none follows."""
+        self._pieces.append(self._growth.rest())
+
+    def peek(self) -> str:
+        """Return the pieces that were not taken."""
+        return "".join(self._pieces)
+
+    def take(self) -> str:
+        """Return the joined pieces; there are none then."""
+        text = self._half + "".join(self._pieces)
+        self._half = ""
+        self._pieces.clear()
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text
+
+
 def documents(data: bytes) -> list[Any]:
     """Return what an event holds: mostly one object, else several in a list or one after the other, or text."""
     try:
@@ -120,18 +158,26 @@ def values_of(text: str) -> list[Any]:
 
 
 def unwrap(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the completion in an object, which some gateways put into another one."""
+    """Return the completion in an object: some gateways put it into another one, some servers send a choice alone."""
     if "choices" in payload:
         return payload
-    return next((v for v in payload.values() if isinstance(v, Mapping) and "choices" in v), payload)
+    parts = [payload, *(part for part in payload.values() if isinstance(part, Mapping))]
+    return next(({"choices": [part], **part} for part in parts if _is_completion(part)), payload)
 
 
-def end_of(payload: Mapping[str, Any], choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Any:
+def _is_completion(part: Mapping[str, Any]) -> bool:
+    return "choices" in part or isinstance(part.get("message"), Mapping) or isinstance(part.get("response"), str)
+
+
+def end_of(*sources: Mapping[str, Any]) -> Any:
     """Return why an answer ends, wherever a server says so; `error` if an error is there instead."""
-    if any(source.get("error") and error_fields(source["error"])[0] for source in (choice, delta)):
-        return "error"
-    reason = choice.get("finish_reason") or choice.get("stop_reason")
-    return reason or delta.get("finish_reason") or payload.get("finish_reason")
+    for source in sources:
+        if source.get("error") and error_fields(source["error"])[0]:
+            return "error"
+    reason = next(filter(None, (source.get(name) for source in sources for name in _ENDS)), None)
+    if isinstance(reason, Mapping):
+        reason = reason.get("type")
+    return reason or ("stop" if any(source.get("done") is True for source in sources) else None)
 
 
 def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
@@ -143,10 +189,15 @@ def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
     return parts if isinstance(parts, str) else ""
 
 
-def thoughts_of_parts(parts: object) -> list[str]:
-    """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
-    thoughts = filter(_is_thought, parts) if isinstance(parts, list) else ()
-    return list(filter(None, (text_of_parts(thought, (*_THOUGHT_PARTS, "text", "summary")) for thought in thoughts)))
+def split_parts(content: object) -> tuple[str, str, list[Mapping[str, Any]]]:
+    """Return the thoughts, the text and the tool calls in a content that is not a string.
+
+    A thought is a part like `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`.
+    """
+    parts = content if isinstance(content, list) else []
+    thoughts = (text_of_parts(part, (*_THOUGHT_PARTS, "text", "summary")) for part in filter(_is_thought, parts))
+    calls = [part for part in parts if isinstance(part, Mapping) and part.get("name")]
+    return "".join(thoughts), text_of_parts(content), calls
 
 
 def _is_thought(part: object) -> bool:

@@ -38,10 +38,7 @@ SchemaT = TypeVar("SchemaT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A complete answer; `usage` covers every request it took, `mode` is the structured mode that produced it.
-
-    `sent` is the number of characters in the last request's messages, for servers that do not report usage.
-    """
+    """A complete answer; `usage` is of every request, `sent` the last one's characters, `mode` the structured mode."""
 
     text: str
     model: str
@@ -84,12 +81,9 @@ class CompletionClient:
     ) -> tuple[SchemaT, Completion]:
         """Return an answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
 
-        `shown` is the JSON schema given to the model if it says more than `schema` does, such as which numbers exist.
-        An answer cut off at `max_tokens` raises `CutOffAnswer` with what has arrived.
-
-        Tries JSON schema, JSON mode and plain text until the server accepts one, and remembers which. An answer that
-        cannot be read is sent back once with what is wrong with it; then `MalformedOutput` is raised, never half-parsed
-        data.
+        `shown` is the JSON schema given to the model if it says more. Tries JSON schema, JSON mode and plain text, and
+        remembers which is accepted. An unreadable answer is sent back once, then raises `MalformedOutput`; one cut off
+        at `max_tokens` raises `CutOffAnswer`.
         """
         json_schema = shown or schema.model_json_schema()
         base_url, _ = self.settings.endpoint()
@@ -275,9 +269,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
 
 
 def _misplaced_answer(message: Mapping[str, Any]) -> str:
-    """Return the answer where some servers put it when its text is empty: in the arguments of a call, or the
-    reasoning.
-    """
+    """Return the answer that some servers put in the arguments of a call, or the reasoning."""
     with suppress(KeyError, IndexError, TypeError):
         arguments = message["tool_calls"][0]["function"]["arguments"]
         return arguments if isinstance(arguments, str) else json.dumps(arguments)

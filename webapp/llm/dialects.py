@@ -1,7 +1,8 @@
 """The marks by which models set off thoughts, tool calls and the ends of turns: `dialects.json`; pure.
 
 A new one is a line there, and a case in tests/llm/dialects.json. `thoughts` and `calls` are pairs of an opening and a
-closing mark (null: the end of the JSON value, or of the answer), `ends` end the model's turn, `marks` mean nothing,
+closing mark (null: the end of the JSON value, or of the answer), `answers` of marks around the answer
+behind a thought, `ends` end the model's turn, `marks` mean nothing,
 `channels` begin a header of OpenAI's harmony format; `finishes` are other servers' words for why an answer ended.
 """
 
@@ -15,6 +16,7 @@ _DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8
 THOUGHTS: dict[str, str] = {opens.lower(): closes.lower() for opens, closes in _DATA["thoughts"]}
 BARE_THOUGHT: tuple[str, str] = tuple(_DATA["bare_thought"])
 """What is left of a thought, at the beginning of an answer, if a server drops the special tokens around it."""
+ANSWERS: dict[str, str] = dict(_DATA["answers"])
 ENDS = frozenset(mark.lower() for mark in _DATA["ends"])
 CHANNELS = frozenset(mark.lower() for mark in _DATA["channels"])
 MARKS = frozenset(mark.lower() for mark in _DATA["marks"])
@@ -43,3 +45,8 @@ def may_begin(text: str, marks: Iterable[str]) -> bool:
     low = text.lower()
     is_tag = re.fullmatch(r"<[\w:]+\s[^<>\n]*", low) is not None
     return any(mark.startswith(low) or (is_tag and low.startswith(f"{mark[:-1]} ")) for mark in marks)
+
+
+def overlap_of(text: str, mark: str) -> int:
+    """Return how many characters at the end of a text may be the beginning of a mark."""
+    return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)

@@ -1,7 +1,4 @@
-"""The choice of the embedder that makes vectors: the home one, or one on another server that has been chosen since.
-
-And the cosine from which two texts count as related, which differs for every embedding model.
-"""
+"""The choice of the embedder, the home one or a chosen server's, and the cosine from which its texts are related."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -31,11 +28,10 @@ def name_at(settings: ModelSettings) -> str:
 
 
 class Embeddings:
-    """The embedders of a process. Code that makes vectors asks `now` once and stays with the result, since the choice
-    may change at any time. Thread-safe.
+    """The embedders of a process, thread-safe. Code that makes vectors asks `now` once: the choice may change.
 
-    `choose` returns the chosen server, None for the home one, and may look it up; `get_settings` returns its latest
-    answer at once. `served` lists the servers that may still have vectors of an earlier choice.
+    `choose` may look up the chosen server, None for home; `get_settings` returns it at once. `served` lists the servers
+    of earlier choices.
     """
 
     def __init__(
@@ -91,7 +87,5 @@ class Embeddings:
 
 
 def floor_of(model: str) -> float:
-    """Return the cosine from which a passage counts as relevant for its meaning alone, by the name stored with its
-    vector.
-    """
+    """Return the cosine from which a passage is relevant by meaning alone, by its vector's model."""
     return FLOORS.get(model, ORDINARY_FLOOR)

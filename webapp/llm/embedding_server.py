@@ -1,10 +1,8 @@
-"""The process that makes vectors with a packaged model for all others on the machine.
+"""The process that makes vectors with a packaged model (200 MB, half a second to load) for all others on the machine.
 
-`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket; `packaged_models.py` asks. A model takes 200 MB
-and half a second to load: so one process pays, once, and no job loads it again. Little is imported before it is needed.
-
-A request is a JSON object {"model", "query": bool, "texts"} behind its length (4 bytes); an answer is the number of
-rows and their length (4 bytes each), then the float32 values. A request that cannot be met closes the connection.
+`python -m webapp.llm.embedding_server SOCKET` listens on a Unix socket. A request is a JSON object {"model", "query":
+bool, "texts"} behind its length (4 bytes); an answer is the number of rows and their length (4 bytes each), then the
+float32 values. A request that cannot be met closes the connection.
 """
 
 import json
@@ -49,7 +47,7 @@ class Turns:
         return not self._is_taken and not self.waiting
 
     @contextmanager
-    def take(self, *, query: bool) -> Iterator[None]:
+    def hold(self, *, query: bool) -> Iterator[None]:
         """Wait for one's turn, and have it."""
         with self._condition:
             self.waiting += 1
@@ -121,7 +119,7 @@ class EmbeddingServer:
         model = self._models[name]
         rows = []
         for start in range(0, len(texts), 1 if query else BATCH):
-            with self.turns.take(query=query):
+            with self.turns.hold(query=query):
                 self._note(query=query)
                 if query:
                     rows.append(model.embed_query(texts[start])[None])

@@ -128,9 +128,7 @@ def normalise_rows(rows: Vector) -> Vector:
 
 
 def _rows(payload: Any, count: int) -> Vector:
-    """Return the vectors of an answer in input order, normalised; `MalformedOutput` unless they are `count` finite
-    rows.
-    """
+    """Return the normalised vectors of an answer in input order; `MalformedOutput` unless `count` finite rows."""
     try:
         items = payload["data"]
         order = sorted(range(len(items)), key=lambda position: _place(items[position], position))

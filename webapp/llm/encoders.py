@@ -97,9 +97,8 @@ _MEANS = Path(__file__).with_name("multilingual_means.npz")
 class MultilingualEmbedder:
     """Unit vectors of 384 dimensions; thread-safe, one inference at a time.
 
-    The model's own cosines lie between .7 and .95, whatever is compared. The mean of all texts is subtracted from each
-    vector (`multilingual_means.npz`, from the facts and questions of `bench/languages`), so that they spread around 0;
-    so is what tells only the language: the ten directions in which the means of fourteen languages differ most.
+    The model's own cosines lie between .7 and .95: the mean of all texts (`multilingual_means.npz`, from
+    `bench/languages`) is subtracted, and the ten directions in which the means of fourteen languages differ most.
     """
 
     model = MULTILINGUAL
@@ -144,9 +143,7 @@ def _passage(text: str) -> str:
 
 
 def _aligned(rows: Any, mean: Vector, languages: Vector) -> Vector:
-    """Return rows without the mean of all texts (384,) and without their share along the directions of language (m,
-    384).
-    """
+    """Return rows without the mean of all texts (384,) and the directions of language (m, 384)."""
     centred = np.asarray(rows, np.float32).reshape(-1, DIM) - mean
     # Sums, not a matrix product, whose last bits depend on the number of rows.
     shares = (centred[:, None, :] * languages).sum(axis=2)

@@ -1,7 +1,4 @@
-"""Errors of models, in words a user can act on.
-
-A detail may end with the reason that the provider gives, shortened, and without anything like a URL or a key.
-"""
+"""Errors of models, in words a user can act on; a provider's reason is shortened, without URLs and keys."""
 
 import re
 from typing import Any, ClassVar
@@ -212,10 +209,7 @@ def _is_too_long(text: str) -> bool:
 
 
 def classify_exception(exc: BaseException, *, has_started: bool = False, has_key: bool = True) -> ModelError:
-    """Map any exception of the SDK or its HTTP library to a `ModelError`; `has_started`: text had already arrived.
-
-    Uses only the exceptions' attributes and type names, so that classifying them does not import the SDK.
-    """
+    """Return a `ModelError` for any exception of the SDK or its HTTP library, by attributes and type names alone."""
     if isinstance(exc, ModelError):
         return exc
     response = getattr(exc, "response", None)
@@ -228,7 +222,11 @@ def classify_exception(exc: BaseException, *, has_started: bool = False, has_key
         )
     if has_started:
         return InterruptedAnswer()
-    if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
+    # Why the SDK gave up, its cause says; aiohttp's transport calls every failure to connect a ConnectTimeout.
+    cause = exc.__cause__ or exc
+    if type(cause).__name__ != "ConnectTimeout" and (
+        isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__
+    ):
         return ModelSilent()
     if isinstance(exc, ValueError):
         return MalformedOutput()

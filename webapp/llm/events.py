@@ -1,24 +1,23 @@
 """Events of a streamed chat completion, and the decoder from its bytes; no I/O here.
 
-The decoder takes whatever a network read returns: events may be cut anywhere, even within a character. All text of one
-read is joined into one delta, because everything downstream costs per delta, not per character.
+Reads may end within a character; all text of one is joined, because everything downstream costs per delta.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .chunks import Growth, OneAnswer, documents, end_of, text_of_parts, thoughts_of_parts, unwrap
+from .chunks import OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
 from .error_bodies import error_fields, quotable
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
-from .usage import THOUGHT_FIELDS, Usage, usage_of
+from .usage import THOUGHT_FIELDS, Usage, later_usage
 
 _THOUGHT = ("text", "thinking", "summary", "content")
 _DONE = b"[DONE]"
-_ERROR_FIELDS = {"error", "detail", "errors"}
+_ERROR_FIELDS = ("error", "detail", "errors")
 _COMPLETIONS = (b"", b"message", b"completion", b"chunk")
 
 
@@ -45,21 +44,22 @@ class ThoughtSoFar:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of the answer, always the last event: `reason` is `stop`, `length`, `tool_calls` or as sent."""
+    """The end of the answer, always the last event: `reason` is `stop`, `length`, `tool_calls` or as sent.
+
+    `reasoning` goes back to the server with the calls (`PartialCalls`).
+    """
 
     reason: str
     usage: Usage | None = None
     model: str | None = None
+    reasoning: Sequence[Mapping[str, Any]] = ()
 
 
 Event = TextDelta | ReasoningDelta | ThoughtSoFar | ToolCall | Finish
 
 
 class StreamDecoder:
-    """Bytes of one streamed completion in, events out; `finished` once the last event has been returned.
-
-    An error within the stream, or bytes that are not a stream at all, end up in `error`.
-    """
+    """Bytes of one streamed completion in, events out until `finished`; `error` holds the stream's own."""
 
     def __init__(self) -> None:
         self.finished = False
@@ -68,17 +68,17 @@ class StreamDecoder:
         self._done = False
         self._progress = False
         self._lines = LineSplitter()
-        self._texts: list[str] = []
-        self._thoughts: list[str] = []
-        self._halves: dict[type[Event], str] = {}
+        self._texts = Pieces()
+        self._thoughts = Pieces()
         self._all: list[str] = []
         self._data: list[bytes] = []
         self._name = b""
         self._plain: list[bytes] = []
         self._words = ""  # the last that were no part of an answer: an error, if nothing ends it
         self._is_odd = False
+        self._has_events = False
+        self._objects = 0  # that came without being events
         self._answer = OneAnswer()
-        self._growth = {TextDelta: Growth(), ReasoningDelta: Growth()}
         self._calls = PartialCalls()
         self._reason: str | None = None
         self._usage: Usage | None = None
@@ -86,20 +86,18 @@ class StreamDecoder:
         self._first_line = True
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events completed by one network read, their text joined.
-
-        After each call `error` holds the stream's error, if there was one: the text before it is still in the events.
-        """
+        """Return the events completed by one network read, their text joined; `error` may be set after it."""
         return self._read(self._lines.feed(chunk))
 
     def end(self) -> list[Event]:
         """Return the events left at the end of the bytes; the answer was cut short unless `finished` is true then."""
         rest = [self._lines.rest(), b""]
         if not self.started and self._plain:  # no stream: an object over several lines
-            rest = [b"\n".join(self._plain).replace(b"\n", b" ") + rest[0], b""]
+            rest = [b" ".join([*self._plain, rest[0]]), b""]
         events = self._read(rest, is_end=True)
         if not self.finished and self.error is None:
-            if self._reason is not None:
+            is_whole = self._objects == 1 and not self._has_events and (self.started or bool(self._calls))
+            if self._reason is not None or is_whole:
                 events += self._finish()  # servers without [DONE]: the finish reason is enough of an end
             elif self._words:
                 self.error = classify_payload(self._words)
@@ -131,9 +129,9 @@ class StreamDecoder:
         if is_end or self._done:
             self._take_rest()
         events: list[Event] = []
-        if self._thoughts and (thought := self._join_pieces(ReasoningDelta, self._thoughts)):
+        if self._thoughts and (thought := self._thoughts.take()):
             events.append(ReasoningDelta(thought))
-        if self._texts and (text := self._join_pieces(TextDelta, self._texts)):
+        if self._texts and (text := self._texts.take()):
             self.started = True
             self._all.append(text)
             events.append(TextDelta(text))
@@ -144,23 +142,12 @@ class StreamDecoder:
                 events += self._finish()
         return events
 
-    def _join_pieces(self, kind: type[Event], pieces: list[str]) -> str:
-        """Return the joined pieces, which are then empty, with the halves of surrogate pairs joined across reads."""
-        text = self._halves.pop(kind, "") + "".join(pieces)
-        pieces.clear()
-        if "\ud800" <= text[-1:] <= "\udbff":
-            text, self._halves[kind] = text[:-1], text[-1]
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return text
-
     def _line(self, line: bytes) -> None:
         if self._first_line:
             self._first_line = False
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line.startswith(b"data:"):
+            self._has_events = True
             data = line[6:] if line[5:6] == b" " else line[5:]
             if data == _DONE or (self._data and data.startswith(b"{") and self._data[-1].endswith(b"}")):
                 self._end_event()  # a server that puts no empty line between its events
@@ -174,12 +161,14 @@ class StreamDecoder:
         elif line.startswith(b"error:"):
             self._payload(line[6:], name=b"error")
         elif not line.startswith((b":", b"id:", b"retry:")):
-            if not self.started:
-                self._plain.append(line)
-            self._note_words(line.decode("utf-8", "replace"))
-            if line.startswith((b"{", b"[")):
+            text = line.decode("utf-8", "replace")
+            self._note_words(text)
+            if line.startswith((b"{", b"[")) and values_of(text):
                 # An object instead of an event: an answer in one piece, or an error once the status was out.
+                self._objects += 1
                 self._payload(line)
+            elif not self.started:
+                self._plain.append(line)
 
     def _end_event(self) -> None:
         name, self._name = self._name, b""
@@ -211,38 +200,42 @@ class StreamDecoder:
         choices = payload.get("choices")
         is_error = bool(error_fields(payload.get("error"))[0])
         if not choices:
-            is_error |= bool(_ERROR_FIELDS & payload.keys() or (name in _COMPLETIONS and error_fields(payload)[0]))
+            has_words = name in _COMPLETIONS and bool(error_fields(payload)[0])
+            is_error |= has_words or any(map(payload.get, _ERROR_FIELDS))
         if is_error and self._reason is None:
             raise classify_payload(payload)
         self._chunk(payload, choices)
 
     def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
-        self._note_usage(payload)
+        self._usage = later_usage(self._usage, payload)
         if self._model is None and isinstance(payload.get("model"), str):
             self._model = payload["model"]
-        if choices:
-            for choice in self._answer.feed(choices, is_over=self._reason is not None):
-                self._choice(choice, payload)
+        ready = self._answer.feed(choices, is_over=self._reason is not None) if choices else [{}]
+        for choice in ready:
+            self._choice(choice, payload)
 
     def _choice(self, choice: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
-        self._note_usage(choice)
+        self._usage = later_usage(self._usage, choice)
         delta = choice.get("delta")
         if delta is None or (not delta and not self.started):
             # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
-            delta = choice.get("message") or ({"content": choice["text"]} if choice.get("text") else delta)
+            text = choice.get("text") or choice.get("response")
+            delta = choice.get("message") or ({"content": text} if text else delta)
         if isinstance(delta, str):
             delta = {"content": delta}
-        reason = end_of(payload, choice, delta or {}) if self._reason is None else choice.get("finish_reason")
+        reason = end_of(choice, delta or {}, payload) if self._reason is None else choice.get("finish_reason")
         if delta and not (reason and self._repeats(delta)):
             text = delta.get("content")
             if text:
                 if isinstance(text, str):
-                    self._texts.append(self._growth[TextDelta].add(text))
+                    self._texts.add(text)
                 else:
-                    self._thoughts += thoughts_of_parts(text)
-                    self._texts += filter(None, [text_of_parts(text)])
+                    thought, words, calls = split_parts(text)
+                    self._thoughts.add_part(thought)
+                    self._texts.add_part(words)
+                    self._add_calls(calls)
             elif isinstance(delta.get("refusal"), str):
-                self._texts.append(delta["refusal"])
+                self._texts.add_part(delta["refusal"])
             if len(delta) > 1 or not text:  # most deltas are nothing but text
                 self._beside_text(delta)
         if reason:
@@ -257,18 +250,23 @@ class StreamDecoder:
     def _repeats(self, delta: Mapping[str, Any]) -> bool:
         """Return whether the last piece is the whole answer once more."""
         text = delta.get("content")
-        return isinstance(text, str) and len(text) > 1 and text == "".join((*self._all, *self._texts))
+        return isinstance(text, str) and len(text) > 1 and text == "".join((*self._all, self._texts.peek()))
 
     def _beside_text(self, delta: Mapping[str, Any]) -> None:
         """Add what a delta has besides text: reasoning, which is sent under one of several names, and tool calls."""
         for name in THOUGHT_FIELDS:
             if thought := delta.get(name):
                 self._progress = True
-                thought = self._growth[ReasoningDelta].add(text_of_parts(thought, _THOUGHT))
-                self._thoughts += filter(None, [thought])
+                self._thoughts.add(text_of_parts(thought, _THOUGHT))
                 break
-        calls = delta.get("tool_calls") or ([delta["function_call"]] if delta.get("function_call") else [])
-        for piece in calls if isinstance(calls, list) else [calls]:
+        self._calls.add_reasoning(delta.get("reasoning_details"))
+        calls = delta.get("tool_calls") or delta.get("function_call") or []
+        if isinstance(calls, str):
+            calls = next(iter(values_of(calls)), [])
+        self._add_calls(calls if isinstance(calls, list) else [calls])
+
+    def _add_calls(self, pieces: Iterable[object]) -> None:
+        for piece in pieces:
             if isinstance(piece, Mapping):
                 self._progress = True
                 self._calls.add(piece)
@@ -277,22 +275,14 @@ class StreamDecoder:
         if text[:1].isalpha() and " " in text.strip():
             self._words = quotable(text)
 
-    def _note_usage(self, source: Mapping[str, Any]) -> None:
-        """Take token counts from where they are; none at all do not replace those that came before."""
-        if usage := source.get("usage"):
-            found = usage_of(usage)
-            if self._usage is None or found.prompt_tokens or found.completion_tokens:
-                self._usage = found
-
     def _take_rest(self) -> None:
         """Take what waited for what would follow it, now that nothing does."""
         for choice in self._answer.rest():
             self._choice(choice, {})
-        self._texts.append(self._growth[TextDelta].rest())
-        self._thoughts.append(self._growth[ReasoningDelta].rest())
+        self._texts.add_rest()
+        self._thoughts.add_rest()
 
     def _finish(self) -> list[Event]:
         self.finished = True
-        events: list[Event] = [*self._calls.complete()]
-        events.append(Finish(self._reason or ("tool_calls" if self._calls else "stop"), self._usage, self._model))
-        return events
+        reason = self._reason or ("tool_calls" if self._calls else "stop")
+        return [*self._calls.complete(), Finish(reason, self._usage, self._model, tuple(self._calls.reasoning))]

@@ -1,7 +1,6 @@
 """The state of a growing Markdown text at a place: code, a quotation, or plain text; pure.
 
-Follows CommonMark's containers (lists, quotes) and code (fenced, indented, inline) as far as that can be known before
-the text goes on: inline code lasts until it is closed or its paragraph ends.
+CommonMark's containers and code as far as they can be known: inline code lasts until closed or the paragraph ends.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class Place:
         if read.is_indented and not self.in_paragraph:
             return True
         body = read.body.removesuffix(_ANYTHING)
-        return bool(_FENCE.match(body)) or bool(_open_ticks(body, self._continued(read)))
+        return bool(_FENCE.match(body)) or bool(_open_ticks(body, self._ticks_before(read)))
 
     @property
     def in_quote(self) -> bool:
@@ -88,7 +87,7 @@ class Place:
             return place
         if fence := _FENCE.match(read.body):
             return replace(place, fence=fence[1] or fence[2], margin=read.margin)
-        ticks = _open_ticks(read.body, self._continued(read))
+        ticks = _open_ticks(read.body, self._ticks_before(read))
         if ticks >= 3:  # three or more within a line are meant to open a block, too
             return replace(place, fence="`" * ticks, margin=read.margin)
         is_end = bool(_BLOCK.match(read.body))
@@ -102,7 +101,7 @@ class Place:
     def _quotes(self, read: _Line) -> int:
         return self.quotes if self._continues_paragraph(read) else read.quotes
 
-    def _continued(self, read: _Line) -> int:
+    def _ticks_before(self, read: _Line) -> int:
         """Return the backticks that opened inline code before this line, if it continues the paragraph."""
         return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
 

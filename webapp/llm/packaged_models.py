@@ -117,10 +117,7 @@ def _connect(path: str, until: float) -> socket.socket:
 
 
 def packaged_embedder(name: str, path: str = "") -> Embedder | None:
-    """Return the model that a setting, or a stored vector, names; None if it names none.
-
-    It is asked of the machine's embedding server if there is one, which listens at `path`.
-    """
+    """Return the model that a setting or a vector names, or None; asks the embedding server at `path`, if any."""
     kind = _BY_NAME.get(name)
     if kind is None:
         return None

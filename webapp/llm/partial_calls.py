@@ -8,15 +8,22 @@ from typing import Any
 from .chunks import values_of
 
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
+RETURNED_FIELDS = ("extra_content", "provider_specific_fields")
+"""What servers send beside a call and want back with it, such as the signature of the thought before it."""
+_DETAIL_TEXTS = ("text", "summary", "data")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A complete call the model asks for; `arguments` is the JSON text as sent, which may be invalid."""
+    """A complete call the model asks for; `arguments` is the JSON text as sent, which may be invalid.
+
+    `returned` are the fields of the server's own that go back to it with the call.
+    """
 
     id: str
     name: str
     arguments: str
+    returned: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -25,6 +32,7 @@ class _Call:
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
+    returned: dict[str, Any] = field(default_factory=dict)
 
     @property
     def arguments(self) -> str:
@@ -36,6 +44,8 @@ class PartialCalls:
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
+        self.reasoning: list[dict[str, Any]] = []
+        """The thoughts before the calls in a server's own form, which go back to it with them."""
 
     def __bool__(self) -> bool:
         return bool(self._calls)
@@ -49,10 +59,23 @@ class PartialCalls:
         call = self._call_of(_index(piece.get("index")), str(piece.get("id") or ""), name)
         if name:
             call.name = name if name.startswith(call.name) else call.name + name
+        call.returned |= {field: piece[field] for field in RETURNED_FIELDS if piece.get(field)}
         if isinstance(arguments, str):
             call.pieces.append(arguments)
         elif arguments:  # an object instead of its text; an empty one comes before the pieces of the real one
             call.pieces.append(json.dumps(arguments, ensure_ascii=False))
+
+    def add_reasoning(self, details: object) -> None:
+        """Add `reasoning_details`: pieces of an item have its type and number."""
+        for detail in details if isinstance(details, list) else ():
+            last = self.reasoning[-1] if self.reasoning else {}
+            if all(detail.get(name) == last.get(name) for name in ("type", "index")):
+                texts = {
+                    name: last[name] + detail[name] for name in _DETAIL_TEXTS if last.get(name) and detail.get(name)
+                }
+                last |= {name: value for name, value in detail.items() if value} | texts
+            else:
+                self.reasoning.append(dict(detail))
 
     def complete(self) -> Iterator[ToolCall]:
         """Yield the calls, each with an id of its own; one that a server sends once more is the same."""
@@ -65,12 +88,10 @@ class PartialCalls:
             seen.add((call.id, call.name, arguments))
             call_id = call.id if call.id and call.id not in ids else own_id("call", number)
             ids.add(call_id)
-            yield ToolCall(call_id, call.name, arguments)
+            yield ToolCall(call_id, call.name, arguments, call.returned)
 
     def _call_of(self, index: int | None, call_id: str, name: str) -> _Call:
-        """Return the call that a piece belongs to: the last one with its number, if it has one, unless it begins
-        another.
-        """
+        """Return the call a piece belongs to: the last with its number, if any, unless it begins another."""
         candidates = [
             call
             for call in self._calls

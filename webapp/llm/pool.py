@@ -1,6 +1,4 @@
-"""Chat over any number of servers: one client for each, the next model if one fails before its first word, and how long
-each may read.
-"""
+"""Chat over any number of servers, each with a client, the next model where one fails before its first word."""
 
 import logging
 import time
@@ -44,12 +42,11 @@ class ChatPool:
         max_tokens: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event | ModelSwitched, None]:
-        """Like `ChatClient.stream`, from the first target that answers; without targets, from the home server.
+        """Like `ChatClient.stream`, from the first target that answers, after `ModelSwitched`; without targets, from
+        home.
 
-        A server that is unreachable, overloaded or silent before its first word gives way to the next target;
-        `ModelSwitched` then precedes that one's events. All of them share the time there is for the first word: each
-        may take half of what is left, the last one the rest, but one whose speed is known has at least the time it
-        needs to read the prompt. `parameters` are request fields added to those of the target.
+        All share the time for the first word: each half of what is left, the last the rest, one of known speed at least
+        what it needs to read the prompt. `parameters` are added to the target's.
         """
         queue: list[Target | None] = [*targets] or [None]
         start = time.monotonic()
@@ -108,8 +105,7 @@ def prompt_tokens(messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, 
 
 
 def first_token_seconds(tokens: int, speed: float, least: float) -> float:
-    """Return how long to wait for the first token of a reply to so many, read at `speed` a second; never under
-    `least`."""
+    """Return how long to wait for a reply's first token to so many, read at `speed` a second; at least `least`."""
     return max(least, SLACK * tokens / speed)
 
 

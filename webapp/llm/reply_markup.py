@@ -8,19 +8,21 @@ opening one (a template has eaten that) all text before it was a thought; an end
 import re
 from collections.abc import Iterator
 
-from .dialects import BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin
+from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin, overlap_of
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from .markdown_state import Place
 from .partial_calls import ToolCall, own_id
 
 _CLOSINGS = frozenset(THOUGHTS.values())
-_ALL = (*THOUGHTS, *_CLOSINGS, *ENDS, *MARKS, *CHANNELS)
+_ALL = (*THOUGHTS, *_CLOSINGS, *ANSWERS, *ANSWERS.values(), *ENDS, *MARKS, *CHANNELS)
 _MARK = re.compile(
     "|".join(
         f"(?P<{name}>{any_of(marks)})"
         for name, marks in (
             ("opens", THOUGHTS),
             ("closes", _CLOSINGS),
+            ("answer", ANSWERS),
+            ("answered", ANSWERS.values()),
             ("ends", ENDS),
             ("void", MARKS),
             ("channel", CHANNELS),
@@ -58,6 +60,8 @@ class ReplyMarkup:
         self._close = unopened  # the mark that ends the thought that is open
         self._depth = 1 if unopened else 0
         self._thought: list[str] = []  # the one that is open
+        self._answer_close = ""  # the mark that ends the answer, if one began it
+        self._has_channel = False
         self._channel = ""  # the one that is open: _TEXT, _THOUGHT or the name of the tool it calls
         self._gap = ""  # what comes before the next text of the one that is open
         self._arguments = ""
@@ -142,6 +146,11 @@ class ReplyMarkup:
         begins_line = not line.strip() or (self._after_mark and not before.strip())
         if mark["void"]:
             return True
+        if mark["answer"]:
+            return self.has_thought and not self._has_text and not before.strip()
+        if mark["answered"]:
+            is_last = mark[0].lower() == self._answer_close and not self._buffer[end:].strip()
+            return is_last and (ended or None)
         if mark["channel"]:
             is_whole = _HEADER.match(self._buffer, mark.start())
             is_open = not ended and len(self._buffer) - mark.start() < _LONGEST_HEADER
@@ -165,7 +174,11 @@ class ReplyMarkup:
         if mark["channel"] and (header := _HEADER.match(self._buffer)):
             self._buffer = self._buffer[header.end() :]
             recipient = _RECIPIENT.search(f"{header[1]} {header[3]}")
-            is_thought = (header[2] or "").lower() == "analysis"
+            channel = (header[2] or "").lower()
+            is_thought = channel == "analysis"
+            if channel == "final" and not self.has_thought and not self._has_channel and self._has_text:
+                yield from self._withdraw("", mark[0].lower())
+            self._has_channel = True
             self._channel = recipient[1] if recipient else _THOUGHT if is_thought else _TEXT
             self._gap = "\n\n" if self._has_text else ""
             return
@@ -178,6 +191,7 @@ class ReplyMarkup:
         elif mark["ends"]:
             self._is_over = True
         else:
+            self._answer_close = ANSWERS.get(mark[0].lower(), "")
             self._strips = not self._line.strip()
         yield from ()
 
@@ -221,11 +235,9 @@ class ReplyMarkup:
         is_partial = not match and not ended and cut >= 0 and len(self._buffer) - cut < len("<|channel|>")
         size = match.start() if match else cut if is_partial else len(self._buffer)
         part, self._buffer = self._buffer[:size], self._buffer[match.end() if match else size :]
-        if part.strip() and self._channel == _TEXT:
-            yield self._show(self._gap + part.lstrip() if self._gap else part)
-            self._gap = ""
-        elif part and self._channel == _TEXT:
-            yield self._show(part)
+        if part and self._channel == _TEXT:
+            gap, self._gap = (self._gap, "") if part.strip() else ("", self._gap)
+            yield self._show(gap + part.lstrip() if gap else part)
         elif part and self._channel == _THOUGHT:
             self.has_thought = True
             yield ReasoningDelta(part)
@@ -259,10 +271,7 @@ class ReplyMarkup:
         return self._place
 
     def _end(self, event: Event) -> Iterator[Event]:
-        """Yield what the end of the answer decides.
-
-        A thought that was never closed, in an answer without anything else that ended normally, was the answer.
-        """
+        """Yield what the end of the answer decides: an unclosed thought without anything else was the answer."""
         yield from self._end_channel()
         is_normal = isinstance(event, Finish) and event.reason == "stop"
         if self._close and is_normal and not self._has_text and not self.has_thought and self._thought:
@@ -270,17 +279,19 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def overlap_of(text: str, mark: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of a mark."""
-    return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)
-
-
 def answer_text(text: str) -> str:
     """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    markup, reply = ReplyMarkup(), ""
+    return answer_and_thought(text)[0]
+
+
+def answer_and_thought(text: str) -> tuple[str, str]:
+    """Return the same, and the thoughts."""
+    markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):
             reply += event.text
+        elif isinstance(event, ReasoningDelta):
+            thought += event.text
         elif isinstance(event, ThoughtSoFar):
-            reply = ""
-    return reply
+            reply, thought = "", reply + thought
+    return reply, thought

@@ -8,6 +8,7 @@ from typing import Any
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .error_bodies import error_fields
 from .errors import ContextTooLong, ModelError, classify_exception
+from .partial_calls import RETURNED_FIELDS
 
 log = logging.getLogger(__name__)
 
@@ -19,10 +20,9 @@ GAP = "\n\n"
 
 
 def merge_turns(messages: Sequence[Message]) -> list[Message]:
-    """Return the same text in the same order: system messages as one at the top, neighbours with the same role joined.
+    """Return the same text with system messages as one at the top, neighbours of one role joined, and the user's first.
 
-    The first message after it is the user's. Tool calls and their results stay where they are. A list that alternates
-    is returned as it is, and the beginning of the result depends only on the beginning of the input.
+    Calls and results stay in place. The result's beginning depends only on the input's beginning.
     """
     system = [message for message in messages if message["role"] == "system"]
     turns: list[Message] = []
@@ -83,6 +83,7 @@ _NAMES = {
     "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "base64": ("encoding_format", "base64"),
     "bare_calls": ("reasoning_content",),
+    "returned": ("reasoning_details", *RETURNED_FIELDS),
     "system": (
         *("system role", "role system", "role 'system'", "support 'system'", "system message", "system prompt"),
         *("developer instruction", "user and assistant roles", "roles must alternate"),
@@ -108,7 +109,7 @@ _DROPPED = (
     *("frequency_penalty", "presence_penalty", "seed", "stop"),
 )
 """What is left out if it is refused."""
-_SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
+_SENT_AS = {"base64": "encoding_format"} | dict.fromkeys(("system", "bare_calls", "returned", "images"), "messages")
 
 
 def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, capabilities: Capabilities) -> bool:
@@ -122,10 +123,7 @@ def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, 
 
 
 def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
-    """Return the feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None.
-
-    Never `tools`: whether it is all of them or one cannot be told from its words (`refused_tools.py` finds out).
-    """
+    """Return the feature of `body`, never `tools`, that an answer (400, 404, 422, 500, 501) blames, or None."""
     status = getattr(exc, "status_code", None)
     if status not in (400, 404, 422, 500, 501):
         return None
@@ -146,10 +144,7 @@ def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None
 
 
 def blames_format(exc: BaseException, error: ModelError) -> bool:
-    """Return whether `response_format` was to blame for an error response.
-
-    Servers phrase this in many ways, some not at all: any refusal without a better explanation counts.
-    """
+    """Return whether `response_format` may be to blame for an error: any refusal without a better reason."""
     status = getattr(exc, "status_code", None)
     if error.code != "model_unavailable" or status is None:
         return False
@@ -182,7 +177,9 @@ def adapt_body(body: dict[str, Any], base_url: str, capabilities: Capabilities) 
         if drops("images"):
             result["messages"] = without_pictures(result["messages"])
         if not drops("bare_calls"):
-            result["messages"] = _without_thoughts(result["messages"])
+            result["messages"] = [_without(message, "reasoning_content") for message in result["messages"]]
+        if drops("returned"):
+            result["messages"] = [_without_returned(message) for message in result["messages"]]
     if drops("tools"):
         result = with_tools(result, [])
     if drops("stream"):  # the answer comes in one piece
@@ -215,14 +212,16 @@ def with_tools(body: dict[str, Any], tools: Sequence[dict[str, Any]]) -> dict[st
     return result
 
 
-def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages without the reasoning before tool calls, which only servers that insist on it get back."""
-    return [
-        {name: value for name, value in message.items() if name != "reasoning_content"}
-        if "reasoning_content" in message
-        else message
-        for message in messages
-    ]
+def _without(message: Message, *fields: str) -> Message:
+    """Return a message without some fields: reasoning, which only servers that insist on it get back."""
+    return {name: value for name, value in message.items() if name not in fields}
+
+
+def _without_returned(message: Message) -> Message:
+    """Return a message without what another server sent with it."""
+    result = _without(message, "reasoning_details")
+    calls = result.get("tool_calls")
+    return result | {"tool_calls": [_without(call, *RETURNED_FIELDS) for call in calls]} if calls else result
 
 
 BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]"

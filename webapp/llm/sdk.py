@@ -1,7 +1,6 @@
 """The one place that builds clients of the `openai` SDK; retries and timeouts are ours, so the SDK's are off.
 
-The SDK is imported on first use: it costs about 40 MB and half a second that a process without model calls should
-not pay.
+The SDK is imported on first use: it costs about 40 MB and half a second.
 """
 
 from __future__ import annotations
@@ -32,10 +31,7 @@ _PLACEHOLDER_KEY = "not-needed"
 
 
 def warm_up(*, jobs: bool = False) -> None:
-    """Import the SDK now, at the start of a process, or its first turn would block the loop.
-
-    With `jobs` also what `sync_client` needs, for all processes forked from this one.
-    """
+    """Import the SDK before a first turn would block the loop; with `jobs` also what `sync_client` needs."""
     import openai  # noqa: PLC0415
 
     del openai
@@ -44,9 +40,7 @@ def warm_up(*, jobs: bool = False) -> None:
 
 
 def async_client(settings: ModelSettings) -> AsyncOpenAI:
-    """Return a client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default per
-    read.
-    """
+    """Return a client for one event loop, on aiohttp, whose parser costs a fraction of the default."""
     import openai  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=False)
@@ -188,10 +182,9 @@ def with_retries(ask: Callable[[], Answer], settings: ModelSettings) -> Answer:
 
 
 def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> float | None:
-    """Return seconds before attempt `attempt + 1` (0 is the first), or None if retrying is pointless or the wait too
-    long.
+    """Return seconds before attempt `attempt + 1` (0 is the first), None if pointless or longer than `max_retry_wait`.
 
-    The server's own Retry-After wins; one longer than `max_retry_wait` is left to the caller rather than waited for.
+    The server's own Retry-After wins.
     """
     if not error.retryable or attempt >= settings.max_retries:
         return None

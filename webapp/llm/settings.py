@@ -15,12 +15,9 @@ OPENAI_URL = "https://api.openai.com/v1"
 class ModelSettings:
     """Addresses of the models and how patient to be; times are in seconds.
 
-    `first_token_timeout` is how long one call of a reply waits for a server that has sent nothing, whatever is tried in
-    that time; one that sends comments meanwhile is waited for up to `request_timeout`. If an admin set it
-    (`first_token_is_set`), a model's measured speed does not prolong it.
-
-    An empty `api_key` is an error only for servers known to need one: self-hosted servers often do not. The embedding
-    URL and key default to those of the chat server.
+    `first_token_timeout` bounds a reply's wait for a silent server, unless its measured speed prolongs that and
+    `first_token_is_set` is false; `request_timeout` one that sends comments. An empty `api_key` is an error only for
+    servers known to need one. The embedding URL and key default to the chat server's.
     """
 
     base_url: str = OPENAI_URL
@@ -72,9 +69,7 @@ def is_loopback(base_url: str) -> bool:
 
 
 def is_own(base_url: str) -> bool:
-    """Return whether the server runs on this machine or in this network, as its URL tells: one that computes
-    itself, and may be slow.
-    """
+    """Return whether the URL is in this machine or network: a server that computes itself, and may be slow."""
     host = urlsplit(base_url).hostname or ""
     try:
         return ip_address(host).is_private

@@ -100,12 +100,7 @@ def describe_schema(name: str, schema: dict[str, Any]) -> str:
 
 
 def parse_object(text: str, fields: Collection[str]) -> dict[str, Any]:
-    """Return the one JSON object in `text` that has any of some `fields`, ignoring prose and code fences around it;
-    `MalformedOutput` otherwise.
-
-    It may be nearly JSON: commas too many, single quotes, comments, closing brackets missing. The same object twice is
-    one.
-    """
+    """Return the one JSON object, or nearly JSON, in `text` with one of some `fields`; `MalformedOutput` otherwise."""
     if is_only_thought(text):
         raise MalformedOutput  # an object in it is not one that the model meant to give
     text = answer_text(text)
@@ -223,10 +218,7 @@ _DECODER = json.JSONDecoder(parse_constant=_reject_constant, strict=False)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """One thing asked for in a call: the field of its answer, that field's schema, and its instructions.
-
-    The code that makes a part also reads its field of the answer; the call itself knows nothing about either.
-    """
+    """One thing asked for in a call: its field of the answer, that field's schema, and its instructions."""
 
     field: str
     schema: Mapping[str, Any]

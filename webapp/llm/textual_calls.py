@@ -1,10 +1,8 @@
 """Parts of a bare model's text that are not text: tool calls, which are made, and our prompt's tags; pure.
 
-Between the marks of a dialect (`dialects.json`), or as bare JSON. A block with a readable call becomes that call; one
-that names a tool but cannot be read is hidden; everything else is text. In code or a block quote a call is an example,
-and stays as it is. If a section of the prompt is echoed (`<known>…</known>`), its tags are removed and its content
-stays; within code, a tag is somebody's own text. Nothing is held back except what may still turn out to begin such a
-block or tag.
+A call stands between the marks of a dialect (`dialects.json`), or as bare JSON; an unreadable one with a tool's name is
+hidden. In code or a block quote a call or tag is an example. Of an echoed section of the prompt (`<known>…</known>`)
+the tags are removed. Only what may still begin such a block or tag is held back.
 """
 
 import json
@@ -63,7 +61,7 @@ class TextualCalls:
 
     def _work(self, ended: bool) -> Iterator[Event]:
         while self._buffer:
-            if self._after_block and not self._drop_stray(ended):
+            if self._after_block and not self._drop_stray_mark(ended):
                 return
             if not self._block:
                 start, opening = self._opening(ended)
@@ -106,9 +104,7 @@ class TextualCalls:
         self._buffer, self._tag = self._buffer[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
-        """Return how much of what is held is certainly text, and whether a block follows; None if that is still
-        open.
-        """
+        """Return how much of what is held is text, and whether a block follows; None if that is open."""
         place, read = self._place_here(), 0
         for match in _TRIGGERS.finditer(self._buffer):
             index = match.start()
@@ -130,7 +126,7 @@ class TextualCalls:
                     return index, True
         return len(self._buffer), False
 
-    def _drop_stray(self, ended: bool) -> bool:
+    def _drop_stray_mark(self, ended: bool) -> bool:
         """Drop a closing mark that follows a call without its opening one; False if it has not arrived in full."""
         rest = self._buffer.lstrip()
         for mark in _STRAY:

@@ -1,6 +1,4 @@
-"""Token counts as model servers report them, and hidden tokens: models that think before they answer spend their limit
-on text nobody sees; pure.
-"""
+"""Token counts as model servers report them, and hidden tokens, which models spend on thinking; pure."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _MAX_TOKENS = 1_000_000_000
+_COUNTS = (("prompt_tokens", "input_tokens", "prompt_eval_count"), ("completion_tokens", "output_tokens", "eval_count"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +30,23 @@ class Usage:
         )
 
 
+def later_usage(usage: Usage | None, source: Mapping[str, Any]) -> Usage | None:
+    """Return the token counts in a completion or a chunk, or in an object in it, or else those that came before."""
+    for part in (source, *source.values()):
+        if isinstance(part, Mapping) and (counts := part.get("usage") or ("eval_count" in part and part)):
+            found = usage_of(counts)
+            if usage is None or found.prompt_tokens or found.completion_tokens:
+                usage = found
+    return usage
+
+
 def usage_of(usage: object) -> Usage:
     """Return the token counts of a `usage` object; ignore other fields."""
     if not isinstance(usage, Mapping):
         return Usage()
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
-    sent, answered = (
-        _count(usage.get(name, usage.get(other)))
-        for name, other in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
-    )
+    sent, answered = (next((_count(usage[name]) for name in names if name in usage), None) for names in _COUNTS)
     return Usage(sent, answered, cached_tokens=_count(cached))
 
 

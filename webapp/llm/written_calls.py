@@ -1,7 +1,4 @@
-"""Reads the tool calls in a block of text, in whatever dialect a model writes them; pure.
-
-A dialect gives a call as JSON, as tags, as a name with JSON behind it, or as a call in Python.
-"""
+"""Reads the tool calls in a block of text: as JSON, as tags, as a name with JSON, or as Python; pure."""
 
 import ast
 import html
@@ -34,10 +31,7 @@ _QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
 
 
 class WrittenCalls:
-    """A reader of blocks in which only tools with these names can be called.
-
-    `types` are the JSON types of their parameters: a tag holds text, whatever its value is meant to be.
-    """
+    """A reader of calls of the tools with these names; `types` are the JSON types of their parameters."""
 
     def __init__(self, names: Collection[str], types: Mapping[str, Mapping[str, str]]) -> None:
         self._names = frozenset(names)

@@ -1,8 +1,7 @@
 r"""Emphasis beside punctuation of any script, and `|` inside formulas in tables; pure.
 
-CommonMark takes `**「重要」**です` for text, since a mark between punctuation and a letter neither opens nor closes: it
-was made for scripts that put spaces between words. As the CJK-friendly amendment does, only spaces decide here: for two
-marks always, for one where a wide character stands beside it. https://github.com/tats-u/markdown-cjk-friendly
+CommonMark takes `**「重要」**です` for text. As in https://github.com/tats-u/markdown-cjk-friendly, only spaces decide:
+for two marks always, for one beside a wide character.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Source code as escaped HTML with Pygments' standard short classes.
-
-Pygments is loaded when there is code to colour: it takes 5 MB in each group of processes, most of which never see any.
-"""
+"""Source code as escaped HTML with the short classes of Pygments, loaded (5 MB) when there is code to colour."""
 
 from __future__ import annotations
 
@@ -44,10 +41,7 @@ def highlight(code: str, language: str) -> str:
 
 
 class GrowingCode:
-    """Highlights the code blocks of a text that grows, in time linear in their final length.
-
-    Blocks are told apart by their position among the code blocks of the text.
-    """
+    """Highlights the code blocks of a growing text, told apart by their position, in time linear in their length."""
 
     def __init__(self) -> None:
         self._cache: dict[int, tuple[str, str, str]] = {}

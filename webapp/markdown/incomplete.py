@@ -1,7 +1,4 @@
-r"""The part of an unfinished text that can be shown: an incomplete table, formula or fence is held back; pure.
-
-Nothing is lost: what is held back appears as soon as its meaning is clear, or at the end of the text.
-"""
+r"""The part of an unfinished text that can be shown: an incomplete table, formula or fence is held back; pure."""
 
 import re
 
@@ -42,9 +39,7 @@ def showable(text: str) -> str:
 
 
 def _open_fence(lines: list[str]) -> tuple[bool, str] | None:
-    """Return whether the last line itself opens the fence that is open at the end, and its mark; None if none is
-    open.
-    """
+    """Return whether the last line opens the fence open at the end, and its mark; None if none is open."""
     mark = ""
     opened_at = -1
     for number, line in enumerate(lines):

@@ -29,11 +29,9 @@ def math_plugin(parser: MarkdownIt) -> None:
 
 
 def dollar_end(text: str, start: int, limit: int) -> int:
-    """Return the position of the sign that closes a formula opened by the dollar sign at `start`; -1 if it is just a
-    sign.
+    """Return the end of a formula opened by the dollar sign at `start`; -1 if it is just a sign.
 
-    As in Pandoc: no space inside the signs, no letter or digit outside, so that prices and variables stay words; in
-    scripts without spaces, letters stand beside formulas.
+    As in Pandoc: no space inside the signs; no letter or digit outside, except in scripts without spaces.
     """
     if start and (_is_word(text[start - 1]) or text[start - 1] == "$"):
         return -1
@@ -54,9 +52,7 @@ def _is_word(char: str) -> bool:
 
 
 def block_end(opening: str) -> tuple[str, int] | None:
-    """Return what closes the display formula that a line begins with, and where its TeX begins; None if there is
-    none.
-    """
+    """Return what closes the display formula that a line begins with, and where its TeX begins; or None."""
     if opening.startswith("$$"):
         return "$$", 2
     if opening.startswith("\\["):

@@ -28,17 +28,14 @@ class Update(NamedTuple):
 
 
 class StreamRenderer:
-    """Renders a growing text: each finished block once, the unfinished tail again and again.
-
-    A feed costs time in proportion to the tail. The finished blocks are those of `split_stable`
-    for all text fed so far, except that very long tails are looked at less often.
-    """
+    """Renders a growing text: each finished block once (`split_stable`), the unfinished tail again."""
 
     def __init__(self) -> None:
         self._tail = ""
         self._wait_for = 0
         self._has_news = False
         self._code = GrowingCode()
+        self._outline: list[int] = []
 
     def feed(self, delta: str) -> Update:
         """Takes the next piece of text."""
@@ -55,7 +52,7 @@ class StreamRenderer:
         self._wait_for = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
         if growth == GROWTH and self._tail.count("[") > MANY_BRACKETS:
             self._wait_for = 2 * len(self._tail)
-        return Update([render(block) for block in blocks], self._render_tail())
+        return Update([render(block, self._outline) for block in blocks], self._render_tail())
 
     def finish(self) -> Update:
         """Return the end of the text: the tail becomes final, nothing is left."""
@@ -63,10 +60,10 @@ class StreamRenderer:
         self._tail = ""
         self._wait_for = 0
         last = [tail] if tail.strip() else []
-        return Update([render(block) for block in (*blocks, *last)], Markup(""))
+        return Update([render(block, self._outline) for block in (*blocks, *last)], Markup(""))
 
     def _render_tail(self) -> Markup:
-        return render_growing(self._tail, self._code) if self._tail.strip() else Markup("")
+        return render_growing(self._tail, self._code, self._outline) if self._tail.strip() else Markup("")
 
 
 _PARSER = make_parser(inline_definitions=True)
@@ -89,11 +86,7 @@ class _Block:
 
 
 def split_stable(text: str) -> tuple[list[str], str]:
-    """Cuts `text` into finished top-level blocks and the unfinished rest; together they are `text`.
-
-    A block is finished when nothing that follows can change it. What is finished in a text is finished, unchanged, in
-    every text that begins with it. Only a later link definition can still change how a finished block is rendered.
-    """
+    """Return `text` as finished blocks, which later text does not change (but by a link definition), and the rest."""
     ends = _complete_lines(text)
     if not ends:
         return [], text

@@ -83,11 +83,7 @@ def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
 
 
 def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
-    """Return the profile, what is pinned, what else every prompt holds, and what a reply to this task would be given
-    besides.
-
-    Raises NotFound for a space.
-    """
+    """Return what a prompt for this task would be given: profile, pinned, and what is found. Raises NotFound."""
     require_memory(user_id)
     if args.space_id is not None:
         access.require(args.space_id)
@@ -112,18 +108,14 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
 
 
 def _latest(user_id: int, space_id: int | None) -> list[dict[str, Any]]:
-    """Return the memories that changed last, of a space if one is named: better than nothing where nothing fits the
-    task.
-    """
+    """Return the memories, of a space if named, that changed last, for a task that nothing fits."""
     query = MemoryQuery(space_id=space_id, needs_review=False, limit=MAX_PINNED)
     rows = memories.list_memories(user_id, query).items
     return [{"memory_id": row.memory_id, "content": row.content} for row in rows if access.includes(row.space_id)]
 
 
 def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
-    """Return what prompts in a space always hold, or in no space; for a token that may not look there, in its own
-    spaces.
-    """
+    """Return what prompts in a space, or none, always hold; for a token that may not look there, in its own spaces."""
     places = [space_id] if access.includes(space_id) else [space.space_id for space in _spaces(user_id)]
     for place in places:
         for item in standing_instructions(user_id, position(user_id).memory_version, 0, place):

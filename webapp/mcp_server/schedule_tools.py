@@ -1,6 +1,4 @@
-"""Schedules for other programs: those with the scope `mcp_schedules`, or what `/api/schedules` asks for. One that may
-look into some spaces only has the schedules of conversations there. What a program made ends with its token.
-"""
+"""Schedules for programs with the scope `mcp_schedules`, or that of `/api/schedules`, in the spaces they may see."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -30,27 +30,22 @@ _SAID = {
 
 
 def may_write() -> bool:
-    """Return whether the caller's token may write on its own: it has the scope `mcp_write` or `write`, or
-    everything.
-    """
-    return _has("mcp_write", "write")
+    """Return whether the caller's token has the scope `mcp_write`, `write`, or everything."""
+    return _has_scope("mcp_write", "write")
 
 
 def may_propose() -> bool:
     """Return whether the caller's token may propose memories; one that only reads may not."""
-    return _has("mcp", "mcp_write", "write")
+    return _has_scope("mcp", "mcp_write", "write")
 
 
-def _has(*wanted: str) -> bool:
+def _has_scope(*wanted: str) -> bool:
     identity = current_identity()
     return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
 
 
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
-    """Keep or propose what the user said; refused without words of theirs that support it.
-
-    Raises NotFound, Invalid (also for a secret), Forbidden for what was forgotten.
-    """
+    """Remember or propose what the user said in words of theirs. Raises NotFound, Invalid, Forbidden if forgotten."""
     require_memory(user_id)
     _require_right()
     access.require(args.space_id)

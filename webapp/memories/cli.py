@@ -7,7 +7,6 @@ from sqlalchemy import select
 from webapp.accounts.service import find_user
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
-from webapp.errors import DomainError
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
@@ -90,10 +89,7 @@ def forget_user(email: str) -> None:
 
 
 def _user_id(email: str, *, admin: bool = False) -> int:
-    try:
-        user = find_user(email)
-    except DomainError as error:
-        raise click.ClickException(str(error)) from None
+    user = find_user(email)
     if admin and not user.is_admin:
         raise click.ClickException(f"{email} is not an admin.")
     user_id = user.user_id

@@ -44,11 +44,7 @@ def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
 
 
 def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Select[*tuple[Any, ...]]:
-    """Read a list in the order of the index of its most selective filter, until a page is full.
-
-    Left alone, MariaDB looks up the user, reads every newer memory again and sorts: a page costs as much as all before
-    it. The memories of a space or a conversation, and shared ones, are found by that instead.
-    """
+    """Read a list along the index of its most selective filter; MariaDB would read and sort all newer memories."""
     if query.space_id is not None or query.source_conversation_id is not None or query.visibility == "shared":
         return statement
     filters = {
@@ -63,10 +59,7 @@ def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> S
 
 
 def categories(user_id: int, on_sqlite: bool) -> Select[str]:
-    """Return the categories of the memories in use, by name, without reading all of those: it steps along their index.
-
-    SQLite has to be told how. MariaDB skips along by itself, if it is asked for all columns up to the category.
-    """
+    """Return the categories of the memories in use, by name, stepping along their index."""
     scope = (Memory.user_id == user_id, Memory.is_archived == false(), Memory.is_closed == false())
     if on_sqlite:
         name = select(func.min(Memory.category).label("name")).where(*scope, Memory.category > "").cte(recursive=True)

@@ -170,9 +170,8 @@ class MemoryEvidence(Base):
 class MemoryChangeSet(Base):
     """Everything one job or one action of a user did to memories.
 
-    `changes` lists {memory_id, before, after}: revision numbers, `before` null for a memory it created. It names ids
-    only, so that forgetting a memory leaves no text here. `memory_version` is the version of the user's memory in which
-    it was last written: a turn adds to its change set, so whoever follows changes follows these and not the ids.
+    `changes` lists {memory_id, before, after}: revision numbers, `before` null for a new one; no text. `memory_version`
+    is the user's in which it was last written, which readers of changes follow.
     """
 
     __tablename__ = "memory_change_sets"

@@ -22,10 +22,8 @@ _BETWEEN = re.compile(r"[\s,;/|()\[\]{}\"]+")
 
 
 def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, float]]:
-    """Return the memories that contain a word of `query.q` and pass its filters, with a score, best first;
-    keyset-paged.
-
-    Raises Invalid for a cursor this search did not make.
+    """Return filtered memories with a word of `query.q` and their scores, best first, paged. Raises Invalid for a
+    foreign cursor.
     """
     keyset = Keyset("memories by relevance", query, float, int, scope=user_id)
     terms = terms_of(query.q or "")

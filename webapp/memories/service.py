@@ -36,10 +36,7 @@ def visible(user_id: int) -> Select[Memory]:
 
 
 def readable(user_id: int) -> Select[Memory]:
-    """Return the one place that says which memories a user may read: their own, and what others share in their spaces.
-
-    Of others' memories only those in use: what is archived, closed or in review is nobody else's business.
-    """
+    """Return which memories a user may read: their own, and what others share, in use, in their spaces."""
     return select(Memory).where(or_(Memory.user_id == user_id, shared_in(spaces_of(user_id))))
 
 
@@ -68,11 +65,9 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
 
 
 def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Memory]:
-    """Return open memories, last changed first, keyset-paged. For `q` see `search.search_memories`.
+    """Return open memories, last changed first, keyset-paged. Raises Invalid for a foreign cursor.
 
-    `conditions` narrow the list; `part` names the narrowed list, so that cursors of different lists cannot be mixed.
-
-    Raises Invalid for a cursor this list did not make.
+    `conditions` narrow the list; `part` names the narrowed list for cursors.
     """
     keyset = keyset_of(user_id, query, part)
     statement = filter_memories(user_id, query).where(*conditions)
@@ -93,10 +88,7 @@ def keyset_of(user_id: int, query: MemoryQuery, part: str = "") -> Keyset:
 
 
 def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
-    """Return the query for a filtered list: the user's own memories and, in a space, those that others share there.
-
-    Raises NotFound for a space the user does not belong to.
-    """
+    """Return the query for the user's own memories and, in a space, those shared there. Raises NotFound."""
     conditions = lists.conditions(user_id, query)
     if query.space_id is None:
         return visible(user_id).where(*conditions)
@@ -105,11 +97,9 @@ def filter_memories(user_id: int, query: MemoryQuery) -> Select[Memory]:
 
 
 def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written") -> Memory:
-    """Store what the user wrote.
+    """Store what the user wrote, even if forgotten, in place of its key's value and of the same words.
 
-    It replaces the current value of its key, and a memory in the same words: those are closed, and can be restored by
-    undoing. What was forgotten may be written again by hand. Raises Invalid for a secret, NotFound for an
-    unknown space.
+    Raises Invalid for a secret, NotFound for an unknown space.
     """
     _check_space(user_id, fields.space_id, fields.visibility)
     _check_conversation(user_id, fields.memory_type, fields.only_conversation_id)
@@ -126,7 +116,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
         origin="user",
     )
     _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     forgetting.remove_tombstones(user_id, draft.content, draft.fact_key, draft.fact_value)
     moment = now()
     same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
@@ -157,15 +147,11 @@ _STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "i
 
 
 def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause: str = "edited") -> Memory:
-    """Change the given fields only; what the memory says becomes the user's own words.
-
-    Unlike a new memory, an edit replaces nothing: raises Conflict, which names the other memory, if its key is already
-    taken. Raises NotFound, and Invalid for a secret.
-    """
+    """Change the given fields as the user's own words. Raises NotFound, Conflict for a taken key, Invalid."""
     fields = changes.model_dump(exclude_unset=True)
     if {"space_id", "visibility"} & fields.keys():
         lock_withdrawal(user_id, [memory_id])
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):
         if name in fields and fields[name] is None:

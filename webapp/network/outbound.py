@@ -44,10 +44,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_public(text: str) -> bool:
-    """Return whether an IP address is on the open internet; False for an invalid one.
-
-    Addresses of this machine, its network and a cloud's metadata service are not, nor their IPv6 forms.
-    """
+    """Return whether an IP address, also in an IPv6 form, is on the open internet; False for an invalid one."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -77,7 +74,7 @@ def _is_open(address: Address) -> bool:
 
 class _RequestProblem(Exception):
     @property
-    def why(self) -> Sentence:
+    def reason(self) -> Sentence:
         """Return the text, which can be said in the reader's language."""
         text = self.args[0]
         return text if isinstance(text, Sentence) else say(text)
@@ -157,9 +154,7 @@ def check_host(url: str, allowed: AllowedHosts) -> None:
 
 
 def _number(host: str) -> str:
-    """Return an IPv4 address as the machine reads it when it connects, which takes `127.1` and `2130706433` for
-    addresses, too; any other host unchanged.
-    """
+    """Return an IPv4 address as connecting reads `127.1` or `2130706433`; any other host unchanged."""
     try:
         return socket.inet_ntoa(socket.inet_aton(host))
     except OSError:
@@ -182,10 +177,7 @@ def request(
     allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
     schemes: tuple[str, ...] = ("https", "http"),
 ) -> Answer:
-    """Make a request, within `seconds` in all, and read at most `most` bytes. Raises RequestRefused, RequestFailed.
-
-    The name is resolved once, and the connection goes to the resolved address: it cannot change in between.
-    """
+    """Return at most `most` bytes, within `seconds`, from the address checked. Raises RequestRefused, RequestFailed."""
     parts = check_url(url, schemes=schemes)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)

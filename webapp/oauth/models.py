@@ -24,9 +24,7 @@ class OAuthClient(Base):
 
 
 class OAuthGrant(Base):
-    """A person's consent to a program; `scope` is what they allowed, separated by spaces. Its access token is a row of
-    `api_tokens`, whose secret is renewed in place.
-    """
+    """A person's consent to a program; `scope` has spaces. Its access token in `api_tokens` is renewed in place."""
 
     __tablename__ = "oauth_grants"
 

@@ -46,10 +46,7 @@ def find_client(client_id: str) -> OAuthClient | None:
 
 
 def find_or_fetch_client(client_id: str) -> OAuthClient | None:
-    """Return a program; the document of one whose id is a URL is fetched, unless that was done lately.
-
-    May end the session's transaction; the caller commits. Raises Invalid if the document cannot be fetched or used.
-    """
+    """Return a program; one whose id is a URL is fetched there at times. Raises Invalid; may end the transaction."""
     row = find_client(client_id)
     if not clients.is_document_id(client_id):
         return row
@@ -79,7 +76,7 @@ def _document(client_id: str) -> Metadata:
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:
         raise Invalid.field(
-            "client_id", say("The program's description cannot be read. %(reason)s", reason=error.why)
+            "client_id", say("The program's description cannot be read. %(reason)s", reason=error.reason)
         ) from None
     if answer.status != 200:
         raise Invalid.field(

@@ -1,7 +1,4 @@
-"""The authorization server: Authlib's checks and responses on our tables. Loaded when it is first needed.
-
-Authlib decides about the protocol (clients, redirects, PKCE, errors); webapp/oauth/service.py about codes and tokens.
-"""
+"""The authorization server: Authlib's checks of the protocol on our tables; loaded when it is first needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +32,6 @@ class Client:
         self.client_id = row.client_id
 
     def get_client_id(self) -> str:
-        """Return its id."""
         return self.row.client_id
 
     def get_default_redirect_uri(self) -> str | None:
@@ -51,7 +47,6 @@ class Client:
         return clients.is_registered(redirect_uri, self.row.redirect_uris)
 
     def check_client_secret(self, client_secret: str) -> bool:
-        """Return whether this is its secret."""
         return self.row.secret_hash is not None and digest_of(client_secret) == self.row.secret_hash
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:

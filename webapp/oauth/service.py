@@ -83,10 +83,7 @@ def give_code(
 
 
 def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
-    """Return the code, locked, if it is valid and its account in use.
-
-    A second use ends the grant it was exchanged for: somebody stole it.
-    """
+    """Return the valid code, locked; a second use, which only a thief makes, ends the grant."""
     row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest_of(code)).with_for_update())
     if row is None or row.client_number != client.client_number:
         return None

@@ -1,7 +1,4 @@
-"""Makes the generated OpenAPI document readable: only the responses each operation can give, examples, plain names.
-
-Pure: takes the document that flask-openapi3 generates and what the views declare, and returns a new document.
-"""
+"""Makes the generated OpenAPI document readable: only possible responses, examples, plain names. Pure."""
 
 import copy
 import re

@@ -104,8 +104,7 @@ def snippet(
 ) -> str:
     """Return a digest in one sentence for a prompt, as the guide words it.
 
-    To fit a budget of tokens, the longest list loses its last items first, then the last parts go, then words; the
-    first word of the first part always remains.
+    To fit a budget of tokens, items, then parts, then words are dropped from the end, never the first word.
     """
     if not digest or not keys:
         return NO_MEMORY

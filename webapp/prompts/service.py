@@ -29,18 +29,12 @@ class ActivePrompt:
 
 
 def active(name: str) -> ActivePrompt:
-    """Return the version of a prompt in use now: one look-up by primary key, so a change takes effect with the next
-    call.
-
-    A prompt that the tables do not know yet has the shipped text, which becomes version 1.
-    """
+    """Return the version of a prompt in use, or the shipped text, version 1, by primary key."""
     return active_of(name, *db.session.execute(_active(), {"name": name}).one_or_none() or (None, None))
 
 
 def active_columns(name: str) -> tuple[ScalarSelect[int], ScalarSelect[str]]:
-    """Return the version and text of a prompt in use, for reading along with something else and passing to
-    `active_of`.
-    """
+    """Return the version and text of a prompt in use, as columns for `active_of`."""
     row = _active().params(name=name)
     return row.with_only_columns(PromptVersion.version).scalar_subquery(), row.with_only_columns(
         PromptVersion.prompt_text
@@ -123,10 +117,7 @@ def add_version(
 
 
 def activate(admin_id: int | None, name: str, version: int) -> Prompt:
-    """Put a version into use; if two admins do, the later one wins. Raises NotFound.
-
-    Raises Conflict for a text that used to be acceptable and no longer is.
-    """
+    """Put a version into use. Raises NotFound, Conflict for a text that is not acceptable any more."""
     prompt = _lock_prompt(definition(name))
     row = get_version(prompt.name, version)
     if problems := problems_of(prompt.definition, row.prompt_text):
@@ -154,10 +145,7 @@ def defaults_are_stored() -> bool:
 
 
 def store_defaults() -> list[str]:
-    """Store shipped texts that are new; returns the labels of those added. The caller commits.
-
-    One is put into use only in place of another shipped text: an admin's choice stays.
-    """
+    """Store new shipped texts, used only in place of shipped ones; return the labels of those added."""
     rows = []
     for definition in CATALOGUE.values():
         text = default_text(definition.name)
@@ -173,9 +161,7 @@ def store_defaults() -> list[str]:
 
 
 def _lock_prompt(prompt: Definition) -> Prompt:
-    """Return the prompt's row, created if necessary, and locked: versions are numbered and put into use one at
-    a time.
-    """
+    """Return the prompt's row, created if necessary, and locked, so that versions are numbered in turn."""
     for _ in range(3):
         row = db.session.get(Prompt, prompt.name, with_for_update=True, populate_existing=True)
         if row is not None:

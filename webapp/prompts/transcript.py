@@ -37,9 +37,7 @@ def escape_block(text: str) -> str:
 
 
 def transcript(messages: Sequence[tuple[str, str]], budget: int) -> str:
-    """Return the newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones were left
-    out.
-    """
+    """Return the newest (role, text) in `budget` tokens, oldest first, with the number left out."""
     longest = max(40, int(budget * MESSAGE_SHARE))
     rows: list[str] = []
     left = budget

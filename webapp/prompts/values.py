@@ -30,9 +30,7 @@ def fill_for(conversation: Conversation, template: str, *, texts: Mapping[str, s
 def pieces_for(
     conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None
 ) -> list[tuple[str, str | None]]:
-    """Return the pieces that `fill_for` joins: the template's own text with None, and each value with its
-    placeholder.
-    """
+    """Return the pieces that `fill_for` joins: the template's own text with None, values with their placeholder."""
     names = {placeholder.name for placeholder in find(template)}
     digest = _sources[DIGEST](conversation) if DIGEST in _sources and names & {DIGEST, DIGEST_JSON} else None
     blocks = {name: _sources[name](conversation) if name in _sources else () for name in BLOCKS if name in names}

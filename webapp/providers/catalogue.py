@@ -61,9 +61,7 @@ def environment_embeds(settings: Settings) -> bool:
 
 
 def chosen_embeddings() -> ModelSettings | None:
-    """Return the server and the model that an admin chose to make vectors; None if the environment decides, or nobody
-    has.
-    """
+    """Return the server and model that an admin chose for vectors; None if the environment decides or nobody has."""
     return None if environment_embeds(app_settings()) else catalogue.read().embeddings
 
 
@@ -101,30 +99,20 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
 def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
     """Return the chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
 
-    A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
-    that is gone, or not for this person; a model for admins or for a group never answers anybody else.
+    The default stands in for a chosen model that is gone, or not for this person; a model for admins or for a group
+    never answers anybody else.
     """
-    settings = app_settings()
-    if model_id and model_id != HOME_ID and not is_offered_id(model_id):
-        return [Target(model_id, model_id, settings.model)]
-    models = _offers_for(user_id, is_admin=is_admin)
-    if not models:
+    models = models_for_user(user_id, is_admin=is_admin)
+    if [offer.target.id for offer in models] == [HOME_ID]:
         return []
-    choice = next((offer for offer in models if offer.target.id == model_id), None)
-    if choice is not None:
-        first = choice.target
-    elif model_id == HOME_ID or environment_wins(settings):
-        first = Target(HOME_ID, settings.model.chat_model, settings.model)
-    else:
-        first = next((offer for offer in models if offer.is_default), models[0]).target
+    default = next(offer for offer in models if offer.is_default)
+    first = next((offer for offer in models if offer.target.id == model_id), default).target
     chain = sorted((o for o in models if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
 
 
 def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target]:
-    """Return the screen tour, told who asks, by their account's settings; empty if the environment names a model
-    server.
-    """
+    """Return the screen tour, by the settings of who asks; empty if the environment names a model server."""
     settings = app_settings()
     if not settings.offline_model:
         return []
@@ -133,9 +121,7 @@ def tour_targets(asker: dict[str, Any] | None, *, is_admin: bool) -> list[Target
 
 
 def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) -> list[Target]:
-    """Return the same models, with a person's choices in place of the admin's; the person's own instructions
-    come last.
-    """
+    """Return the models with a person's choices in place of the admin's; their instructions come last."""
     home = app_settings().model
     sent = {name: value for name, value in parameters.items() if name != "system"}
     return [
@@ -149,9 +135,7 @@ def with_parameters(targets: Sequence[Target], parameters: Mapping[str, Any]) ->
 
 
 def environment_works(settings: Settings) -> bool:
-    """Return whether the environment names the model for background work, which then takes precedence over any
-    choice.
-    """
+    """Return whether the environment names the model for background work, which overrides any choice."""
     return environment_wins(settings) and bool(settings.background_model)
 
 
@@ -162,18 +146,14 @@ def cached_price(target_id: str | None) -> tuple[float | None, float | None]:
 
 
 def cached_label(model: str) -> str:
-    """Return how people know the model with this name on its server, as this process last read it; the name itself
-    if there is none, or if connections offer it under several.
-    """
+    """Return a model's label as this process last read it; its name if it has none, or several."""
     models = [offer for offer in catalogue.last_read.offered if offer.target.model == model]
     labels = {f"{offer.icon} {offer.label}" if offer.icon else offer.label for offer in models}
     return labels.pop() if len(labels) == 1 else model
 
 
 def background_target() -> Target | None:
-    """Return the model for background work: the chosen one, or the default; None if the environment's server
-    does it.
-    """
+    """Return the chosen or default model for background work; None if the environment's server does it."""
     if environment_works(app_settings()):
         return None
     target = background_choice()
@@ -205,8 +185,3 @@ def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     # Groups are looked up only if some model is for one.
     group_ids = set(db.session.scalars(groups_of(user_id))) if any(offer.groups for offer in models) else set()
     return [offer for offer in models if not offer.for_admins or offer.groups & group_ids]
-
-
-def is_offered_id(model_id: str) -> bool:
-    """Return whether a name has the form of the id of a connection's model, whether or not that exists."""
-    return model_id.partition("/")[0].isdecimal() and "/" in model_id

@@ -33,16 +33,12 @@ embeddings: Part[Embeddings] = Part("embedder")
 
 
 def embedder() -> Embedder:
-    """Return what makes vectors now. Callers that store vectors call this once and keep the result: the choice may
-    change.
-    """
+    """Return what makes vectors now; callers that store them call this once, as the choice may change."""
     return embeddings().now()
 
 
 def idle_target(is_answering: Callable[[], bool]) -> Target | None:
-    """Return the model for background work; if it is slow, once no reply is being written, since both would take twice
-    as long.
-    """
+    """Return the model for background work; a slow one once no reply is being written."""
     target = background_target()
     if target is None or not is_slow(target.prompt_speed):
         return target

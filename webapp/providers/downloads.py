@@ -1,7 +1,4 @@
-"""Lets Ollama fetch a model, and tells how far it has got; Redis knows, so that every process can say and stop it.
-
-Ollama keeps what it has fetched: to ask again for a model is to resume.
-"""
+"""Lets Ollama fetch a model, and resume; Redis knows how far it has got, so that every process can stop it."""
 
 import json
 import logging
@@ -66,10 +63,7 @@ def find_pull(name: str) -> Pull | None:
 
 
 def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
-    """Fetch a model, or resume that, in a thread of this process; one that is being fetched already is left alone.
-
-    Raises NotFound for a server that is not at one of these places, Conflict while it fetches another model.
-    """
+    """Fetch a model in a thread, if not fetched yet. Raises NotFound for another server, Conflict during another."""
     if name not in places:
         raise NotFound("There is no such server.")
     if not model or len(model) > 200 or not model.isprintable():
@@ -184,8 +178,7 @@ OFFERED = 3
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model of Ollama's library: what there is to fetch, the memory the machine should have, both in gigabytes, and
-    the languages it speaks well."""
+    """A model of Ollama's library: gigabytes to fetch and of memory to have, and the languages it speaks well."""
 
     name: str
     gigabytes: float
@@ -214,8 +207,7 @@ def memory_of_machine() -> float:
 
 
 def fitting_models(memory: float, language: str) -> list[LocalModel]:
-    """Return the largest models that fit into this memory, the largest first, those that speak the language before
-    others; the smallest model if none fits."""
+    """Return the largest models that fit into this memory, those that speak the language first; or the smallest."""
     able = [model for model in MODELS if model.memory <= memory] or [min(MODELS, key=lambda model: model.memory)]
     able.sort(key=lambda model: (language not in model.languages, -model.memory))
     return sorted(able[:OFFERED], key=lambda model: -model.memory)

@@ -36,10 +36,7 @@ def worker() -> Target:
 
 
 def target_of(model_id: str) -> Target:
-    """Return a model by the id under which it is chosen; the environment's is its model for background work.
-
-    Raises NotFound.
-    """
+    """Return a model by its id; the environment's is that for background work. Raises NotFound."""
     if model_id == HOME_ID:
         return _home()
     number = model_id.partition("/")[0]
@@ -75,10 +72,7 @@ def grade_of_reply(model_id: str | None) -> MemoryGrade | None:
 
 
 def key_of(target: Target) -> str:
-    """Return what identifies a model on its server: 64 hexadecimal digits.
-
-    Memories are written by the model for background work of the environment's server, whoever replies there.
-    """
+    """Return what identifies the model on its server (64 hexadecimal digits) that writes memories beside this one."""
     server = target.settings
     model = server.background_model if target.id == HOME_ID else target.model
     return key_at(server.base_url, model)

@@ -25,9 +25,7 @@ def seal(secrets: Secrets) -> str:
 
 
 def unseal(stored: str | None) -> Secrets:
-    """Return stored secrets; empty if the installation's secret has since changed, so that they must be entered
-    again.
-    """
+    """Return stored secrets; empty if the installation's secret has changed since."""
     if not stored:
         return Secrets()
     return _decrypt(current_app.config["SECRET_KEY"], stored)

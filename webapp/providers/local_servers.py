@@ -44,10 +44,7 @@ def connected_urls() -> set[str]:
 
 
 def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
-    """Connect a nearby server with its chat models, this one as the default; if it is connected, change its default.
-
-    Raises NotFound if it is not at one of these places or does not answer, Invalid for a model it does not have.
-    """
+    """Connect a nearby server with its chat models, or change its default to this one. Raises NotFound, Invalid."""
     if name not in places:
         raise NotFound("There is no such server.")
     fields = NewConnection(name=name, base_url=places[name])

@@ -1,6 +1,4 @@
-"""The models a server lists: which can chat, which is the most capable, which of many to offer first, and the
-window of each as the server reports it; pure.
-"""
+"""The models a server lists: which can chat, which come first, and the window of each; pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,10 +43,9 @@ def makes_vectors(name: str) -> bool:
 
 
 def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list[Choice]:
-    """Return the chat models of a list, the most capable first, which is the default.
+    """Return the chat models of a list, the most capable, and default, first; no dated copies.
 
-    `prefers` are the beginnings of the best names; then the larger, the newer and the wider counts. The dated copy of
-    a model that is listed without a date is not offered.
+    `prefers` are the beginnings of the best names; then the larger, the newer and the wider counts.
     """
     choices = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
     names = {row.name for row in choices}
@@ -83,9 +80,7 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 
 
 def window_from_listing(row: Mapping[str, Any]) -> int | None:
-    """Return the most tokens a model of the list can read; None if its server does not say. The smallest number counts:
-    some servers report the model's window and, beside it, how much of that they serve.
-    """
+    """Return the smallest number of tokens that the list gives as a model's window; None if it gives none."""
     places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
     values = [place.get(name) for place in places for name in _NAMES]
     sizes = [
@@ -96,23 +91,44 @@ def window_from_listing(row: Mapping[str, Any]) -> int | None:
 
 def models_from_listing(payload: Any) -> list[ListedModel]:
     """Return the models in a server's answer: a list, bare or in an object, of objects or names. Raises TypeError."""
-    items = payload
-    if isinstance(payload, Mapping):
-        items = payload.get("data", payload.get("models"))
-        if items is None and payload.get("object") == "list":  # Ollama without models
-            items = []
-    if not isinstance(items, list):
-        raise TypeError("this is no list of models")
+    items = _list_in(payload)
+    if items is None:
+        if not (isinstance(payload, Mapping) and payload.get("object") == "list"):  # Ollama without models
+            raise TypeError("this is no list of models")
+        items = []
     models: dict[str, ListedModel] = {}
     for item in items:
         row = item if isinstance(item, Mapping) else {"id": item}
-        names = (row.get(field) for field in ("id", "model", "name"))
-        name = next((name for name in names if isinstance(name, str) and name.strip()), None)
+        name = _name_of(row)
         created = row.get("created")
         if name and name not in models:
             created_at = created if isinstance(created, int) else 0
             models[name] = ListedModel(name, window_from_listing(row), created_at)
     return list(models.values())
+
+
+def _list_in(payload: Any) -> list[Any] | None:
+    """Return the list of models in an answer: under its usual names, or under another in which something is named."""
+    if isinstance(payload, list):
+        return payload
+    if not isinstance(payload, Mapping) or payload.get("error"):
+        return None
+    for name in ("data", "models"):
+        if isinstance(rows := payload.get(name), list):
+            return rows
+    inner = filter(None, map(_list_in, payload.values()))
+    return next((rows for rows in inner if any(isinstance(row, Mapping) and _name_of(row) for row in rows)), None)
+
+
+def _name_of(row: Mapping[str, Any]) -> str | None:
+    names = (row.get(field) for field in ("id", "model", "name"))
+    return next((name.strip() for name in names if isinstance(name, str) and name.strip()), None)
+
+
+def next_page(payload: Any) -> str:
+    """Return the id after which the list goes on; empty if this is its end."""
+    more = isinstance(payload, Mapping) and payload.get("has_more") is True
+    return str(payload.get("last_id") or "") if more else ""
 
 
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:

@@ -63,8 +63,7 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
-    """Return a new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
-    twice."""
+    """Return a new connection with its models and test. Raises Conflict, Invalid for a model named twice."""
     ids = db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()
     if len(ids) >= MAX_CONNECTIONS:
         raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS))
@@ -110,10 +109,7 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
 
 
 def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
-    """Return the key and headers of a connection after some changes.
-
-    Raises Invalid if it moves and they are not given again: no other server may be sent them.
-    """
+    """Return a connection's key and headers after changes. Raises Invalid if it moves without them."""
     moves = changes.base_url is not None and changes.base_url != row.base_url
     for name, is_stored in (("api_key", row.key_set), ("headers", bool(row.header_names))):
         if moves and is_stored and getattr(changes, name) is None:
@@ -135,8 +131,7 @@ def delete_connection(connection_id: int) -> None:
 
 
 def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
-    """Store a deleted connection again, with its models; groups that have gone stay away, and a role or a default that
-    another connection has taken stays there."""
+    """Store a deleted connection again, without groups that have gone and roles that another has taken."""
     for role in ("embedding_model", "background_model"):
         if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
             setattr(row, role, None)
@@ -154,10 +149,7 @@ def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> M
 
 
 def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> ModelConnection:
-    """Store what a test of a connection found at this URL, and the windows found before if it found none now.
-
-    Nothing is stored if the connection has another URL by now. Raises NotFound.
-    """
+    """Store the test of a connection still at this URL, with former windows if it found none. Raises NotFound."""
     row = get_connection(connection_id)
     if row.base_url != base_url:
         return row
@@ -168,8 +160,7 @@ def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> Mode
 
 
 def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges) -> None:
-    """Let this connection's models make the vectors and do the background work instead of any other's; an empty field
-    ends it for this connection."""
+    """Let this connection's models make the vectors and do the background work; an empty field ends that."""
     for role in ("embedding_model", "background_model"):
         model = getattr(fields, role)
         if model is None:

@@ -1,6 +1,4 @@
-"""The status of whoever answers: what the banner, the start page, the administration and the doctor say about it,
-from one place.
-"""
+"""The status of whoever answers, for the banner, the start page, the administration and the doctor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,10 +9,7 @@ from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
 
 class PushSubscription(Base):
-    """A browser that takes notifications at `endpoint`, a URL of its maker, encrypted for its key `p256dh`.
-
-    It belongs to the session in which it was made, and goes with it. `digest` is of the endpoint.
-    """
+    """A browser's `endpoint` at its maker, found by `digest`, its key `p256dh`, and the session that it goes with."""
 
     __tablename__ = "push_subscriptions"
     __table_args__ = (UniqueConstraint("digest", name="uq_push_subscriptions_digest"),)

@@ -33,14 +33,11 @@ def list_subscriptions(user_id: int) -> Sequence[PushSubscription]:
 
 
 def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
-    """Notify a browser from now on, as long as its session lasts; one that is known takes the new keys.
-
-    Raises Invalid for a URL that may not be asked or keys that are none, TooMany.
-    """
+    """Notify a browser, with these keys, as long as its session lasts. Raises Invalid, TooMany."""
     try:
         outbound.check_host(endpoint, app_settings().outbound_allowed)
     except outbound.RequestRefused as error:
-        raise Invalid.field("endpoint", error.why) from None
+        raise Invalid.field("endpoint", error.reason) from None
     _check_keys(p256dh, auth)
     get_or_raise(User, user_id, lock=True)
     digest = digest_of(endpoint)

@@ -1,10 +1,9 @@
 """Redis clients: for the one server of a URL, or for whichever server Sentinel says is the master.
 
-    redis+sentinel://:password@host-a:26379,host-b:26379,host-c:26379/commonplace/0
+redis+sentinel://:password@host-a:26379,host-b:26379,host-c:26379/commonplace/0
 
 names Sentinels, the master they watch, and the number of a database. User and password are for the servers;
-`?sentinel_user=…&sentinel_password=…` are for the Sentinels. `rediss+sentinel://` uses TLS with both. After a failover,
-each client's next connection is to the new master.
+`?sentinel_user=…&sentinel_password=…` are for the Sentinels. `rediss+sentinel://` uses TLS with both.
 """
 
 from __future__ import annotations
@@ -74,9 +73,7 @@ ASK_SECONDS = 0.5
 
 
 def server_of(info: Mapping[str, Any]) -> str:
-    """Return the answering server and its version, from INFO: Valkey also reports the version of Redis it
-    derives from.
-    """
+    """Return the answering server and its version, from INFO; Valkey's own, not Redis's."""
     return f"{info.get('server_name') or 'redis'} {info.get('valkey_version') or info['redis_version']}"
 
 

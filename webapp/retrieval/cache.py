@@ -59,10 +59,7 @@ class IndexCache:
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def get(self, user_id: int, wait: float, position: Position | None = None) -> Entry | None:
-        """Return the user's index, up to date; None if it is not built within `wait` seconds.
-
-        Reads changes in the calling thread's session, up to `position` if the caller knows it.
-        """
+        """Return the user's index, up to `position` if known; None if it is not built within `wait` seconds."""
         with self._lock:
             entry = self._entries.get(user_id)
             if entry is not None:

@@ -47,8 +47,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of an index: the passage version, the version of the user's memory, and the user's spaces with the
-    version of each."""
+    """The position of an index: the versions of passages, of the user's memory, and of their spaces."""
 
     version: int = 0
     memory_version: int = 0
@@ -74,10 +73,7 @@ class Position:
 
 
 class PassageMarks(NamedTuple):
-    """The position of a user's passages as columns of a larger statement; None for what does not exist.
-
-    The spaces are only counted: most people are in none.
-    """
+    """The position of a user's passages as columns of a larger statement; None for what does not exist."""
 
     passage_version: int | None
     kept_memory_version: int | None
@@ -106,10 +102,7 @@ class News:
 
 
 def note(user_id: int, *changes: Change) -> None:
-    """Count a change of what the user can find, in the current transaction, and lock the user's counter until its end.
-
-    Callers that also lock a conversation lock that first.
-    """
+    """Count a change of what the user can find, locking their counter until the end; lock conversations first."""
     versions.count_change(PassageVersion, user_id)
     announce(user_id)
     for item in changes:
@@ -183,10 +176,7 @@ def _position() -> CompoundSelect[*tuple[Any, ...]]:
 
 
 def news(user_id: int, since: Position, current: Position) -> News | None:
-    """Return what happened between two positions; None if nothing did.
-
-    The versions of a user's memory are in commit order: each is counted while that memory is locked.
-    """
+    """Return what happened between two positions, or None; versions of a memory are in commit order."""
     if current == since:
         return None
     changes: list[Change] = []
@@ -204,9 +194,7 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
 
 
 def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
-    """Return the memories that changed in the versions of a user's memory after `since`, up to and including
-    `through`.
-    """
+    """Return the memories changed in versions after `since`, up to and including `through`."""
     if through <= since:
         return frozenset()
     sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})

@@ -68,9 +68,7 @@ def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -
 
 
 def without_marks(text: str) -> str:
-    """Return a text without the marks of Markdown's headings, quotations, fences and bold words, as a line of it is
-    read.
-    """
+    """Return a text without Markdown's headings, quotations, fences and bold marks."""
     return _BOLD.sub(r"\2", _BLOCK_MARK.sub("", text)).lstrip("\n")
 
 
@@ -105,9 +103,7 @@ def _best_start(text: str, hits: list[tuple[int, int, str]], length: int) -> int
 
 
 def core_of(text: str, terms: Collection[str]) -> tuple[int, int] | None:
-    """Return the range of characters with most of a question's terms (stemmed), in whole sentences; None for a short
-    text.
-    """
+    """Return the range, in whole sentences, with most of a question's stemmed terms; None for a short text."""
     parts = pieces_of(text, CORE, 0)
     if len(parts) < 2:
         return None

@@ -107,10 +107,7 @@ def diversify(
     per_group: int,
     like: Callable[[Item], Iterable[Item]],
 ) -> list[Item]:
-    """Take k of a ranking, at most `per_group` of a group and none that says the same as one before it (`like`).
-
-    Items held back by the groups' limit fill up the rest of k, in rank order; a `None` group has no limit.
-    """
+    """Take k of a ranking, none `like` one before it, up to `per_group` of a group (None: any) unless k needs more."""
     selection: list[Item] = []
     seen: set[Item] = set()
     held_back: list[Item] = []
@@ -136,7 +133,7 @@ def diversify(
     return selection
 
 
-def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
+def lower_repeats(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
     """Rank again by score, lowering repeated results from one source: (item, source, score) each."""
     seen: dict[Hashable, int] = {}
     lowered = []
@@ -158,10 +155,7 @@ def rerank(
 
 
 def rescore_rest(scores: Floats, rows: Sequence[int], likeness: Floats, weight: float) -> None:
-    """Score again, in place, what comes after the first few of some rows, best first, by likeness (n) to the best.
-
-    None of it moves ahead of those first few.
-    """
+    """Score again, in place and below the first few, the rest of some rows, best first, by likeness (n) to the best."""
     spread = float(likeness.std())
     if spread < 1e-6:
         return
@@ -176,19 +170,13 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
-    """Return the hits that are relevant to a question with the words `query_terms`, in their order.
-
-    If some are certain, those ranked almost as high are included: an answer need not repeat the question.
-    """
+    """Return the hits relevant to a question with `query_terms`, in order: the certain ones and any close to them."""
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
     return _with_ranked_near(hits, [_relevant(hit, len(query_terms), covered) for hit in hits], NEARLY)
 
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits that a search box shows: by words or by meaning, and any ranked almost as high.
-
-    A query of unknown words without meaning has no results.
-    """
+    """Return the hits that a search box shows: by words or meaning, and those ranked almost as high."""
     return _with_ranked_near(hits, [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits], LISTED)
 
 

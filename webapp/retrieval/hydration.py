@@ -27,10 +27,7 @@ _Read = tuple[int, int | None, bool, FoundPassage]
 
 
 def load_hits(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
-    """Return the passages of the hits, best first, weighted by the worth of memories; one query per kind.
-
-    Leaves out passages that are deleted, closed, superseded, hidden or not in scope.
-    """
+    """Return the hits' visible passages, best first, weighted by the worth of memories; one query per kind."""
     rows = load_passages([hit.key for hit in hits], scope)
     passages = []
     for hit in hits:
@@ -53,10 +50,7 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
 
 
 def _as_visible(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
-    """Yield passages as the reader may see them: with the name of the person who shares one, without its conversation.
-
-    Reads all names in one statement.
-    """
+    """Yield passages as the reader may see them: shared ones with their owner's name, without the conversation."""
     seen = [(owner, item) for owner, space_id, shared, item in read if may_see(scope, owner, space_id, shared)]
     other_ids = {owner for owner, _ in seen} - {scope.user_id, NOBODY}
     names = names_of(other_ids) if other_ids else {}
@@ -207,9 +201,7 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
 
 
 def _picture(row: Any) -> dict[str, Any]:
-    """Return the title, content, kind and pages of a document that is a picture or has pictured pages, or of one such
-    page.
-    """
+    """Return title, content, kind and pages of a document that is a picture, has such pages, or of one page."""
     if row.digest and is_picture(row.size, row.pages):
         return {"picture": (row.title, row.digest, row.media_type, range(1, row.pages + 1))}
     if row.digest and shows_page(row.content, row.page):

@@ -24,10 +24,7 @@ _LINKED = frozenset({"message", "document"})
 
 @dataclass(frozen=True, slots=True)
 class PreparedSearch:
-    """The part of a search that needs no vector: the allowed rows and the keyword scores, at a state of an index.
-
-    `keywords_only`: the words were weighted for a search without any vector.
-    """
+    """The allowed rows and keyword scores of a search, at a state of an index; `keywords_only`: without vectors."""
 
     state: int
     keywords_only: bool
@@ -36,10 +33,7 @@ class PreparedSearch:
 
 
 class UserIndex:
-    """Passages of one user: add, remove, search. Thread-safe; every call is short and waits for nothing else.
-
-    Vectors of several embedding models are kept side by side, each searched with its own query vector.
-    """
+    """Passages of one user, by vectors of several models: add, remove, search. Thread-safe; waits for nothing."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -247,7 +241,7 @@ class UserIndex:
             if z is not None:
                 cosines[~np.isnan(meaning)] = np.nan
             # Models differ in scale, so each is standardised separately.
-            part = standardise(cosines, allowed, self._keywords.worded)
+            part = standardise(cosines, allowed, self._keywords.rows_with_words)
             z = part if z is None else z + part
             meaning = np.where(np.isnan(cosines), meaning, cosines / np.float32(floor(model)))
         if z is not None:

@@ -1,8 +1,4 @@
-"""Announces whose passages or memories have changed, to the web processes that keep some of them in memory.
-
-What is shared in a space is in the indexes of all its members. Only the space is announced: each process knows which of
-those it keeps an index for are in it, so nobody has to look up the members.
-"""
+"""Announces whose passages or memories have changed to web processes, which know the members of a space."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -12,7 +12,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position
 from webapp.retrieval.facts import exact_facts, scan_words
-from webapp.retrieval.fusion import is_rejected, relevant, spread, terms_of
+from webapp.retrieval.fusion import is_rejected, lower_repeats, relevant, terms_of
 from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.passages import KINDS, Filter, FoundPassage, Scope
 from webapp.retrieval.query_vectors import query_vectors
@@ -35,10 +35,8 @@ FEW_TERMS = 3
 
 
 def phrases_of(question: str) -> Callable[[str], float]:
-    """Return a function that returns how many of a question's neighbouring words a text has side by side too (0 to
-    below 1).
-
-    In the question's order, in any form, with at most one word between them; stop words of the question are left out.
+    """Return a function from a text to its share (0 to below 1) of a question's neighbouring words, in the same order
+    and at most one word apart, stop words aside.
     """
     terms = stems(words(question[:2_000]))
     pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))[:_MAX_PAIRS]
@@ -112,9 +110,8 @@ class Result:
 class LookUp:
     """One look-up for a reply, in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
 
-    Creating it reads the tables, waiting at most `wait` seconds for an index, and asks for the question's vector.
-    Anything else the reply needs from the tables is best read between that and `finish`, while the vector is being
-    made. `position` is that of the user's passages, if already read.
+    Creating it reads the tables, waits at most `wait` seconds for an index, and asks for the question's vector;
+    `finish` needs that. `position` is that of the user's passages, if already read.
     """
 
     def __init__(self, question: Question, wait: float, position: Position | None = None) -> None:
@@ -148,11 +145,7 @@ class LookUp:
 
     @trace_calls("retrieval")
     def finish(self) -> Result:
-        """Return the passages relevant to the question.
-
-        Waits for its vector at most until the embedder's deadline, and otherwise searches by words alone. May end the
-        session's transaction.
-        """
+        """Return the passages relevant to the question, by words alone after the deadline. May end the transaction."""
         result = self._result
         if not result.query_terms:
             return result
@@ -189,7 +182,7 @@ class LookUp:
             item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
         ]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
-        passages = spread([(item, item.key, item.score) for item in loaded])
+        passages = lower_repeats([(item, item.key, item.score) for item in loaded])
         clock.lap("load")
         return passages
 

@@ -15,10 +15,8 @@ VERDICTS = ("wrong", "outdated", "not_relevant", "forget")
 class ConversationChunk(Base):
     """The summary of messages `message_range_start` to `message_range_end` (ids, both included) of a conversation.
 
-    The chunks of a conversation do not overlap and leave out no current message before the end of the last one.
-    `embedding` holds float32 values; it is empty for temporary conversations, which are never searched. Chunks with a
-    `level` above 0 are overviews: each stands for several of the level below, over the same messages, and is not
-    searched.
+    Chunks do not overlap and leave out no current message before the last one's end. `embedding` holds float32 values,
+    empty for temporary conversations. One of a `level` above 0 is an overview of several below, and not searched.
     """
 
     __tablename__ = "conversation_chunks"
@@ -93,10 +91,7 @@ class PassageChange(Base):
 
 
 class TurnReceipt(Base):
-    """A memory or passage that was considered for a reply; `injected` tells whether the model saw it.
-
-    It names the passage and, for a memory, the revision; never the text, so that what is forgotten is gone here too.
-    """
+    """A memory's revision or a passage considered for a reply, without text; `injected`: the model saw it."""
 
     __tablename__ = "turn_receipts"
     __table_args__ = (

@@ -32,9 +32,7 @@ def usable_memories() -> Select[*tuple[Any, ...]]:
 
 
 def searchable_messages() -> Select[*tuple[Any, ...]]:
-    """Return messages that may be found, joined to their conversation: current, finished, in nothing hidden or
-    temporary.
-    """
+    """Return messages that may be found, with their conversation: current, finished, not hidden or temporary."""
     return (
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -92,10 +90,7 @@ def load_conversations(*conditions: Any) -> Iterator[Block]:
 
 
 def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection[int]) -> Iterator[Block]:
-    """Yield what changed in some of the user's conversations: messages from an id on, by conversation, and chunks.
-
-    Three statements at most, however many conversations. Some messages before those ids may be included.
-    """
+    """Yield messages from (about) an id on, and chunks, of conversations of the user's, in three statements at most."""
     if with_chunks:
         parameters = {"user": user_id, "conversations": sorted(with_chunks)}
         yield _block(map(_chunk, db.session.execute(_changed_chunks(), parameters)))
@@ -265,11 +260,7 @@ def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | 
 
 
 def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iterator[Block]:
-    """Yield the rows of a statement in the order of its key.
-
-    First only the keys: sorting all rows with their texts and vectors again for every page is slow, and takes more than
-    the sort buffer of a database holds.
-    """
+    """Yield rows by key, which is read first: sorting all texts and vectors for every page is slow."""
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BLOCK):
         batch = use_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)

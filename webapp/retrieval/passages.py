@@ -55,11 +55,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The passages that a search may return; `since` and `until` bound `created_at`, the latter exclusively; `speaker`
-    leaves only messages of that role.
+    """The passages that a search may return: from `since` until before `until`, messages of a `speaker` only.
 
-    `only_conversation` leaves out messages and chunks of all others; `verbatim` (conversation, message id) leaves out
-    its messages from that id on, which the prompt already holds.
+    `only_conversation` leaves out messages and chunks of others; `verbatim` (conversation, message id) its own from
+    that id on, which the prompt holds.
     """
 
     scope: Scope
@@ -213,10 +212,7 @@ NO_SPACE = 0
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The user who searches, with the spaces they are a member of; with `space_id` only that space's passages count.
-
-    `only` are the spaces that the program the user searches through may see; NO_SPACE stands for passages in no space.
-    """
+    """The user who searches, with their spaces, or one `space_id`; `only` are a program's (NO_SPACE: in none)."""
 
     user_id: int
     member_of: frozenset[int] = frozenset()

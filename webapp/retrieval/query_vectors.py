@@ -43,10 +43,7 @@ class PendingQuery:
 
 
 class QueryVectors:
-    """A small cache of query vectors, with a deadline for the embedder; `make` gives an embedder for an older model.
-
-    Thread-safe. While the embedder fails it is tried only once in a while, so that nobody waits for it.
-    """
+    """A thread-safe cache of query vectors; `make` gives an older model's embedder; a failing one is tried seldom."""
 
     def __init__(self, current: Embeddings, seconds: float, make: Callable[[str], Embedder | None]) -> None:
         self._embedders: dict[str, Embedder | None] = {}
@@ -83,11 +80,7 @@ class QueryVectors:
         return current.model
 
     def result(self, query: PendingQuery, generations: Sequence[str] = ()) -> dict[str, Vector]:
-        """Return the query's vectors by generation, as far as they arrive within the deadline.
-
-        The deadline counts from when the query was first asked for. `generations` are those an index holds: if it has
-        vectors of an older model, the query is embedded by that model too.
-        """
+        """Return the query's vectors for an index's `generations`, as far as they arrive before its deadline."""
         futures: dict[str, Future[Vector]] = {}
         if query.future is not None:
             futures[query.model] = query.future

@@ -19,12 +19,14 @@ from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 from webapp.memories.history import revisions
 from webapp.memories.history.revisions import QuotedEvidence
+from webapp.rendering import highlight
 from webapp.retrieval import receipts, service
 from webapp.retrieval.excerpt import excerpt, without_marks
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.passages import FoundPassage
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.spaces.models import DocumentChunk
+from webapp.spaces.service import find_spaces
 
 DONE = N_(
     {
@@ -173,7 +175,6 @@ def _used_counts() -> Select[*tuple[Any, ...]]:
 
 
 def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
-    """Return a text with its spans as <mark>."""
     html, position = Markup(""), 0
     for start, end in spans:
         html += escape(text[position:start]) + Markup("<mark>{}</mark>").format(text[start:end])
@@ -185,6 +186,7 @@ FILTERS = N_(
     {
         "": "Everything",
         "conversation": "Conversations",
+        "space": "Spaces",
         "message": "Messages",
         "memory": "Memories",
         "chunk": "Summaries",
@@ -200,7 +202,7 @@ NEARLY = 0.6
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A search result: `memory_id` for a memory; otherwise it opens a conversation, at a message if there is one."""
+    """A search result, which opens what it names, else its conversation, at a message if there is one."""
 
     kind: str
     title: Markup | str
@@ -209,6 +211,8 @@ class ShownResult:
     conversation_id: int | None = None
     message_id: int | None = None
     memory_id: int | None = None
+    space_id: int | None = None
+    document_id: int | None = None
     passage: str = ""
     reason: str = ""
     """Why it was found, where its excerpt does not show the words."""
@@ -218,11 +222,6 @@ class ShownResult:
         """Takes a browser to the words in a long message: a text fragment, for after the `#`."""
         words = self.passage.split()
         return ":~:text=" + quote(" ".join(words[:8]), safe="").replace("-", "%2D") if words else ""
-
-    @property
-    def label(self) -> str:
-        """Return what it is, in words."""
-        return {"conversation": "Conversation", **KINDS, "message": "Message"}[self.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,21 +239,28 @@ class Results:
 def search(
     user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
 ) -> Results:
-    """Return what a person searches for: conversations by title or words, then memories, messages, summaries,
-    documents.
+    """Return what a person searches for: conversations by title or words, spaces by name, then messages, memories,
+    summaries, documents.
 
     With days or a speaker given, only what has a day or a speaker is searched.
     """
     if not q:
         return Results()
     results: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
-    by_title = kind in ("", "conversation") and not (since or until or speaker)
-    for hit in find_conversations(user_id, q, MAX_RESULTS if kind == "conversation" else TITLES) if by_title else ():
-        results["conversation"].append(
-            ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
-        )
+    if not (since or until or speaker):
+        most = MAX_RESULTS if kind else TITLES
+        if kind in ("", "conversation"):
+            results["conversation"] += [
+                ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
+                for hit in find_conversations(user_id, q, most)
+            ]
+        if kind in ("", "space"):
+            results["space"] += [
+                ShownResult("space", highlight(row.name, q), None, row.updated_at, space_id=row.space_id)
+                for row in find_spaces(user_id, q, most)
+            ]
     words_only = is_preparing = False
-    if kind != "conversation":
+    if kind not in ("conversation", "space"):
         kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
         passages = service.search(user_id, q, kinds=kinds, since=since, until=until, speaker=speaker, limit=MAX_RESULTS)
         is_preparing = not passages.indexed
@@ -276,6 +282,7 @@ def _result(item: FoundPassage, text: Markup, reason: str) -> ShownResult:
     if item.kind == "memory":
         return ShownResult("memory", text, None, item.at, memory_id=item.id, reason=reason)
     title = item.title or (_("Document") if item.kind == "document" else _("New conversation"))
-    # For a message longer than a page: the piece that was found, so that the browser can scroll to it.
-    passage = item.content if item.kind == "message" and item.start else ""
-    return ShownResult(item.kind, title, text, item.at, item.conversation_id, item.message_id, None, passage, reason)
+    # For what is longer than a page: the piece that was found, so that the browser can scroll to it.
+    passage = item.content if item.start or item.kind == "document" else ""
+    ids = item.conversation_id, item.message_id, None, item.extra.get("space_id"), item.extra.get("document_id")
+    return ShownResult(item.kind, title, text, item.at, *ids, passage, reason)

@@ -31,10 +31,7 @@ _COPIED = ("kind", "revision", "stage", "rank", "injected", "from_char", "to_cha
 
 
 def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
-    """Store the receipt of a reply, in the current transaction.
-
-    What was found but was already in the prompt has one line, for its place in the prompt, with why it was found.
-    """
+    """Store a reply's receipt in this transaction; what was found and in the prompt anyway has one line."""
     items = list(items)
     shown_keys = {(item.kind, item.id) for item in items if item.injected}
     reasons = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
@@ -97,10 +94,9 @@ def _merge_excerpts(lines: Iterable[ReceiptLine]) -> list[ReceiptLine]:
 
 
 def judge(user_id: int, message_id: int, body: Verdict) -> VerdictDone:
-    """Carry out a user's verdict on a passage under a reply; returns what was done.
+    """Apply a user's verdict on a passage under a reply; return what was done. Raises NotFound, Invalid.
 
-    wrong: the memory is set aside. outdated: it is closed as of now. forget: it is forgotten for good. not_relevant: it
-    ranks lower for questions in these words. The first three are for memories. Raises NotFound, Invalid.
+    A memory is set aside if wrong, closed if outdated, or forgotten; not_relevant ranks lower for such questions.
     """
     message = messages.get_message(user_id, message_id)
     kind, passage_id, verdict = body.kind, body.id, body.verdict

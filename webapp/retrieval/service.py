@@ -34,8 +34,7 @@ def search(
     speaker: str = "",
     limit: int = 20,
 ) -> Result:
-    """Return everything of the user's that matches `q` in words or meaning, best first; its last word may be
-    unfinished.
+    """Return all of the user's that matches `q`, best first, its last word unfinished or not.
 
     If given, only from the days `since` to `until`, and only messages of a `speaker` (user or assistant).
     """
@@ -77,10 +76,7 @@ def search(
 
 
 def catch_up(user_id: int) -> Position | None:
-    """Bring what this process keeps of the user's passages up to date, so that the next look-up does not have to.
-
-    Returns the position it has reached; None, without having read anything, if this process has no index of them.
-    """
+    """Bring this process's index of the user's passages up to date; return its position, None without one."""
     if index_cache().peek(user_id) is None:
         return None
     current = position(user_id)
@@ -90,10 +86,7 @@ def catch_up(user_id: int) -> Position | None:
 
 
 def embed_ahead(user_id: int, text: str) -> Future[Any] | None:
-    """Start embedding a reply's question, if it will be looked up; returns what to wait for, ideally before `retrieve`.
-
-    Uses no database and does not wait.
-    """
+    """Start embedding a question that will be looked up, before `retrieve`; return what to wait for."""
     entry = index_cache().peek(user_id)
     if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:
         return None

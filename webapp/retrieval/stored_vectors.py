@@ -39,10 +39,7 @@ def message_pieces(message_id: int, content: str) -> tuple[MessagePiece, ...]:
 
 
 def pieces_without_vector(model: str, pieces: Sequence[MessagePiece]) -> list[MessagePiece]:
-    """Return the pieces of some messages that have no vector by a model, last ones first.
-
-    The first piece of a message comes last, since its vector marks the whole message as done.
-    """
+    """Return pieces of messages without a vector by a model, each message's first last: that marks it as done."""
     rows = db.session.execute(
         select(
             MessageEmbedding.message_id, MessageEmbedding.piece, MessageEmbedding.from_char, MessageEmbedding.to_char
@@ -136,10 +133,7 @@ def request_all_vectors() -> int:
 
 
 def notice_model() -> int:
-    """Queue vectors for everybody if the embedding model has changed; return the number of users.
-
-    The caller commits. Until the new vectors exist, search uses those of both models.
-    """
+    """Queue vectors for everybody if the model has changed; return the number of users. Meanwhile both are searched."""
     before, present = get_setting(EMBEDDING_MODEL), embedder().model
     if before == present:
         return 0

@@ -1,7 +1,4 @@
-"""Makes vectors in the background, in batches: of messages after a watermark, of chunks and of memories.
-
-No connection is held while the embedder works; what it cannot do now it does later, since the watermark stays.
-"""
+"""Makes vectors in the background, in batches: of messages after a watermark, of chunks and of memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -138,9 +135,7 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
 
 
 def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
-    """Return the messages after the watermark, each with the model that has made all its vectors: one statement, and so
-    one state of all of them. The vector of the first piece is made last, and shows that the others are there.
-    """
+    """Return the messages after the watermark, in one statement, with the model of their first piece, made last."""
     return (
         select(Message.message_id, Message.content, Message.status, MessageEmbedding.model)
         .outerjoin(
@@ -206,8 +201,7 @@ def _index_chunks(conversation_id: int, client: Embedder, counts: IndexedCounts,
 
 
 def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
-    """Make vectors of the memories that changed since the last time and have none by this model; returns whether all
-    have one now."""
+    """Make vectors of memories changed since the last time; return whether all have one by this model now."""
     watermark = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
     newest = current_version(user_id)
     owed = select(Memory.memory_id, Memory.content, Memory.revision, Memory.space_id, Memory.visibility).where(

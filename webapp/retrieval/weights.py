@@ -1,11 +1,8 @@
 """Every weight and threshold of ranking and relevance, with what it was fitted on; none is defined anywhere else.
 
-The weights of BM25F and of fusion come from LoCoMo's dev half, in the first version. On 22 November 2026 k1, b,
-date, rarity and those of fusion, and whatever gives its numbers here, were tried on the three dev sets together
-(LoCoMo, 5 dialogues; LongMemEval, 250 questions pooled; BEAM 100K, 5 chats) with all-MiniLM-L6-v2 and every second
-question; only `rarity` changed. Later `short`, `long`, `conversation` and `phrase` were added, fitted on all
-questions. The other halves of the sets were not looked at. `python -m bench recall --data DIR --fit` prints the
-curve of every weight of the two classes. Everything else was set by hand and says so.
+BM25F and fusion were fitted on LoCoMo's dev half, then on the dev sets of LoCoMo (5 dialogues), LongMemEval (250
+questions) and BEAM 100K (5 chats) with all-MiniLM-L6-v2; the other halves were not looked at. `python -m bench recall
+--data DIR --fit` prints the curves. Everything else was set by hand and says so.
 """
 
 from dataclasses import dataclass
@@ -15,10 +12,9 @@ from dataclasses import dataclass
 class Weights:
     """Parameters of BM25F; the field weights are for the neighbours' words, a row's own words count 1.
 
-    `rarity` is the exponent of a word's idf: 1.5 gained LoCoMo .010 recall@10 and LongMemEval .016 NDCG@10 over 1.
-    `short`: a piece of this many words takes on half of its neighbours' words, a longer one less; 0 means all of them.
-    `name_alone` is how much more a rare name weighs while there are no vectors (`bench recall --away --fit`): up to
-    1.25 no set loses; at 1.5 LongMemEval gains .003 NDCG@10 and loses .010 recall@10; a larger `rarity` loses more.
+    `rarity` is the exponent of a word's idf: 1.5 gained LoCoMo .010 recall@10 and LongMemEval .016 NDCG@10 over 1. A
+    piece of `short` words takes half of its neighbours' words, a longer one less; 0: all. `name_alone` is how much more
+    a rare name weighs without vectors: up to 1.25 no set loses.
     """
 
     k1: float = 0.5
@@ -37,12 +33,9 @@ class Weights:
 class FusionWeights:
     """Weights of the keyword score (scaled to 1 at its best) and of the cosine (z-scored) with its neighbours'.
 
-    `long` is added to `vector` for a long piece, whose vector tells more than that of "Yes, last year!". `asking`
-    is what a message that ends with a question loses: it seldom holds the answer. `conversation` the share that a
-    message gains of the scores of the best of its conversation; `phrase` what it gains for words that are side by
-    side in the question and in it; and `second` what those after the first ten gain for resembling the best few. A
-    larger `vector` gains on BEAM what it costs on LoCoMo, whose turns are short. docs/recall.md says what each of
-    them gains.
+    `long` is added to `vector` for a long piece. `asking` is what a message loses that ends with a question.
+    `conversation` is the share of its conversation's best that a message gains; `phrase` what it gains for neighbouring
+    words, `second` for resembling the best few. docs/recall.md says what each gains.
     """
 
     keyword: float = 0.5
@@ -81,8 +74,7 @@ MANY_WORDS = 0.5
 NEARBY = 0.5
 """The relative keyword score from which a message counts by its neighbours' words, if some hit covers this much."""
 NEARLY = 0.35
-"""The share of the best score from which a passage comes along with one that is certain: .25 gains no recall and costs
-100 tokens more."""
+"""The share of the best score from which a passage comes with a certain one: .25 costs 100 tokens, for nothing."""
 LISTED = 0.2
 """The same for a search box, where a person chooses. Set by hand."""
 SIMILAR_QUESTION = 0.5
@@ -94,7 +86,6 @@ UNWANTED = 0.25
 AGAIN = 0.8
 """The factor for the score of another piece of the same message: without it BEAM's reply recall is .07 lower."""
 CORE = 200
-"""UTF-8 bytes of the core of a piece, a sentence or two: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at
-140, where answers begin to be cut in two."""
+"""UTF-8 bytes of a piece's core: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at 140."""
 ORDINARY = 0.5
 """Confidence × importance × decay of an ordinary, fresh memory: it ranks like a message of the same relevance."""

@@ -170,10 +170,7 @@ def variables_to_fill(content: str) -> list[Variable]:
 
 
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
-    """Return the text with its variables filled by `ready`, `values` or their defaults. Raises InvalidValues.
-
-    Values are plain text: braces in them stay as they are.
-    """
+    """Return the text filled by `ready`, plain `values` or defaults. Raises InvalidValues."""
     filled, errors = dict(ready), dict[str, str]()
     for variable in variables_of(content):
         if variable.name in ready:

@@ -1,7 +1,4 @@
-"""Saved prompts: create, find, change, fill, import and export. Other people's are treated as unknown.
-
-Members of a space can use the prompts shared in it; their creator and the owner of the space can change them.
-"""
+"""Saved prompts: create, find, change, fill, import and export; a shared one is changed by creator or space owner."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass

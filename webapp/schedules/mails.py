@@ -1,8 +1,7 @@
 """Mail about runs that have ended: it names the conversation and links to it, never says what was said, and goes once.
 
-A run that owes a mail says so in the row that says how it ended. Whoever sends it has the mail for a while, and ends
-the debt when the mail server is about to take it: one that dies before is followed by another, one that dies then is
-not, for nobody can know whether the mail server had it.
+Whoever sends it has it for a while, and clears the debt when the mail server is about to take it: after a crash before
+that it is sent, after one in that moment it is not.
 """
 
 import logging
@@ -62,10 +61,7 @@ def due_mails() -> Sequence[int]:
 
 
 def send(run_id: int) -> str:
-    """Send the mail that a run owes; returns the outcome. No transaction is open meanwhile.
-
-    While the mail server is away it stays owed, and those that wait with it are not tried in vain.
-    """
+    """Send the mail that a run owes, with no transaction open; return the outcome. It waits for a server away."""
     until, is_taken = _claim(run_id), False
     if until is None:
         return "nothing to do"

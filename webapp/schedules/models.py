@@ -13,12 +13,11 @@ RUN_STATUSES = ("waiting", "running", "done", "failed")
 
 
 class Schedule(Base):
-    """A message that is sent for its owner at a time, once or by a rule (RFC 5545) about the local time of `timezone`.
+    """A message that is sent for its owner, once or by a rule (RFC 5545) about local times of `timezone`.
 
-    `at` is its first local time; `next_at` is when it is due next, empty after the last time. A standing one has all
-    messages in one conversation, otherwise each begins one, of `journey` (a slug) where one is named. `failures`
-    counts those in a row; `paused_why` says why it stopped by itself. `sends_mail`: its owner gets a mail when it has
-    run. `token_id` is the token of the program that made it, without which it sends nothing; no key, for tokens may go.
+    `at` is its first local time; `next_at` the next instant, empty after the last. A standing one has one conversation,
+    another begins one each, of `journey` (a slug) where set. `failures` are in a row; `paused_why` says why it stopped
+    by itself; `sends_mail` when it has run. Without the token `token_id` of the program that made it, it sends nothing.
     """
 
     __tablename__ = "schedules"

@@ -1,7 +1,6 @@
-"""Times of something that repeats: wall-clock rules (RFC 5545) in somebody's time zone, as instants. Pure.
+"""Times of something that repeats: wall-clock rules (RFC 5545) in a time zone, as instants. Pure.
 
-A rule is about local times, each of which is one instant: an hour that is skipped in spring counts as the next one, one
-that comes twice in autumn as the first.
+A local time that spring skips is the next hour, one that comes twice in autumn the first.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -57,10 +56,7 @@ def rule_of(repeat: Repeat, custom: str, moment: datetime) -> str:
 
 
 def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> datetime | None:
-    """Return the first instant of a schedule later than `after`; None if there is none any more.
-
-    `moment` is the first local time, naive; `after` and the result are in UTC.
-    """
+    """Return a schedule's first instant (UTC) after `after`, or None; `moment` is its first local time, naive."""
     if not rule:
         first = to_instant(moment, timezone)
         return first if after < first and first.year <= LAST_YEAR else None

@@ -40,10 +40,9 @@ TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent fo
 
 
 def claim_due() -> int:
-    """Claim what is due; returns how many. What was missed several times is due once, and late.
+    """Claim what is due, what was missed once and late; return how many. The process that moves `next_at` has it.
 
-    Any number of processes may do this at once: the one that moves `next_at` on has it. What does not fit into
-    CLAIM_SECONDS is left to the next sweep.
+    What does not fit into CLAIM_SECONDS is left to the next sweep.
     """
     moment, claimed = now(), 0
     until = time.monotonic() + CLAIM_SECONDS
@@ -90,10 +89,7 @@ def _move(row: Any, moment: datetime) -> Update:
 
 
 def runs_to_resume() -> Sequence[int]:
-    """Return the claimed runs that wait to be sent, and those whose reply has ended without being noted.
-
-    They are no more than BATCH, the first of those that wait: the queue is other people's too.
-    """
+    """Return up to BATCH claimed runs that wait to be sent, or whose reply's end was not noted."""
     is_over = Message.message_id.is_(None) | (Message.status != "streaming")
     return db.session.scalars(
         select(ScheduleRun.run_id)
@@ -105,10 +101,7 @@ def runs_to_resume() -> Sequence[int]:
 
 
 def run(run_id: int) -> bool:
-    """Send a claimed message and wait for its reply; returns whether there is one.
-
-    Run again after a worker died, it waits for what was sent, or notes how that ended: nothing is sent twice.
-    """
+    """Send a claimed message and wait for its reply; return whether there is one. Safe to repeat."""
     turn = None
     try:
         with write_transaction():
@@ -130,10 +123,7 @@ def run(run_id: int) -> bool:
 
 
 def _begin(run_id: int) -> StartedTurn | None:
-    """Store the turn of a run that waits; None if that was done before, or the program that asked for it may not now.
-
-    The run and its turn are one transaction.
-    """
+    """Store a waiting run's turn; None if that was done, or its program may not any more."""
     run_row = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
     if run_row is None or run_row.status != "waiting":
         return None

@@ -55,10 +55,7 @@ def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Sched
 
 
 def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | None = None) -> Schedule:
-    """Add a schedule, for a program by its token.
-
-    Raises Invalid for a rule or a time that has no future, NotFound for an unknown journey or conversation, TooMany.
-    """
+    """Add a schedule, for a program by its token. Raises Invalid for one without a future, NotFound, TooMany."""
     if fields.rrule and fields.repeat:
         raise Invalid.field("repeat", "is not needed beside a rule")
     if fields.at is None and not (fields.rrule or fields.repeat):
@@ -92,9 +89,8 @@ def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | Non
 
 
 def change_schedule(user_id: int, schedule_id: int, changes: ScheduleEdit, *, token_id: int | None = None) -> Schedule:
-    """Change a schedule; only the given fields. Resumed, it is due from now on. Raises NotFound, Invalid.
-
-    It is the person's, or the program's with this token, from then on.
+    """Change the given fields, for the person or this token's program; resumed, it is due from now. Raises NotFound,
+    Invalid.
     """
     row = get_schedule(user_id, schedule_id, lock=True)
     values = changes.model_dump(exclude_unset=True)

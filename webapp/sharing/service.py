@@ -34,10 +34,7 @@ EXCHANGE_WORDS = 60
 
 @dataclass(frozen=True)
 class SharedConversation:
-    """A visitor's view: a title, some of the messages, and the id after which there are more, if any.
-
-    A range has no title: the conversation's may tell what is said outside the range.
-    """
+    """A visitor's view: a title (none for a range), some messages, and the id after which more follow."""
 
     title: str | None
     is_live: bool
@@ -155,11 +152,7 @@ def revoke_share(user_id: int, share_id: int) -> None:
 
 
 def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> SharedConversation | None:
-    """Return what a link shows after the message `after`; None if the visitor has to sign in first.
-
-    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone or owner's account out
-    of use.
-    """
+    """Return what a link shows after message `after`; None before signing in. Raises NotFound once it is not valid."""
     row = db.session.execute(
         select(ConversationShare, Conversation.title)
         .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)

@@ -1,8 +1,4 @@
-"""The parts that make the site an application on a device: manifest, service worker, the page without a connection.
-
-None of it contains anybody's data: the browser itself keeps what was read last (static/js/reading.js), which the page
-without a connection shows.
-"""
+"""The parts that make the site an application on a device: manifest, service worker, the page without a connection."""
 
 import json
 from pathlib import Path

@@ -29,10 +29,9 @@ def is_picture(size: int, pages: int) -> bool:
 
 
 def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
-    """Return the parts of a document that search can find, each with its page: no part crosses the end of a page.
+    """Return the parts of a document that search can find, each with its page.
 
-    A picture, or a document of pictured pages, is found by its title. If the pages can be drawn, a page without text is
-    found by the title and the adjacent text.
+    Pages without text are found by the title and, if they can be drawn, the adjacent text.
     """
     if not pages:
         return [(None, part) for part in chunks_of(content)]
@@ -60,12 +59,7 @@ def _neighbour_texts(texts: Sequence[str], page: int) -> str:
 
 
 def chunks_of(text: str, size: int = SIZE) -> list[str]:
-    """Return the parts of a text, in order; together they contain every word of it, none is longer than `size`
-    characters.
-
-    Paragraphs stay whole if they fit, and a new part starts at each heading; a longer paragraph is cut between
-    sentences, a longer sentence between words, a longer word anywhere.
-    """
+    """Return a text in parts of up to `size` characters, cut at headings, paragraphs, sentences, words, or anywhere."""
     parts: list[str] = []
     current = ""
     for paragraph in _BLANK.split(text.replace("\r\n", "\n")):

@@ -30,7 +30,9 @@ from webapp.spaces.signals import originals_left, touch
 log = logging.getLogger(__name__)
 
 MAX_DELAY_DAYS = 7
-_COLUMNS = tuple(getattr(SpaceDocument, name) for name in DocumentOut.model_fields if name != "added_by")
+_COLUMNS = tuple(
+    getattr(SpaceDocument, name) for name in DocumentOut.model_fields if name not in ("added_by", "is_yours")
+)
 
 
 class VectorProgress(NamedTuple):
@@ -79,13 +81,14 @@ def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[Docume
     """Return the documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
     require_member(user_id, space_id)
     keyset = Keyset("documents of a space", query, int, scope=space_id)
-    return read_page(keyset, _select_documents(space_id), SpaceDocument.document_id).map(_out)
+    return read_page(keyset, _select_documents(user_id, space_id), SpaceDocument.document_id).map(_out)
 
 
 def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
     """Return a document without its text. Raises NotFound."""
     require_member(user_id, space_id)
-    row = db.session.execute(_select_documents(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
+    statement = _select_documents(user_id, space_id).where(SpaceDocument.document_id == document_id)
+    row = db.session.execute(statement).one_or_none()
     return _out(require(row, "There is no such document."))
 
 
@@ -133,11 +136,9 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
 
 
 def index_document(document_id: int, *, last_try: bool = False) -> VectorProgress:
-    """Split a document and make its missing vectors, as far as a slice goes. It is safe to run twice, and continues
-    where it was stopped.
+    """Split a document and make its missing vectors, as far as a slice goes; safe to repeat. Raises ModelError.
 
-    No connection is held while vectors are made. Raises ModelError; on the last try, or if trying again cannot help,
-    the document counts as failed and is found by its words alone.
+    On the last try, or if trying again cannot help, the document counts as failed and is found by its words alone.
     """
     turn = Slice()
     if not _cut(document_id):
@@ -153,13 +154,13 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
         ).all()
         db.session.remove()
         if not rows:
-            _conclude(document_id, "ready")
+            _set_outcome(document_id, "ready")
             return VectorProgress(count, False)
         try:
             vectors = client.embed_passages([row.content for row in rows])
         except ModelError as error:
             if (last_try or not error.retryable) and not has_older_vectors(document_id):
-                _conclude(document_id, "failed")
+                _set_outcome(document_id, "failed")
             raise
         with write_transaction():
             for row, vector in zip(rows, vectors, strict=True):
@@ -233,7 +234,6 @@ def _cut(document_id: int) -> bool:
 
 
 def _count(document_id: int) -> None:
-    """Update the progress of a document."""
     total, done_count = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()
@@ -244,7 +244,7 @@ def _count(document_id: int) -> None:
     )
 
 
-def _conclude(document_id: int, status: str) -> None:
+def _set_outcome(document_id: int, status: str) -> None:
     """End the indexing of a document, unless it has been queued again since: then another job begins anew."""
     with write_transaction():
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
@@ -257,9 +257,10 @@ def _conclude(document_id: int, status: str) -> None:
     log.info("document indexed", extra={"document_id": document_id, "status": status})
 
 
-def _select_documents(space_id: int) -> Select[*tuple[Any, ...]]:
+def _select_documents(user_id: int, space_id: int) -> Select[*tuple[Any, ...]]:
+    is_yours = SpaceDocument.user_id.is_not_distinct_from(user_id).label("is_yours")
     return (
-        select(*_COLUMNS, User.name, User.email)
+        select(*_COLUMNS, is_yours, User.name, User.email)
         .outerjoin(User, User.user_id == SpaceDocument.user_id)
         .where(SpaceDocument.space_id == space_id)
     )

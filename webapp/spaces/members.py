@@ -1,6 +1,4 @@
-"""Members of a space: invitations, joining, leaving, removing, handing over; joining and leaving at sign-in, through an
-OpenID provider's groups.
-"""
+"""Members of a space: invitations, joining, leaving, removing, handing over, and an OpenID provider's groups."""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -28,9 +26,7 @@ MAX_MEMBERS = 100
 
 
 def list_members(user_id: int, space_id: int) -> list[MemberOut]:
-    """Return the members of a space, the owner first; its owner also sees addresses and open invitations. Raises
-    NotFound.
-    """
+    """Return members, the owner first; the owner sees addresses and open invitations. Raises NotFound."""
     get_space(user_id, space_id)
     rows = db.session.execute(
         select(SpaceMember, User.name, User.email)
@@ -71,9 +67,8 @@ def names_of(user_ids: Collection[int]) -> dict[int, str]:
 
 
 def invite(user_id: int, space_id: int, email: str) -> MemberOut:
-    """Invite the person with an address, as the owner; the response is the same whether or not there is one.
-
-    Raises NotFound, Forbidden, and Conflict for somebody who is already a member.
+    """Invite an address, as the owner, alike whether or not it is known. Raises NotFound, Forbidden, Conflict for a
+    member.
     """
     get_space(user_id, space_id, owner=True, lock=True)
     rows = db.session.scalars(select(SpaceMember).where(SpaceMember.space_id == space_id)).all()
@@ -131,10 +126,7 @@ def accept(user_id: int, space_id: int) -> None:
 
 
 def join_by_group(user_id: int, space_id: int) -> None:
-    """Make somebody a member because of a group they are in; an open invitation counts as accepted.
-
-    Raises Conflict if the space is full.
-    """
+    """Make somebody a member, also if invited, because of a group. Raises Conflict if the space is full."""
     row = _membership(user_id, space_id)
     if row is not None and row.status == "active":
         return
@@ -248,10 +240,7 @@ def _on_provider_sign_in(_sender: object, user_id: int, groups: Collection[str],
 
 
 def follow_groups(user_id: int, space_ids: Collection[int]) -> None:
-    """Make the user a member of these spaces, and end other memberships that came from a group.
-
-    Memberships granted by people are left alone, and so are owners. A space that is gone or full is skipped.
-    """
+    """Make the user a member of these spaces, if possible, and end other memberships by groups."""
     rows = db.session.scalars(
         select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.by_group)
     ).all()

@@ -14,10 +14,7 @@ DOCUMENT_STATUSES = ("queued", "indexing", "ready", "failed")
 
 
 class Space(Base):
-    """A project, or a legacy: `name` is then the person who is remembered. `persona` opens a legacy's replies.
-
-    `has_portrait`: what its members share is told to them in prose.
-    """
+    """A project, or a legacy, named after its person and opened by a `persona`; `has_portrait`: members read one."""
 
     __tablename__ = "spaces"
 
@@ -37,9 +34,8 @@ class Space(Base):
 class SpaceMember(Base):
     """A member of a space, or somebody invited to it. A space has one owner.
 
-    An invitation is stored by address, whether or not that address has an account, so that the list does not reveal
-    which ones do; only those with `user_id` can be accepted. An active member has no address here.
-    `by_group`: a group of the OpenID provider made them a member, and can end it.
+    An invitation has the address, with or without an account, and is accepted with `user_id`; a member has no address.
+    `by_group`: a group of the OpenID provider made, and can end it.
     """
 
     __tablename__ = "space_members"
@@ -62,10 +58,7 @@ class SpaceMember(Base):
 
 
 class SpaceVersion(Base):
-    """Counts changes to what a space's members can find in it: shared memories, documents, membership.
-
-    It is the last row that a transaction locks, which prevents deadlocks.
-    """
+    """Counts changes to what members can find in a space; the last row a transaction locks, against deadlocks."""
 
     __tablename__ = "space_versions"
 
@@ -78,9 +71,8 @@ class SpaceVersion(Base):
 class SpaceDocument(Base):
     """A text that every member of the space can read and that replies in it can draw on.
 
-    `chunks_done` of `chunks_total` parts can be found by meaning; once it is ready, all can be found by their words. If
-    it has `pages`, the text has PAGE_END between them. The bytes of an original file are in the file storage under
-    `digest`; without a digest, only the text is kept.
+    `chunks_done` of `chunks_total` parts can be found by meaning. Text of `pages` has PAGE_END between them. Under
+    `digest` is the original, if kept.
     """
 
     __tablename__ = "space_documents"

@@ -1,6 +1,6 @@
 """Spaces: membership, and creating, listing, changing and deleting them. Other people's are treated as unknown."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, delete, func, select
@@ -10,6 +10,7 @@ from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import count_rows, db, now
+from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -40,10 +41,7 @@ def is_member(user_id: int, space_id: int) -> bool:
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
-    """Return a space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for other members.
-
-    `lock` locks the space until the transaction ends, so that members join and leave one at a time.
-    """
+    """Return a space the user belongs to, or as `owner`; `lock` locks it. Raises NotFound, Forbidden."""
     if lock:
         db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
     row = db.session.execute(
@@ -67,10 +65,7 @@ def require_member(user_id: int, space_id: int) -> None:
 
 
 def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
-    """Return the speaker in a conversation of a space: the wished persona; in a legacy, by default the space's own.
-
-    Raises NotFound for a space the user does not belong to, Invalid for an unknown persona in a legacy.
-    """
+    """Return the wished persona in a space; by default a legacy's own. Raises NotFound, Invalid."""
     space = get_space(user_id, space_id)
     if space.kind != "legacy":
         return persona
@@ -114,10 +109,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
 
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
-    """Delete a space, as its owner; every membership ends first. With `forget`, the owner's memories in it go, too.
-
-    Raises NotFound, Forbidden.
-    """
+    """Delete a space, as its owner; with `forget`, also their memories in it. Raises NotFound, Forbidden."""
     space = get_space(user_id, space_id, owner=True, lock=True)
     end_space(space, forgetful=user_id if forget else None)
 
@@ -165,6 +157,12 @@ def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
     if query.kind is not None:
         statement = statement.where(Space.kind == query.kind)
     return read_page(keyset, statement, Space.space_id).map(_out)
+
+
+def find_spaces(user_id: int, q: str, limit: int) -> Sequence[Space]:
+    """Return the spaces a user belongs to whose names contain the words, newest first."""
+    found = select(Space).where(Space.space_id.in_(spaces_of(user_id)), contains_words(Space.name, q))
+    return db.session.scalars(found.order_by(Space.space_id.desc()).limit(limit)).all()
 
 
 def view_space(user_id: int, space_id: int) -> SpaceOut:

@@ -50,11 +50,7 @@ raised = Signal()
 
 
 def touch(space_id: int | None) -> None:
-    """Count a change to what the members of a space can find in it, together with the current transaction.
-
-    The rows are written just before the commit, in order of their ids: they are the last that a transaction locks,
-    which prevents deadlocks between changes by several members.
-    """
+    """Count a change to what a space's members can find, written, by id, just before the commit, against deadlocks."""
     if space_id is not None:
         db.session.info.setdefault(_TOUCHED, set()).add(space_id)
 

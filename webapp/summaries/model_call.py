@@ -25,11 +25,7 @@ RESTORE_SHARE = 3
 def ask(
     transcript: Sequence[TranscriptMessage], earlier: str, instructions: str, *, with_facts: bool
 ) -> tuple[ConversationSummary, str]:
-    """Return the summary of these messages, in a legacy with its facts, and the model's name; no connection may be
-    held.
-
-    Raises ModelError with nothing half-done.
-    """
+    """Return a summary, in a legacy with facts, and the model's name; no connection may be held. Raises ModelError."""
     messages = build_messages(transcript, earlier, instructions=instructions)
     shape = LegacySummary if with_facts else ConversationSummary
     model = ""

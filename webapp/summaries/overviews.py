@@ -1,7 +1,6 @@
 """Summaries of summaries, made at night: however long a conversation is, its prompts keep all of it in some form.
 
-An overview of a level stands for BATCH chunks of the level below, whose newest chunks have none. It covers the same
-range as they do, and is shown in their place if there is no room for them.
+An overview of a level stands for BATCH chunks below, if there is no room for them.
 """
 
 import logging
@@ -44,10 +43,7 @@ class Parts:
 
 
 def make_overview(conversation_id: int) -> bool:
-    """Make the overview that is due for a conversation, lowest level first, by one model call; returns whether it did.
-
-    No connection is held meanwhile. Raises ModelError with nothing stored.
-    """
+    """Make a conversation's due overview, lowest level first, by one call; return whether it did. Raises ModelError."""
     parts = _due_parts(conversation_id)
     instructions = prompts.active("summaries").text
     db.session.remove()

@@ -1,7 +1,6 @@
-"""The summary call: what is asked, what is shown, the shape of the answer, and the particulars it must not lose; pure.
+"""The summary call: what is asked and shown, the answer's shape, and the particulars it must not lose; pure.
 
-Models drop the very words a summary is for: numbers, dates and names that the user gave. What is missing is found after
-the call and appended as the user's own sentences.
+Numbers, dates and names that are missing are appended as the user's own sentences.
 """
 
 import json
@@ -83,9 +82,7 @@ def build_messages(
 
 
 def answer_tokens(transcript: Sequence[TranscriptMessage], with_facts: bool) -> int:
-    """Return how long the answer may be: the summary and, in a legacy, a fact or two for every message of the
-    user's.
-    """
+    """Return the tokens of an answer: the summary and, in a legacy, a fact or two for every user message."""
     return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in transcript) if with_facts else 0)
 
 
@@ -123,9 +120,7 @@ _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
 
 def particulars(text: str) -> dict[str, str]:
-    """Return the numbers and names of a text, each with its sentence; a capital at the sentence's beginning is
-    no name.
-    """
+    """Return the numbers and names of a text, each with its sentence; a first word is no name."""
     values: dict[str, str] = {}
     for sentence in sentence_texts(text):
         if is_question(sentence):

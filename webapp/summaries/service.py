@@ -73,9 +73,7 @@ def closed_through(conversation_id: int) -> int:
 
 
 def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime, int]]:
-    """Return the chunks of a conversation, oldest first: id, content, first and last message, when it was made, its
-    level.
-    """
+    """Return a conversation's chunks, oldest first: id, content, first and last message, time, level."""
     return db.session.execute(
         select(
             ConversationChunk.chunk_id,
@@ -96,10 +94,9 @@ def is_due(conversation_id: int, settings: Settings) -> bool:
 
 
 def summarise(conversation_id: int) -> ClosedChunk | None:
-    """Close the oldest open messages of a conversation, if too many are open; None when there was nothing to do.
+    """Summarise the oldest open messages, if too many are; None when there was nothing to do. Raises ModelError.
 
-    One model call and one embedding, with no connection held; once more if something was forgotten in the meantime. The
-    embedder is tried first: a summary that cannot be stored is not paid for. Raises ModelError with nothing stored.
+    One model call, or two if something was forgotten; the embedder is tried before anything is paid for.
     """
     with reads_only():
         with suppress(OutOfDate):

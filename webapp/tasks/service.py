@@ -35,10 +35,7 @@ _FAILED = "Something went wrong on the server. It has been written to the log."
 
 
 def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
-    """Return the state of a job about the caller's own data; for admins and services, of any job.
-
-    Raises NotFound if it is unknown, no longer kept (an hour after success, a week after failure), or somebody else's.
-    """
+    """Return the state of a job about the caller's data; admins and services may see any. Raises NotFound."""
     try:
         job = Job.fetch(job_id, connection=client, serializer=JSONSerializer)
     except (NoSuchJobError, ValueError):  # the latter if it cannot be the id of a job

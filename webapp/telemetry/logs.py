@@ -74,9 +74,7 @@ def _text_escape(ch: str) -> str:
 
 
 def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
-    """Return the line with every control character spelled out, so that nobody's input can begin a new line or control
-    the terminal that shows it.
-    """
+    """Return a line with its control characters spelled out, harmless for logs and terminals."""
     if line.isprintable():
         return line
     return "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)

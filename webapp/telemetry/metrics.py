@@ -1,8 +1,7 @@
 """Measurements of jobs, turns, the database and Redis, in numbers that all processes share.
 
-Each process adds up what it measures and hands it to a hash in Redis now and then: the web from a thread of its own,
-a job at its end, because its process ends with it. `/metrics` reports the sums over all processes, whichever one is
-asked. Emptying Redis sets them to zero, which Prometheus takes for a restart.
+Processes add what they measure to a hash in Redis: the web from a thread, a job at its end. `/metrics` reports the
+sums.
 """
 
 import logging

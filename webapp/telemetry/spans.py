@@ -19,10 +19,7 @@ QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}
 
 
 def trace_requests(app: Flask, *, believes: bool) -> None:
-    """A span for each request, from its arrival to the beginning of its answer.
-
-    It is named after the route: the URL itself may contain a secret, like that of a share.
-    """
+    """A span for each request, from arrival to answer, named by route, as a URL may hold a secret."""
 
     @app.before_request
     def _begin() -> None:

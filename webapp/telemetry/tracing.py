@@ -1,8 +1,7 @@
 """Traces: what a request, a turn and its jobs did when, across processes, sent to an OpenTelemetry collector.
 
-Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set, and then next to free: nothing of OpenTelemetry is loaded. A span says
-how long something took and how it ended, in names, numbers and identifiers: never a requested address, a statement's
-values, or anybody's words. `traceparent` carries a trace on to jobs, in the W3C's format.
+Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing of OpenTelemetry is loaded. A span has names, numbers and identifiers:
+never an address, a statement's values, or anybody's words.
 """
 
 from __future__ import annotations
@@ -40,11 +39,7 @@ def is_on() -> bool:
 
 
 def begin(name: str, kind: Kind = "internal", traceparent: str | None = None, began_ns: int | None = None) -> Span:
-    """Return a span that has begun: below `traceparent` if it is valid, else below the current span, else the root of a
-    trace.
-
-    It becomes the parent of others only once it is made current; end it with its `end`. Only while `is_on`.
-    """
+    """Return a span below a valid `traceparent`, else the current span, else none; `end` it. Only while `is_on`."""
     assert _traces is not None
     return _traces.begin(name, kind, traceparent, _current.get(), began_ns)
 

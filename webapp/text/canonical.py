@@ -21,12 +21,9 @@ def plain_text(text: str) -> str:
 
 
 def canonical_statement(text: str) -> str:
-    """Return the form in which two statements are compared: NFKC, casefolded, single spaces, no punctuation at the
-    edges.
+    """Return the form in which statements are compared: NFKC, casefolded, single spaces, no punctuation at the edges.
 
-    Symbols and inner punctuation are kept, so "C" and "C++", "80 kg" and "-80 kg", "I ❤️ tea" and "I 💔 tea" stay
-    different. Idempotent. A text of nothing but punctuation is kept as it is, since an empty form would equal every
-    other empty one.
+    Symbols stay: "C" and "C++", "80 kg" and "-80 kg", "I ❤️ tea" and "I 💔 tea". Idempotent. Punctuation alone is kept.
     """
     return trim_punctuation(fold(text))
 
@@ -87,10 +84,7 @@ def is_sign(text_folded: str, index: int) -> bool:
 
 
 def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
-    """`text` as lower-case words joined by underscores, at most `limit` characters; may be empty.
-
-    `signed` keeps symbols and what stands beside numbers: "c++", "c#", "🐙".
-    """
+    """Return lower-case words joined by underscores, up to `limit` characters; `signed` keeps symbols: "c++", "🐙"."""
     result = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
     clean = "".join(ch if ch.isalnum() or ch == "_" or (signed and _is_symbol(ch)) else " " for ch in result)
     return _SPACE.sub("_", clean)[:limit].strip("_")

@@ -26,10 +26,9 @@ class Piece(NamedTuple):
 
 
 def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
-    """Cut a text; a short one is one piece. Together the pieces contain every character that is not white space.
+    """Return pieces with every character but white space, of about `size` bytes including the overlap.
 
-    Prose is cut between sentences, code and tables between lines and, if there is no seam, between words or anywhere. A
-    piece is at most about `size` bytes long, including its overlap with the one before it.
+    Prose is cut between sentences, code and tables between lines and, without a seam, anywhere.
     """
     room = _characters(text, size)
     if len(text) <= room:
@@ -72,9 +71,7 @@ def _trim(text: str, piece: Piece) -> Piece:
 
 
 def _units(text: str, limit: int) -> Iterator[tuple[Piece, bool]]:
-    """Yield the units that are never cut, in order, and whether each is prose: sentences, lines of code, rows of
-    tables.
-    """
+    """Yield, in order, the units that are never cut (sentence, line, row), and whether each is prose."""
     for block, is_prose in _blocks(text):
         if is_prose:
             ends = [match.end() for match in _SENTENCE_END.finditer(text, block.start, block.end)]

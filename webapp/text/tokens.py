@@ -17,10 +17,9 @@ _DENSE = re.compile(rb"[A-Za-z0-9+/_-]{20,}")
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text without a tokenizer, erring upwards.
+    """Estimate the tokens of a text by its bytes, erring upwards.
 
-    By bytes, in microseconds per kilobyte: English prose comes out about a third too high, CJK at 1.5 per character,
-    emoji at 3 per code point; punctuation and digits, and therefore code, count more than letters.
+    English prose comes out a third too high, CJK at 1.5 per character, emoji at 3; punctuation and digits count more.
     """
     if not text:
         return 0
@@ -51,10 +50,7 @@ MARK = " […] "
 
 
 def shorten(text: str, limit: int) -> str:
-    """Shorten a text to at most `limit` tokens, keeping its head and its tail around a visible mark.
-
-    A text that fits is returned unchanged. If not even the mark fits, an ellipsis stands for it.
-    """
+    """Shorten a text to `limit` tokens, with head and tail around a visible mark, or an ellipsis."""
     if estimate_tokens(text) <= limit:
         return text
 
@@ -80,9 +76,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def without_middle(text: str, limit: int) -> str:
-    """Return a text without its middle if it is longer than `limit` characters; cut at word boundaries if there are
-    any.
-    """
+    """Return a text, if longer than `limit` characters, without its middle, cut between words if possible."""
     text = text.strip()
     if len(text) <= limit:
         return text

@@ -40,10 +40,7 @@ _LATIN = ("german", "french", "spanish", "portuguese", "italian", "dutch", "turk
 
 
 def language_of(folded_words: Sequence[str]) -> str:
-    """Return the language of folded words: that of the script, or the one with the most common words among them.
-
-    English wins if in doubt.
-    """
+    """Return the language of folded words: the script's, or that of the most common words; English if in doubt."""
     longest = max(folded_words, key=len, default="")
     first = longest[:1]
     if first > "\u02ff":
@@ -213,10 +210,9 @@ class DateWords:
 
 
 def date_words(query: Sequence[str]) -> DateWords:
-    """Read years, months (1–12), days and weekdays (Monday 0) from folded query words.
+    """Return years, months (1–12), days and weekdays (Monday 0) in folded query words.
 
-    A bare number is a day only next to a month: "two of 5 guests" says nothing about the fifth. A short name is one
-    only next to a number: "we sat in the sun".
+    A bare number is a day only beside a month, a short name a month or day only beside a number.
     """
     names = [
         _SHORT[word] if word in _SHORT and any(other[:1].isdigit() for other in neighbour) else word

@@ -17,9 +17,7 @@ _CHECKED_ANYWAY = ("title", "default", "minLength", "maxLength", "minimum", "max
 
 @cache
 def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """Return the definition of a tool; its description is the model's docstring. Created once: it must not be
-    changed.
-    """
+    """Return a tool's definition, described by the model's docstring, made once and not to be changed."""
     schema = arguments.model_json_schema()
     properties = {field: _short(value) for field, value in schema["properties"].items()}
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
@@ -49,10 +47,7 @@ _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """A call as recorded with the reply, and the answer for the model as text.
-
-    `text` is the answer if it is more than the output as JSON, such as text from outside, marked as such.
-    """
+    """A recorded call, and its answer as `text`, if that is more than the output as JSON."""
 
     record: dict[str, Any]
     text: str | None = None
@@ -64,11 +59,7 @@ class ToolRun:
 
 
 def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool = True) -> dict[str, Any]:
-    """Return the arguments of a call; empty unless they are an object that a database can hold.
-
-    Repaired are fences, single quotes, a comma too many, a mark behind them, and JSON within a JSON text; nothing that
-    was cut off.
-    """
+    """Return a call's arguments, with fences, quotes, commas and trailing marks repaired; empty if unreadable."""
     text = arguments[:limit].strip() or "{}"
     try:
         data = json.loads(text)

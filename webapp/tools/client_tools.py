@@ -44,10 +44,7 @@ class ClientTools:
 
 
 def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
-    """Return the tools of a turn, with the client's after ours: ours are the same in every turn, and stay cached.
-
-    A client's tool with the name of one of ours is offered as `client_…`; the client still gets its own name.
-    """
+    """Return a turn's tools, the client's after our cached ones, renamed `client_…` where they clash."""
     if client_tools is None:
         return toolset
     options = {"response_format": client_tools.form} if client_tools.form else {}
@@ -95,10 +92,7 @@ def client_call_record(call: ToolCall, tool: Tool, turn_id: int, number: int) ->
 
 
 def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
-    """Return the record of a call that waits for the client's answer.
-
-    `arguments` is kept beside `input` only if the model did not write a JSON object.
-    """
+    """Return the record of a call waiting for the client, with the `arguments` that are no JSON object."""
     raw = arguments[:_ARGUMENTS] or "{}"
     parsed = parse_arguments(raw, limit=_ARGUMENTS, repair=False)
     record: dict[str, Any] = {"tool_name": name, "input": parsed, "output": dict(WAITING)}
@@ -134,9 +128,8 @@ def result_of(text: str) -> dict[str, Any]:
 def rounds_as_prompt(
     rounds: Iterable[tuple[int, str, Sequence[Mapping[str, Any]]]], limit: int
 ) -> list[dict[str, Any]]:
-    """Return what follows the question in the prompt: for each earlier part of the reply (its id, text and calls)
-    the model's message and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in
-    all.
+    """Return the earlier parts of a reply (id, text, calls) as the prompt has them, with answers. Answers are
+    shortened, the longest first, to `limit` tokens in all.
     """
     rounds = list(rounds)
     calls_by_round = [[_answer_text(call) for call in calls] for _, _, calls in rounds]

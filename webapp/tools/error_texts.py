@@ -1,8 +1,4 @@
-"""The reasons why a server or the search could not be used, in the reader's language.
-
-It is kept, and told to programs, in English; what a server says itself stays as it is. A new text that a person may see
-is one more line here. What a call in a conversation came to is for the model, and shown as the model was told it.
-"""
+"""The reasons why a server or search failed, kept in English, in the reader's language: a line here for each."""
 
 from webapp.i18n.marks import N_
 from webapp.i18n.stored_texts import translate_stored

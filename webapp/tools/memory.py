@@ -29,12 +29,10 @@ DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.
 
 
 def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: str | None = None) -> ToolRun:
-    """Carry out a call in a transaction of its own; an invalid call is answered, nothing is raised.
+    """Make a call in a transaction of its own; an invalid one is answered. Raises SQLAlchemyError.
 
-    `model_id` is that of the model that replies, None for the environment's. `is_tainted`: this turn's prompt holds
-    words of others, answers of tools from outside included.
-
-    Raises SQLAlchemyError when the database is away.
+    `model_id` is the replying model's, None for the environment's. `is_tainted`: this turn's prompt holds words of
+    others.
     """
     arguments = parse_arguments(call.arguments)
     try:

@@ -20,9 +20,7 @@ def mark_text(text: str, source: str) -> str:
 
 
 def bound_output(output: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-    """Return the output of a call that reached out, as it is kept: a text of at most so many tokens, and its
-    sources.
-    """
+    """Return the stored output of a call that reached out: a text of so many tokens, and its sources."""
     if "text" not in output:
         return {name: str(output[name])[:500] for name in ("status", "detail") if name in output}
     result: dict[str, Any] = {"text": shorten(str(output["text"]), max(tokens, 1))}

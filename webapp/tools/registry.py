@@ -29,12 +29,9 @@ def toolset_for(
     servers_for: int = 0,
     window: int = 16_000,
 ) -> Toolset:
-    """Return the tools of a turn for somebody with these settings. `builtin`: offer arithmetic and dates.
+    """Return a turn's tools: `builtin` arithmetic and dates, the `web`, servers' tools of the user `servers_for`.
 
-    `web`: the conversation may use the web, if that is set up. Runs no query for somebody without servers' tools.
-
-    `servers_for`: the user who is offered the tools of their own and everybody's servers. In a small `window` there
-    is no room for tools that reach out.
+    In a small `window` there is no room for tools that reach out.
     """
     tools = [*(_MEMORY if remembers else ())]
     if builtin and settings.builtin_tools_enabled:

@@ -154,9 +154,7 @@ async def _closing(response: Any) -> AsyncIterator[Any]:
 
 
 async def _place(url: str) -> str:
-    """Return the IP address to connect to. Raises ToolFailed if any of the host's addresses is not on the open
-    internet.
-    """
+    """Return the address to connect to. Raises ToolFailed if any of the host's is not on the open internet."""
     parts = urlsplit(url)
     host = (parts.hostname or "").partition("%")[0]
     try:
@@ -178,10 +176,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 def _request(client: Any, outbound: RemoteRequest, url: str, ip_address: str | None) -> Any:
-    """Return the request; with `ip_address`, to that very address, whatever the name resolves to by then.
-
-    Raises ToolFailed for a header that cannot be sent.
-    """
+    """Return the request, to `ip_address` if given. Raises ToolFailed for a header that cannot be sent."""
     import httpx2  # noqa: PLC0415 - as above
 
     if not all(value.isascii() for value in outbound.headers.values()):

@@ -98,10 +98,7 @@ def delete_server(row: ToolServer) -> None:
 
 
 def note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
-    """Store the tools that a server listed. A tool stays on only while it is the same as when it was switched on.
-
-    Each is offered again to the models that refused it.
-    """
+    """Store a server's listed tools, off if changed, and offered again to models that refused them."""
     forget_refusals(row)
     previous = {tool["name"]: tool for tool in row.tools}
     row.tools = [
@@ -131,9 +128,7 @@ def _is_same(previous: dict[str, Any] | None, tool: ListedTool) -> bool:
 
 
 def server_of(row: ToolServer) -> Server:
-    """Return how to reach a server. Those of admins may be inside the network, people's own only if a setting allows
-    it.
-    """
+    """Return how to reach a server; people's own may be inside the network only if a setting allows it."""
     is_internal = row.user_id is None or app_settings().tool_servers_inside
     return Server(row.name, row.url, unseal(row.secrets).api_key, is_internal, row.age or "")
 
@@ -181,10 +176,7 @@ def revoke(user_id: int, grant_id: int) -> None:
 
 
 def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[Tool]:
-    """Return the servers' tools for a turn of this user: the enabled ones whose definitions fit the token budget.
-
-    None takes one of these names.
-    """
+    """Return a turn's tools of enabled servers, within the budget and without these names."""
     rows = db.session.scalars(
         select(ToolServer)
         .where(

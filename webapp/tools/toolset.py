@@ -46,10 +46,9 @@ Run = Callable[[dict[str, Any], ToolContext], Awaitable[Output]]
 class Tool:
     """A tool as it is offered, and how it is carried out.
 
-    `memory` tools run in the turn's database threads, `home` ones answer at once, `far` ones reach out: they are shown
-    while they run, end when the turn is stopped, and their results are untrusted; `client` ones are handed to the
-    requesting program, and end the turn. `writes` says that a call may change something, `asks` that the person is
-    asked before one; `server` and `title` say to whom it goes and what it is called there.
+    `memory` tools run in the turn's database threads, `home` ones answer at once, `far` ones reach out, shown and
+    stoppable, with untrusted results; `client` ones end the turn. `writes`: it may change something; `asks`: the person
+    first; `server` and `title` say to whom it goes.
     """
 
     definition: dict[str, Any]
@@ -101,7 +100,6 @@ class Toolset:
         return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.asks_other_servers else 0
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of that name."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def without(self, names: Collection[str]) -> Toolset:

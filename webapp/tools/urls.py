@@ -44,10 +44,7 @@ def check_url(url: str) -> str:
 
 
 def is_known(url: str, words: Iterable[str]) -> bool:
-    """Return whether a URL occurs in one of some texts, with or without its scheme.
-
-    A URL that the model put together itself might leak what it was told.
-    """
+    """Return whether a URL, with or without scheme, occurs in a text; a model's own might leak secrets."""
     target = _bare(url)
     return any(target in _addresses(text) for text in words)
 

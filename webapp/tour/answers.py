@@ -1,7 +1,4 @@
-"""Answers of the screen tour. It understands nothing and says so; pure.
-
-It reads only messages made of the introduction's own sentences, word for word. All others stay unread for a model.
-"""
+"""Answers of the screen tour, which reads only the introduction's own sentences, and says so; pure."""
 
 import gettext
 import json
@@ -44,9 +41,7 @@ _BLANK = r"(?:…|\.\.\.)"
 
 
 def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
-    """Return the Markdown reply: the example if the last message asks for it, otherwise that and how a model is
-    connected.
-    """
+    """Return the reply: the example if requested, otherwise that and how a model is connected."""
     question = _text(messages)
     if _asks_to_be_shown(question.rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
@@ -57,21 +52,17 @@ def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: boo
 
 
 def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the user's sentences in an extraction call, as the statements it asks for.
-
-    None if a message has anything beside the introduction's sentences, or a guided conversation's points are asked
-    about: a model is to read those.
-    """
+    """Return the user's introduction sentences as statements; None if a model has to read the call."""
     rows = [json.loads(line) for line in _text(messages).split("\n") if line.startswith(('{"message"', '{"point"'))]
     statements: list[dict[str, Any]] = []
     for row in rows:
         if "point" in row:
             return None
         for sentence in sentence_texts(row["text"]):
-            if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
+            if _matches(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
                 operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
                 statements.append({"message": row["message"], **operation})
-            elif not _fits(sentence, _BLANK) and not _asks_to_be_shown(sentence):
+            elif not _matches(sentence, _BLANK) and not _asks_to_be_shown(sentence):
                 return None
     return statements
 
@@ -85,7 +76,7 @@ def _asks_to_be_shown(sentence: str) -> bool:
     return sentence.strip() in {tour_text(SHOW_ME, code) for code in LANGUAGES}
 
 
-def _fits(sentence: str, words: str) -> bool:
+def _matches(sentence: str, words: str) -> bool:
     """Return whether a whole sentence is one of the forms, in any language, with such words in place of its dots."""
     return any(form.fullmatch(sentence) for form in _forms(words))
 

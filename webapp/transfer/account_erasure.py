@@ -79,10 +79,7 @@ NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by
 
 
 def delete_account(user_id: int, *, seconds: float | None = None) -> str:
-    """Continue deleting an account that is due; returns `kept`, `running` if there is more to do, or `done`.
-
-    Every piece is a transaction of its own, so a killed job continues where it was.
-    """
+    """Continue deleting a due account, a piece a transaction; return `kept`, `running` or `done`."""
     turn = Slice(seconds)
     with write_transaction():
         if not deletion.begin(user_id):

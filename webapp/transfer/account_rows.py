@@ -49,8 +49,7 @@ Condition = Callable[[int], ColumnElement[bool]]
 class ExportFile:
     """One file of an export: what it contains, the table its lines come from, and how a user's lines are read.
 
-    Without a reader they are the rows with the user's id. `extra` is what a line has besides the columns of its table,
-    with the JSON type or schema.
+    Without a reader they are the rows with the user's id. `extra`: more fields, with their JSON type or schema.
     """
 
     description: str
@@ -79,10 +78,7 @@ def is_exported(column: Any) -> bool:
 
 
 def walk(model: type[Row], condition: ColumnElement[bool]) -> Iterator[Row]:
-    """Yield the rows of a model that meet a condition by their key, in batches that no session holds any more.
-
-    The session of one batch may have ended before the next is read: an export is written in slices.
-    """
+    """Yield the rows that meet a condition by key, in batches that no session holds any more."""
     *_, column = table_of(model).primary_key.columns  # before it, if there is more, comes the user's id
     key = getattr(model, column.key)
     page = select(model).where(condition).order_by(key).limit(BATCH)
@@ -196,7 +192,7 @@ def space_lines(user_id: int) -> Rows:
                 }
             )
         stored = portraits.row_of(Members(row.space_id))
-        portrait = portraits.holding(Members(row.space_id), stored.sentences) if stored else []
+        portrait = portraits.valid_sentences(Members(row.space_id), stored.sentences) if stored else []
         yield dump(row) | {"documents": documents, "portrait": portrait}
 
 
@@ -218,7 +214,7 @@ def digest_lines(user_id: int) -> Rows:
 def portrait_lines(user_id: int) -> Rows:
     """Yield the portrait with the sentences that its owner can read now."""
     for line in own_rows(Portrait)(user_id):
-        yield line | {name: portraits.holding(Person(user_id), line[name]) for name in ("sentences", "before")}
+        yield line | {name: portraits.valid_sentences(Person(user_id), line[name]) for name in ("sentences", "before")}
 
 
 def point_lines(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:

@@ -197,11 +197,7 @@ def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
 
 
 def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Yield the bytes of the user's files, and of the originals of documents in their spaces: the name in the export
-    and the content, in pieces; each content once.
-
-    No connection is held meanwhile.
-    """
+    """Yield name in the export and content, in pieces, of the user's files and their spaces' originals, once each."""
     files = select(File.digest).where(File.user_id == user_id).order_by(File.file_id)
     documents = (
         select(SpaceDocument.digest)

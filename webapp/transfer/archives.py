@@ -31,10 +31,7 @@ class BrokenMember(ImportRefused):
 
 
 class Archive:
-    """A ZIP whose members are streamed; one that holds nothing but ZIPs has the members of these.
-
-    Raises ImportRefused for one that is broken, or larger than an export can be.
-    """
+    """A ZIP, or one of ZIPs, whose members are streamed. Raises ImportRefused if broken or too large."""
 
     def __init__(self, path: Path) -> None:
         with ExitStack() as self._files:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from flask.cli import AppGroup
 
-from webapp.accounts.cli import email_option, report_problems
+from webapp.accounts.cli import email_option
 from webapp.accounts.service import find_user
 from webapp.background.time_slices import ENDLESS
 from webapp.db.base import write_transaction
@@ -25,17 +25,16 @@ transfer = AppGroup("transfer", help="Imports and exports.")
 @click.argument("path", type=click.Path(dir_okay=False, writable=True, path_type=Path))
 def export(email: str, what: str, form: str | None, path: Path) -> None:
     """Write an account with the spaces it owns, or its memories, to a file. The account's activity shows it."""
-    with report_problems():
-        user_id = find_user(email).user_id
-        with write_transaction():
-            fields = NewExport.model_validate({"what": what, "format": form})
-            export_id = export_jobs.create_export(user_id, fields, by_job=False).export_id
-        export_jobs.make(export_id, seconds=ENDLESS)
-        with write_transaction():
-            row = export_jobs.download(user_id, export_id)
-            stored = row.stored_as or ""
-        shutil.copyfile(storage.path_of(stored), path)
-        path.chmod(0o600)
+    user_id = find_user(email).user_id
+    with write_transaction():
+        fields = NewExport.model_validate({"what": what, "format": form})
+        export_id = export_jobs.create_export(user_id, fields, by_job=False).export_id
+    export_jobs.make(export_id, seconds=ENDLESS)
+    with write_transaction():
+        row = export_jobs.download(user_id, export_id)
+        stored = row.stored_as or ""
+    shutil.copyfile(storage.path_of(stored), path)
+    path.chmod(0o600)
     click.echo(f"{path}: {path.stat().st_size:,} bytes")
 
 
@@ -49,19 +48,18 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def import_file(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
     """Import a file for somebody, from the first part to the last, and print the result."""
-    with report_problems():
-        user_id = find_user(email).user_id
-        with path.open("rb") as source, storage.open_new_file() as (name, file):
-            shutil.copyfileobj(source, file)
-        with write_transaction():
-            row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
-            import_id = row.import_id
-        if preview.look_at(import_id, seconds=ENDLESS) != "ready":
-            raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
-        with write_transaction():
-            service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
-        import_jobs.run(import_id, seconds=ENDLESS)
-        row = service.get_import(user_id, import_id)
+    user_id = find_user(email).user_id
+    with path.open("rb") as source, storage.open_new_file() as (name, file):
+        shutil.copyfileobj(source, file)
+    with write_transaction():
+        row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
+        import_id = row.import_id
+    if preview.look_at(import_id, seconds=ENDLESS) != "ready":
+        raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
+    with write_transaction():
+        service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
+    import_jobs.run(import_id, seconds=ENDLESS)
+    row = service.get_import(user_id, import_id)
     for key, label in COUNT_LABELS.items():
         if row.counts.get(key):
             click.echo(f"{row.counts[key]:>8,} {label}")
@@ -76,8 +74,7 @@ def import_file(email: str, form: str | None, restore: bool | None, learn: bool,
 @click.argument("import_id", type=int)
 def estimate(email: str, import_id: int) -> None:
     """Print what learning from an import is likely to take: conversations, calls, tokens in and out, dollars."""
-    with report_problems():
-        estimate = import_learning.estimate(find_user(email).user_id, import_id)
+    estimate = import_learning.estimate(find_user(email).user_id, import_id)
     dollars = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
     click.echo(
         f"{estimate.conversations}\t{estimate.calls}\t{estimate.input_tokens}\t{estimate.output_tokens}\t{dollars}"

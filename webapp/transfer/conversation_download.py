@@ -19,11 +19,7 @@ IN_MEMORY = 1_000_000
 
 
 def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]:
-    """Name, media type and contents (positioned at the start) of a file with these conversations of the user's.
-
-    What is not theirs or no longer exists is left out. Raises Invalid if nothing or too much is selected, NotFound if
-    nothing is left.
-    """
+    """Return name, type and contents of a file with the user's of these conversations. Raises Invalid, NotFound."""
     if not ids:
         raise Invalid("Select at least one conversation.")
     file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (the response closes it)

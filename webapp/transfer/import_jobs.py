@@ -1,7 +1,6 @@
 """Importing a file that was looked at: it is taken in part by part, in slices that a job can repeat.
 
-Each part is written in its own savepoint: one that cannot be taken in is reported and does not stop the rest. Every
-batch commits its parts, their reports and the position together, so a killed job loses nothing and repeats nothing.
+Each part has a savepoint; a batch commits its parts, reports and position together.
 """
 
 import logging
@@ -19,6 +18,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
+from webapp.i18n.marks import N_
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.memories.store.tombstones import tombstone_set
@@ -64,7 +64,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     try:
         status = time_slices.advance(key, write, Slice(seconds), stored=position)
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
+        why = str(error) if isinstance(error, ImportRefused) else N_("The file is damaged, or not there any more.")
         return _end(import_id, "failed", why)
     if status is None:
         return go_on(import_id, "import")
@@ -79,7 +79,7 @@ def _write_parts(
     parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
         files = _store_files(import_id, user_id, upload, batch, options)
-        status = _take(import_id, position, batch, files)
+        status = _import_batch(import_id, position, batch, files)
         if status != "running":
             return "stopped"
         position += len(batch)
@@ -135,9 +135,8 @@ def _store_files(
     }
 
 
-def _take(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
-    """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
-    `moved` if another job has written it."""
+def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
+    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":

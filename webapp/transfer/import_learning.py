@@ -1,7 +1,6 @@
 """Learning from imported conversations, if their owner wants it: with an estimate, a cap and pauses; oldest first.
 
-Everything found waits in review. The progress is stored with the import and committed with what was found, so a job
-that is killed repeats at most one model call.
+Everything found waits in review; a killed job repeats at most one model call.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""Undoing an import: a small one at once, a large one by a job, in transactions that a killed job can repeat.
-
-What is already gone is skipped, and what stays because it was continued is counted again, so that starting again has
-the same result.
-"""
+"""Undoing an import: a small one at once, a large one by a job, in transactions that a killed job can repeat."""
 
 from collections.abc import Iterator, Sequence
 

@@ -126,7 +126,6 @@ def show_import(import_id: int) -> ViewResult:
 
 @blueprint.post("/imports/<int:import_id>/start")
 def start(import_id: int) -> ViewResult:
-    """Import what was chosen."""
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
         return commit_and_redirect(url_for(".show_import", import_id=import_id))
@@ -181,7 +180,6 @@ def _learning(row: Import) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/cancel")
 def cancel(import_id: int) -> ViewResult:
-    """Stop an import."""
     service.cancel(current_user_id(), import_id)
     return commit_and_redirect(
         url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")
@@ -190,7 +188,6 @@ def cancel(import_id: int) -> ViewResult:
 
 @blueprint.post("/imports/<int:import_id>/undo")
 def undo(import_id: int) -> ViewResult:
-    """Undo an import."""
     row = service.undo(current_user_id(), import_id)
     db.session.commit()
     if row.stage == "undone":
@@ -202,7 +199,6 @@ def undo(import_id: int) -> ViewResult:
 @password_required
 @limit_transfers
 def create_export() -> ViewResult:
-    """Request an export."""
     content = request.form.get("what", "account")
     form = request.form.get("format") or None
     fields = NewExport.model_validate(
@@ -232,7 +228,6 @@ def export_chosen() -> ViewResult:
 @blueprint.get("/exports/<int:export_id>/download")
 @writes
 def download(export_id: int) -> ViewResult:
-    """The file of an export."""
     return send_export(export_id)  # type: ignore[no-any-return]  # a Response
 
 

@@ -79,10 +79,7 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 
 
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
-    """Return the outcomes of the parts of an import, in order. Raises NotFound, Invalid.
-
-    A conversation that has been deleted since has neither title nor target.
-    """
+    """Return an import's outcomes in order; a deleted conversation has no target. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
     keyset = Keyset("parts of an import", query, int, scope=import_id)
     is_titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
@@ -165,10 +162,7 @@ def cancel(user_id: int, import_id: int) -> Import:
 
 
 def undo(user_id: int, import_id: int) -> Import:
-    """Undo an import: its conversations, messages, files and proposals; the spaces it made from projects stay.
-
-    What was continued or changed since stays, too. A large import is undone by a job. Raises NotFound, Conflict.
-    """
+    """Undo an import, a large one by a job, but not spaces or what was changed since. Raises NotFound, Conflict."""
     row = get_import(user_id, import_id, lock=True)
     if row.status in ("reading", "ready", "running"):
         raise Conflict("Cancel the import first.")

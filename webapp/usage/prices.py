@@ -8,10 +8,7 @@ MILLION = 1_000_000
 def cost(
     model: str | None, tokens: tuple[int, int, int], price: tuple[float | None, float | None] | None = None
 ) -> float | None:
-    """Return dollars for tokens in, cached and out; None if the model's price is unknown.
-
-    `price`: dollars per million tokens in and out, as an admin set them.
-    """
+    """Return dollars for tokens in, cached and out, at dollars per million as an admin set them; None if unknown."""
     input_count, cached, output_count = tokens
     if price is not None and (price[0] is not None or price[1] is not None):
         return (input_count * (price[0] or 0) + output_count * (price[1] or 0)) / MILLION

@@ -34,10 +34,9 @@ def record_reply(
     characters: int = 0,
     text: str,
 ) -> None:
-    """Add what a reply cost to the open transaction: tokens in, cached and out, estimated if nothing was reported.
+    """Add a reply's tokens in, cached and out, reported or estimated, to the open transaction.
 
     `prompt_tokens` is our own estimate of the prompt, `characters` its length if that is meaningful.
-    A reply for which no model was called costs nothing.
     """
     input_count, cached, output_count = tokens
     if input_count is None and output_count is None and not (text and model):
@@ -78,10 +77,7 @@ def count_as_schedule(message_id: int) -> None:
 
 
 def record_background(kind: str, completion: Completion, target: str | None) -> None:
-    """Record what a background call cost, in a transaction of its own; this never makes the call's work fail.
-
-    `target` is the id of the model that was chosen for it, which determines its price.
-    """
+    """Record a background call's cost, of the model `target`, in a transaction of its own; errors are logged."""
     log_context, usage = context(), completion.usage
     try:
         owner, conversation_id = log_context.get("user_id"), log_context.get("conversation_id")
@@ -113,11 +109,7 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
 
 @contextmanager
 def _separate_transaction() -> Iterator[Connection]:
-    """Yield a transaction that declares at its start that it writes, on a connection of its own; the session is left
-    alone.
-
-    No other writing may be started within it: on SQLite that would wait for it.
-    """
+    """Yield a transaction that writes, on a connection of its own; other writing would wait for it on SQLite."""
     token = writing.set(True)
     try:
         with db.engine.begin() as connection:

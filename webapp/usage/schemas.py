@@ -91,5 +91,4 @@ class Quotas(Input):
 
     @classmethod
     def of(cls, rows: Sequence[Quota]) -> Quotas:
-        """Return the quotas in rows."""
         return cls(quotas=[QuotaFields(period=row.period, tokens=row.tokens, dollars=row.dollars) for row in rows])

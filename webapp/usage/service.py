@@ -102,10 +102,7 @@ _NEAR = N_(
 
 
 def limit_notice(user_id: int) -> str:
-    """Return a notice for somebody who has used most of a limit, in their language; empty for anybody else.
-
-    Needs no query while this process knows of no quota; sending a message (`require_room`) looks for one.
-    """
+    """Return a notice, without a query, for somebody who has used most of a limit, in their language; or empty."""
     if not _quotas[1]:
         return ""
     near = [(state.share, state.period) for state in states(user_id) if state.share >= NEAR]
@@ -121,7 +118,7 @@ def states(user_id: int) -> list[QuotaState]:
     applies = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     result = []
     quotas = db.session.scalars(select(Quota).where(applies))
-    for row in applicable_limits([Limit(row.whose, row.period, row.tokens, row.dollars) for row in quotas]):
+    for row in applicable_limits([Limit(row.owner_kind, row.period, row.tokens, row.dollars) for row in quotas]):
         rows = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
         line = line_of("", "", rows)
         result.append(
@@ -137,10 +134,7 @@ def states(user_id: int) -> list[QuotaState]:
 
 
 def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: int | None = None) -> None:
-    """Replace the quotas of a user, of the members of a group or, with neither, of everybody.
-
-    Raises Invalid.
-    """
+    """Replace the quotas of a user, a group's members or, with neither, everybody. Raises Invalid."""
     if len({quota.period for quota in quotas}) < len(quotas):
         raise Invalid.field("period", "is named twice")
     db.session.execute(delete(Quota).where(Quota.user_id == user_id, Quota.group_id == group_id))

@@ -1,7 +1,6 @@
 """Usage added up: the sums of each day, for everybody and for each person, of all records up to a mark.
 
-What is read is always the sums and the few records after the mark, in one statement, so that it is exact at any moment.
-Whatever changes a record before the mark, or removes one, changes the sums in the same transaction.
+Sums and the records after the mark are read in one statement; changing a record before it changes the sums.
 """
 
 from collections import defaultdict
@@ -44,9 +43,7 @@ _AFTER_MARK = UsageRecord.usage_id > select(func.coalesce(func.max(UsageMark.usa
 
 
 def add_up(*, seconds: float | None = None) -> bool:
-    """Add up the records after the mark, some at a time; returns whether there are more. Killed, it loses nothing: each
-    transaction moves the mark past what it adds.
-    """
+    """Add up some records after the mark, which moves in the same transaction; return whether there are more."""
     turn = Slice(seconds)
     while turn.has_time():
         with write_transaction():

@@ -33,9 +33,7 @@ class Weights:
 
 
 def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
-    """Return the weights that best explain the counts, from (counted, estimated, characters); close to the usual ones
-    if there are few. Each reply weighs the same, however long.
-    """
+    """Return the weights, close to the usual ones, that best explain counts of (counted, estimated, characters)."""
     rows = [(e / counted, c / 4 / counted) for counted, e, c in seen if 0.2 * e < counted < 1.6 * e]
     if not rows:
         return Weights()

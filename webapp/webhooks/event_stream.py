@@ -52,10 +52,7 @@ def position(user_id: int, last_id: str) -> tuple[str, bool]:
 
 
 def read(user_id: int, after: str) -> Iterator[tuple[str, str, str]]:
-    """Id, kind and data (JSON) of the events after a position, at most a hundred. Raises RedisError.
-
-    It does not block: a blocking read would look like a Redis that does not respond.
-    """
+    """Return id, kind and data (JSON) of up to a hundred events after a position, at once. Raises RedisError."""
     rows: Any = redis().xread({_keys(user_id)[0]: after}, count=100)
     for _, entries in rows or ():
         for entry_id, fields in entries:

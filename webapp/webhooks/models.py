@@ -14,8 +14,7 @@ STATUSES = ("waiting", "delivered", "failed", "skipped")
 class Webhook(Base):
     """A URL that is told what happens. `kinds` is a list with commas, also at both ends; the secret is encrypted.
 
-    A webhook that a program created with a token (`token_id`) ends with that token. `failing_since` is when the current
-    series of failures began.
+    It ends with the token (`token_id`) of its program. `failing_since` is when the current failures began.
     """
 
     __tablename__ = "webhooks"

@@ -1,8 +1,7 @@
 """A backup file: a ZIP with each table as JSON lines, the attachments and, last, a manifest that says what it is.
 
-A row is a JSON array in the order of the columns named in its table's first line. Bytes are `{"b64": …}`, instants are
-text in UTC with microseconds, so that a row means the same on SQLite, MySQL and MariaDB. A file without a manifest was
-never finished.
+A row is a JSON array in the order of the columns in its table's first line; bytes are `{"b64": …}`, instants UTC text
+with microseconds, the same from every database. A file without a manifest was never finished.
 """
 
 import base64
@@ -20,6 +19,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from webapp.errors import DomainError, reason
+
 FORMAT = 1
 MANIFEST = "manifest.json"
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, ValueError)
@@ -27,21 +28,13 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedErr
 _ATTACHMENT = re.compile(r"files/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 
-class BackupError(Exception):
+class BackupError(DomainError):
     """A backup cannot be made, read or restored; the text says why and what to do."""
-
-
-def reason(error: Exception) -> str:
-    """Return what a file, a disk or a database says is wrong, on one line."""
-    detail = str(getattr(error, "orig", None) or error) or type(error).__name__
-    return detail.partition("\n")[0].rstrip(".")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The contents of a backup. `next_ids` are not taken in each table; `key` recognises the SECRET_KEY it was made
-    with.
-    """
+    """The contents of a backup. `next_ids` are free in each table; `key` recognises its SECRET_KEY."""
 
     made_at: str
     revision: str
@@ -111,9 +104,7 @@ def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
 
 
 def is_attachment(name: str) -> bool:
-    """Return whether this is the name of an attachment: its content's SHA-256, in a folder named by the first two
-    digits.
-    """
+    """Return whether this names an attachment: its content's SHA-256, in a folder named by the first two digits."""
     return _ATTACHMENT.fullmatch(name) is not None
 
 

@@ -23,12 +23,12 @@ from webapp.admin.backups.archive import (
     open_archive,
     read_manifest,
     read_table,
-    reason,
     write_manifest,
     write_table,
 )
 from webapp.db.base import db, expect_writes, now, write_transaction
 from webapp.db.engine import public_url
+from webapp.errors import reason
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, newest_revision
@@ -40,11 +40,7 @@ LAST = "last_backup"
 
 
 def make_backup(path: Path, *, may_be_empty: bool = False) -> Manifest:
-    """Write a backup to a new file that only we may read; it appears under its name once it is whole.
-
-    Nobody has to wait for it: on MySQL and MariaDB it reads one snapshot of InnoDB, on SQLite one of the write-ahead
-    log. Raises BackupError.
-    """
+    """Write a backup of one snapshot to a new, private file, which appears once it is whole. Raises BackupError."""
     revision = _revision(may_be_empty)
     if path.exists():
         raise BackupError(f"{path} exists already: choose another name.")

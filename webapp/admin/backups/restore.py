@@ -12,21 +12,18 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.site import has_users
-from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table, reason
+from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_table
 from webapp.admin.backups.backup import ROW_BATCH, check_backup, columns_of, key_mark
 from webapp.db.base import db, expect_writes
 from webapp.db.engine import public_url
+from webapp.errors import reason
 from webapp.extensions import app_settings
 from webapp.files.storage import file_storage
 from webapp.readiness import current_revision, migration_revisions, newest_revision
 
 
 def restore(path: Path) -> Manifest:
-    """Fill the database and VAR_DIR from a backup, of this version or an older one. Raises BackupError.
-
-    All rows come in one transaction, and the files before it ends: a restore that is refused or breaks off leaves no
-    account and can be begun again.
-    """
+    """Fill the database and VAR_DIR from a backup, wholly or not at all. Raises BackupError."""
     manifest = check_backup(path)
     try:
         had_tables = _prepare(manifest)
@@ -66,7 +63,9 @@ def _restore(path: Path, manifest: Manifest) -> None:
 
 def _prepare(manifest: Manifest) -> bool:
     """Bring the empty database to the version of the backup; returns whether it had tables."""
-    if manifest.revision not in migration_revisions():
+    if manifest.revision < min(known := migration_revisions()):
+        raise BackupError("This backup was made before version 1.0. Restore it with the version that made it.")
+    if manifest.revision not in known:
         raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
     current = current_revision()
     if current and has_users():
@@ -152,7 +151,7 @@ def _restore_files(archive: zipfile.ZipFile) -> None:
     settings = app_settings()
     folder = settings.var_dir.absolute()
     for name in attachments(archive):
-        with archive.open(name) as data, file_storage().take(name.removeprefix("files/"), data):  # type: ignore[arg-type]
+        with archive.open(name) as data, file_storage().store(name.removeprefix("files/"), data):  # type: ignore[arg-type]
             pass
     if not settings.secret_key and "secret_key" in archive.namelist():
         _write(folder / "secret_key", archive.read("secret_key"))

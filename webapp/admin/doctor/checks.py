@@ -254,9 +254,7 @@ def assets(folder: Path = VENDOR) -> Iterator[Finding]:
 
 
 def web() -> Iterator[Finding]:
-    """Yield the same for the settings of this installation, and whether an address can be taken before its
-    owner comes.
-    """
+    """Yield findings about the settings, and whether an address can be taken before its owner comes."""
     settings = app_settings()
     yield from web_settings(settings)
     if settings.oidc_issuer and not settings.smtp_host and site.registration_is_open():

@@ -62,10 +62,7 @@ class TurnGone(Exception):
 
 
 def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> AssembledPrompt:
-    """Return the prompt of a reply, with the tools of the `client` that asks.
-
-    Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt.
-    """
+    """Return the prompt of a reply, with the `client`'s tools. Raises TurnGone, BudgetTooSmall for a small window."""
     start = time.perf_counter()
     stored = db.session.execute(read_rows(), {"turn": turn_id}).one_or_none()
     if stored is None or stored.Message.status != "streaming" or stored.Message.superseded_by_id is not None:
@@ -94,7 +91,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     targets = targets or tour_targets(owner.settings, is_admin=owner.is_admin)
     parameters = reply_parameters(request, reply.custom_payload)
     if conversation.parameters or parameters:
-        targets = with_parameters(targets, Parameters.of(conversation.parameters).given | parameters)
+        targets = with_parameters(targets, Parameters.of(conversation.parameters).non_empty | parameters)
     window = targets[0].context_window if targets else None
     toolset, size = Toolset(), window or settings.context_tokens
     if settings.model_tools:
@@ -173,9 +170,7 @@ def _history(reply: Message, *, after: int) -> list[ContextMessage]:
 
 
 def _account(context: Context) -> dict[str, Any]:
-    """Return what is stored of a prompt: its sections, what was left out, and its messages, with marks for what they
-    quote.
-    """
+    """Return what is stored of a prompt: sections, what was left out, and messages with marks for what they quote."""
     return {
         "tokens": context.tokens,
         "budget": context.budget,

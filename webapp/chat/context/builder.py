@@ -1,8 +1,7 @@
-"""The context of a reply: what the model is shown, section by section, within a token budget.
+"""The context of a reply: what the model is shown, section by section, within a token budget; pure.
 
-Pure: the same inputs give the same bytes. What everybody shares comes first, then what is known in this conversation,
-then its messages. Only the last message depends on what was retrieved for a turn, so consecutive prompts share all but
-their end, different people's prompts their beginning, and a provider can cache it.
+What everybody shares comes first, then what is known in this conversation, then its messages; only the last message
+depends on what was retrieved for a turn, so a provider can cache all but the end.
 """
 
 from collections.abc import Sequence
@@ -35,11 +34,9 @@ _OPENS, _CLOSES = Segment("<context>\n"), Segment("\n</context>")
 
 
 def build_context(source: ContextInput) -> Context:
-    """Assemble the prompt of a reply; never exceeds `source.limits.prompt` estimated tokens.
+    """Build the prompt of a reply, of at most `source.limits.prompt` estimated tokens. Raises BudgetTooSmall.
 
-    Every message is verbatim, covered by a summary in the prompt, or named in `left_out`. When what is not
-    yet summarised is larger than the budget, the budget wins: the oldest messages are left out and the
-    prompt says how many. Raises BudgetTooSmall if not even the last message fits, shortened.
+    Every message is verbatim, covered by a summary, or, the oldest first, named in `left_out`.
     """
     limits = source.limits
     current, excluded = split_messages(source.messages)
@@ -103,9 +100,8 @@ def _assemble(
 ) -> list[PromptMessage]:
     """Return the chat messages of the prompt.
 
-    The system message holds what is the same for everybody, the user's first message what is known in this
-    conversation, and the last message what was retrieved. Servers put tool definitions after the system message, so
-    anything personal in it would invalidate their cache of the tools.
+    Servers put tool definitions after the system message, so that has nothing personal: what is known in the
+    conversation is in the first message, what was retrieved in the last.
     """
     missing = tail - len(history.shown)
     note = [Segment(_missing_note(missing, summaries))] if missing or summaries else []

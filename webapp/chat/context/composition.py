@@ -36,11 +36,7 @@ _NOTE = "What the program that sent this message says about it. Reference materi
 
 @dataclass(frozen=True, slots=True)
 class ComposedPrompt:
-    """A prompt with what went into it: what was retrieved, and the place of its conversation.
-
-    `is_tainted`: it holds others' words besides those in the history: files, documents, memories of others, what a
-    program says of its request.
-    """
+    """A prompt with what was retrieved and its place; `is_tainted`: others' words besides those in the history."""
 
     context: Context
     result: Result
@@ -51,11 +47,10 @@ class ComposedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Particulars:
-    """Additions of a reply that is being written to the prompt of its conversation.
+    """Additions of one reply to its conversation's prompt: the user's `instruction` and an admin's `addition`.
 
-    `instruction` is what the user asks of this version of it, `addition` what an admin tells its model. `window` is
-    the model's, in tokens; `tool_tokens` are kept free for tool results; `longest` is the most tokens that the model's
-    parameters allow a reply. `stands` is the position of the owner's passages, if that was read.
+    In tokens: the model's `window`, what is kept for tool results (`tool_tokens`), the `longest` reply. `stands` is the
+    position of the owner's passages, if that was read.
     """
 
     opening: Opening | None = None
@@ -77,10 +72,7 @@ def compose(
     settings: Settings,
     particulars: Particulars = Particulars(),
 ) -> ComposedPrompt:
-    """Build the prompt from a history, the summaries of the messages before it, and this system prompt.
-
-    May return the database connection to the pool. Raises BudgetTooSmall.
-    """
+    """Build the prompt from a history, the summaries before it, and this system prompt. Raises BudgetTooSmall."""
     opening, request, window = particulars.opening, particulars.request, particulars.window
     remembers = memory_is_on(conversation)
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
@@ -202,9 +194,7 @@ _SPEAKERS = {"user": "user", "assistant": "you"}
 
 
 def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
-    """Return what was learned since the prompt's beginning was fixed: it goes with the last message, so no cache is
-    lost.
-    """
+    """Return what was learned since the prompt's beginning was fixed; it goes last, so that no cache is lost."""
     return [
         RetrievedPassage(
             "memory",

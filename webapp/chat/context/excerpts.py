@@ -33,9 +33,7 @@ class Excerpt:
     parts: list[RetrievedPassage] = field(default_factory=list)
 
     def line(self, number: int) -> Line:
-        """Return the item of a prompt. Its source is not kept: a conversation's title is deleted with the
-        conversation.
-        """
+        """Return the item of a prompt, without its source: a conversation's title is deleted with it."""
         first = self.parts[0]
         words: Sequence[Segment]
         if first.group:
@@ -74,10 +72,7 @@ class PackedExcerpts:
 
 
 def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]]) -> PackedExcerpts:
-    """Take what was retrieved by rank while it fits; what does not fit is skipped, and nothing is repeated.
-
-    The first IN_FULL come whole, the others as their cores; the room left then goes to whole pieces, by rank.
-    """
+    """Take what was retrieved by rank while it fits, the first IN_FULL whole, others as cores, then as whole pieces."""
     keys, packed, tokens_left = set(present), PackedExcerpts(), budget
     selection: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}

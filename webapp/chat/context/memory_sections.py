@@ -13,11 +13,7 @@ _MORE = "- ({} more facts are known. Those that the message is about stand in th
 
 
 def fit_facts(source: ContextInput, budget: int) -> Part:
-    """Fit the facts, one per line in order of extraction.
-
-    If that takes too much room they are grouped, one line per category; if that does too, the most telling stay and the
-    prompt says how many more are known.
-    """
+    """Fit the facts, one per line in order of extraction, else grouped by category, else the most telling ones."""
     part = Part("facts", budget)
     title = escape(source.facts_heading)
     tokens_left = budget - estimate_tokens(f"{title}\n") - 1
@@ -65,9 +61,7 @@ def _fact_line(fact: Fact) -> Line:
 
 
 def _group_lines(facts: Sequence[Fact]) -> list[Line]:
-    """Return one line for all facts that begin and end alike: same category, same visibility, same member who said
-    them.
-    """
+    """Return one line for facts of one category, visibility and member."""
     ordered = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []
     for (before, after), group in groupby(ordered, key=lambda fact: (fact.before, fact.after)):
@@ -114,9 +108,7 @@ def fit_summaries(source: ContextInput, budget: int) -> Part:
 
 
 def _replace_by_overviews(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
-    """Return what represents some summaries: the coarsest overviews that end within them, and the summaries none
-    covers.
-    """
+    """Return what represents some summaries: the coarsest overviews within them, and the summaries none covers."""
     units: list[Chunk] = []
     last = oldest_first[-1].end if oldest_first else 0
     reach = 0

@@ -13,11 +13,7 @@ from webapp.prompts.values import fill_for
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The task of a turn that opens a point.
-
-    `text` goes to the model; `record` is what stays on record, without what was known about the user; `about` is what
-    to retrieve for; `label` names the version of the prompt.
-    """
+    """A turn that opens a point: `text` for the model, `record` as stored, `about` to retrieve for, the `label`."""
 
     text: str
     record: str

@@ -64,10 +64,7 @@ class ShownMessage:
 
 @dataclass(slots=True)
 class Part:
-    """A section being built: its text (for the history, its messages) and the account of its items.
-
-    `shared`: what of it stands before everything personal.
-    """
+    """A section being built: text or messages, with the account of its items; `shared` stands before personal text."""
 
     name: str
     budget: int
@@ -128,10 +125,7 @@ def fit_files(source: ContextInput) -> Part:
 
 
 def fit_instructions(source: ContextInput) -> Part:
-    """Fit the prompt, which is the same for everybody, and the space's and the user's instructions.
-
-    Where they are too long they are shortened, the last one first.
-    """
+    """Fit the prompt, then the space's and the user's instructions; where too long, the last is shortened first."""
     part = Part("instructions", source.limits.of("instructions"))
     texts: list[Line] = [_strip(source.prompt)]
     if source.space_instructions.strip():
@@ -156,7 +150,6 @@ def fit_instructions(source: ContextInput) -> Part:
 
 
 def _strip(prompt: str | Line) -> Line:
-    """Return a prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]
     segments = [segment for segment in prompt if segment.text]
@@ -174,8 +167,7 @@ def _shortened(text: Line, limit: int) -> Line:
 
 
 def fit_standing(source: ContextInput) -> Part:
-    """Fit the user's standing instructions in the order they were given; if room is short, the most important and
-    newest stay."""
+    """Fit the user's standing instructions in order; if room is short, the most important and newest stay."""
     part = Part("standing", source.limits.of("standing"))
     tokens_left = part.budget - estimate_tokens(f"{_STANDING_NOTE}\n")
     lines: dict[int, Line] = {}
@@ -217,11 +209,7 @@ def fit_known(source: ContextInput) -> Part:
 
 
 def fit_history(tail: Sequence[Message], room: int, step: int) -> Part:
-    """Choose the messages shown: all, or the newest ones from a cut that moves in steps.
-
-    The cut lies at a multiple of `step` tokens from the start of the tail, so that it and the prompt's
-    prefix stay the same for some turns.
-    """
+    """Choose the messages shown: all, or those after a cut at a multiple of `step` tokens, stable for some turns."""
     part = Part("messages", room)
     sizes = [estimate_tokens(message.content) for message in tail]
     texts, costs, caps, seen = [], [], [], []

@@ -1,7 +1,6 @@
 """A prompt's text as segments, rendered twice: as it is sent, and as it is stored with the reply. Pure.
 
-What a segment quotes from elsewhere (a memory, a summary, a message) is stored as a mark that names it, so that
-something forgotten or deleted later leaves no copy behind. `stored_prompts` fills the marks in for a reader.
+A quoted memory, summary or message is stored as a mark that names it, so that deleting it leaves no copy.
 """
 
 import re
@@ -36,7 +35,6 @@ Line = Sequence[Segment]
 
 
 def memory_mark(memory_id: int, revision: int) -> str:
-    """Return the mark of a memory's revision."""
     return f"[[memory {memory_id} revision {revision}]]"
 
 
@@ -79,10 +77,7 @@ def join_segments(separator: str, texts: Iterable[Line]) -> list[Segment]:
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """A message of a prompt: segments, followed by a message of the conversation, in full or shortened.
-
-    `shortened_to` is the number of tokens the message was given, if it is not shown in full.
-    """
+    """A message of a prompt: segments, and a stored message in full, or shortened to `shortened_to` tokens."""
 
     role: str
     segments: tuple[Segment, ...] = ()

@@ -140,10 +140,7 @@ def read_ahead(user_id: int, version: int) -> None:
 
 
 def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownItem]:
-    """Return what is always known in the user's personal conversations: read once per version, for a few instants.
-
-    If nothing has changed since an instant, nothing has since a later one: a new conversation needs no query.
-    """
+    """Return what is always known in personal conversations, read once per version for a few instants."""
     if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
         if since in lookups.by_instant:
             return lookups.by_instant[since]

@@ -33,10 +33,9 @@ class BudgetTooSmall(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Tokens a prompt may take of the model's window, and each section of the prompt.
+    """Tokens a prompt and each of its sections may take: the smaller of the section's cap and its share of the prompt.
 
-    A section gets the smaller of its cap and its share of the prompt; what a section leaves unused goes
-    to the messages, except what is kept for retrieved items, so that the history does not shift with them.
+    What a section leaves goes to the messages, except what is kept for retrieved items, so that the history stays put.
     """
 
     window: int = 8192
@@ -75,10 +74,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The summary of messages `start` to `end` (message ids, both included). Do not pass stale ones.
-
-    One whose `level` is above 0 stands for several of the level below.
-    """
+    """The valid summary of messages `start` to `end` (ids, inclusive); a `level` above 0 stands for several below."""
 
     id: int
     content: str
@@ -90,10 +86,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact about the person of a legacy: its line in the prompt in three pieces, what was said in the middle.
-
-    `weight`: how telling it is, used if there is no room for all.
-    """
+    """A fact about a legacy's person: its line in three pieces, the statement in the middle, and how telling it is."""
 
     id: int
     before: str
@@ -148,8 +141,7 @@ class RetrievedPassage:
 class ContextInput:
     """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts.
 
-    If set, `directive_record` is stored instead of the directive. `files` is in the stable part, `file_pages` with the
-    question.
+    `directive_record` is stored in its stead. `files` is in the stable part, `file_pages` with the question.
     """
 
     prompt: str | Line
@@ -194,8 +186,7 @@ class Omission:
 class Context:
     """A prompt ready to send, with its account: `messages` as they are sent, `record()` as they are stored.
 
-    `verbatim` are the ids of the messages shown in full, `words` the texts that the user wrote or that were found for
-    the message: a tool may be given a URL that stands in one of them.
+    `verbatim` are the ids of messages shown in full, `words` the texts whose URLs a tool may be given.
     """
 
     made_of: list[PromptMessage]
@@ -215,11 +206,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A pipeline step to be stored with the reply; duration in milliseconds.
-
-    Data that is slow to write down may be given as a function, called when the reply is stored: nobody should wait
-    for the first word because of it.
-    """
+    """A pipeline step to be stored, with milliseconds; slow data may be a function, called when it is stored."""
 
     name: str
     data: dict[str, Any] | Callable[[], dict[str, Any]]

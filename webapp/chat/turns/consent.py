@@ -15,10 +15,9 @@ ASK_SECONDS = 120.0
 AWAY_SECONDS = 10.0
 """How long it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
-SILENCE, AWAY = "silence", "away"
+NO_ANSWER, UNREACHABLE = "silence", "away"
 Consent = Literal["ask", "given", "none"]
-"""Which calls that may change something a turn makes: those the person allows when asked, only those allowed for good
-before, or none."""
+"""Which calls that may change something a turn makes: on request, only those allowed for good, or none."""
 Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 
@@ -44,8 +43,8 @@ class ConsentWaiter:
             except RedisError:
                 answer = None
                 if time.monotonic() - last_seen > AWAY_SECONDS:
-                    return AWAY
+                    return UNREACHABLE
             if answer in _WORDS:
                 return str(answer)
             await asyncio.sleep(POLL)
-        return SILENCE
+        return NO_ANSWER

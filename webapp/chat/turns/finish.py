@@ -75,8 +75,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurn:
-    """The final event of a turn, the user it belongs to, the names and ids of the jobs it asks for, and the ids of the
-    memories that were in its prompt."""
+    """The final event of a turn, its user, the jobs it asks for, and the ids of the memories in its prompt."""
 
     kind: str
     data: dict[str, Any]
@@ -144,7 +143,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
         characters=outcome.prompt_characters,
         text=outcome.text + outcome.thoughts,
     )
-    _tell(conversation, row, owner.has_webhooks)
+    _report_events(conversation, row, owner.has_webhooks)
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     memory_ids = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
@@ -152,7 +151,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     return FinishedTurn(kind, data, conversation.user_id, jobs, memory_ids, text if is_changed else None)
 
 
-def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
+def _report_events(conversation: Conversation, reply: Message, hooked: bool) -> None:
     if conversation.is_temporary:
         return
     ids = {"conversation_id": conversation.conversation_id}
@@ -234,10 +233,7 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
-    """Return the last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
-
-    Without `retryable` the stored code says whether trying again may help.
-    """
+    """Return `done`, or `error` for a failed or interrupted reply, by default as `retryable` as its code says."""
     message = MessageOut.of(row).model_dump(mode="json")
     if row.status in ("complete", "stopped"):
         return "done", {"message": message}
@@ -250,20 +246,16 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
 
 
 def _request_extraction(conversation: Conversation, reply: Message) -> None:
-    """Mark the conversation as due for memory extraction.
-
-    While memory is off the watermark advances, so messages of that time are not read once it is switched on again.
-    """
+    """Mark the conversation as due for memory extraction; while memory is off only the watermark moves."""
     conversation.extraction_due = is_extraction_on(conversation)
     if not conversation.extraction_due:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 
 
 def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
-    """Return the background work a finished reply asks for, at most one model call.
+    """Return the background work a finished reply asks for, at most one model call: the extraction also titles.
 
-    The extraction also titles the conversation; if there is none, the title has its own job. Work that needs an
-    additional call replaces the extraction, which then waits for the next turn or the sweep.
+    Work with a call of its own replaces the extraction, which waits for the next turn or the sweep.
     """
     if not reply.content or reply.superseded_by_id is not None or open_client_calls(reply.tool_calls):
         return []

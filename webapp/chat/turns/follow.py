@@ -61,7 +61,7 @@ def follow(
         ended_at = start if seen.intersection(FINAL_KINDS) else None
         stored = None if has_log else stored_entries(app, turn_id)
         if stored is not None:
-            yield from _rest(stored, after)
+            yield from _entries_after(stored, after)
             return
         first_look = FIRST_LOOK_SECONDS
         while True:
@@ -108,17 +108,13 @@ def watch(app: Flask, identity: Identity, entries: Iterable[Entry | None]) -> It
         yield item
 
 
-def _rest(stored: list[Entry], after: str) -> list[Entry]:
+def _entries_after(stored: list[Entry], after: str) -> list[Entry]:
     """Return what a viewer has not seen of a finished turn; at least its end."""
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 
 
 def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None) -> Iterator[Entry | None]:
-    """Yield a turn while Redis is unreachable: all of it from the beginning, as far as it is stored, until it has
-    ended.
-
-    A viewer that already has some of the text goes by the offsets.
-    """
+    """Yield a turn from the tables, from its beginning until it has ended, while Redis is unreachable."""
     length, has_begun, last = 0, False, time.monotonic()
     while patience is None or time.monotonic() - start < patience:
         try:
@@ -144,9 +140,7 @@ def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None)
 
 
 def _read_turn(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
-    """Return a turn as the tables have it: its first event, its text, and its last event if it has ended; None if the
-    turn is gone.
-    """
+    """Return a stored turn: its first event, its text, and its last event if it has ended; None if it is gone."""
     with app.app_context():
         row = db.session.get(Message, turn_id)
         if row is None:
@@ -166,11 +160,7 @@ def _wait(start: float, ended_at: float | None, patience: float | None) -> float
 
 
 def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
-    """Return the entries of a turn that no process runs, after finishing it if needed; None if it is still running.
-
-    A turn can end without an entry on its stream: its process died, or Redis was unreachable at that moment. Raises
-    RedisError while Redis is unreachable, since only Redis knows which process runs the turn.
-    """
+    """Return the entries of a turn that no process runs, finished if needed; None if one does. Raises RedisError."""
     try:
         if turnlog.has_lease(redis.of(app), turn_id):
             return None
@@ -191,10 +181,7 @@ def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
 
 
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
-    """Return a finished turn as entries made from the tables, none for a deleted one; None while it is being written.
-
-    Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes in the right place.
-    """
+    """Return a finished turn's entries from the tables, with ids below any real stream's; None while it is written."""
     state = _read_turn(app, turn_id)
     if state is None:
         return []

@@ -33,11 +33,7 @@ Check = Callable[[Collection[int]], Awaitable[Collection[int]]]
 
 
 class Leases:
-    """Belongs to one event loop.
-
-    `still_ours` says which of some turns are still being written according to the tables; `lost` is called for a turn
-    that somebody else has taken or ended.
-    """
+    """The leases of one event loop; `still_ours` says which turns are being written, `lost` is called for others."""
 
     def __init__(self, client: Redis, *, seconds: float, still_ours: Check, lost: Callable[[int], None]) -> None:
         self._client = client
@@ -50,7 +46,7 @@ class Leases:
         self._lock = asyncio.Lock()
         self.turns: set[int] = set()
 
-    async def take(self, turn_id: int) -> bool:
+    async def acquire(self, turn_id: int) -> bool:
         """Return whether this process may run the turn; without Redis it may."""
         key = turnlog.lease_key(turn_id)
         try:

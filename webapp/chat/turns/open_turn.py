@@ -9,9 +9,7 @@ from webapp.chat.turns.turnlog import REASONING, TEXT_KINDS, Entry
 
 @dataclass(slots=True)
 class OpenTurn:
-    """The text and reasoning of a reply, how much of each has become entries, the entries behind the text, and those
-    not yet confirmed by Redis.
-    """
+    """The text and reasoning of a reply, how much of each has become entries, and those Redis has not confirmed."""
 
     text: str = ""
     written_count: int = 0

@@ -1,9 +1,4 @@
-"""Reads what a prompt needs of a user's memory as soon as that has changed, so that the next turn does not have to.
-
-A look-up brings a process's index up to date, and reads what every prompt contains, before it answers: 5 to 10 ms
-between a question and its first word if memory has changed, as it does after most turns, and in each web process anew.
-But seconds pass before people ask again.
-"""
+"""Reads what a prompt needs of a user's memory as soon as that has changed: 5 to 10 ms that the next turn is spared."""
 
 import logging
 import threading
@@ -38,11 +33,7 @@ FORBIDDEN_SECONDS = 300.0
 
 
 class ReadAhead:
-    """Listens for whose memory has changed, and updates what this process keeps of them, while `has_spare_time`.
-
-    A turn that comes before reads for itself what it needs, as all do while Redis is away. `client` is one for blocking
-    reads.
-    """
+    """Follows whose memory changes, by a `client` for blocking reads, and reads it anew while `has_spare_time`."""
 
     def __init__(self, app: Flask, client: Redis, has_spare_time: Callable[[], bool]) -> None:
         self._app = app

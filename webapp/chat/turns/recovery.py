@@ -1,6 +1,4 @@
-"""Saves running replies as they grow, so that a lost machine loses only seconds, and finishes turns whose process died:
-nothing stays `streaming`.
-"""
+"""Saves running replies as they grow, and finishes turns whose process died: nothing stays `streaming`."""
 
 import logging
 import time
@@ -31,10 +29,7 @@ CUT_OFF = {"status": "stopped", "detail": "The server stopped while this ran. Wh
 
 
 def recover_turn(turn_id: int) -> bool:
-    """Finish a turn as `interrupted`, with what had been streamed, if nobody runs it any more; returns whether it did.
-
-    Call it again after GRACE_SECONDS: the first call only records the suspicion.
-    """
+    """Finish a turn nobody runs as `interrupted`; return whether it did: only at a second look, GRACE_SECONDS later."""
     client = redis()
     if turnlog.has_lease(client, turn_id):
         client.delete(turnlog.suspect_key(turn_id))

@@ -22,7 +22,7 @@ from webapp.chat.turns.consent import Consent, ConsentWaiter
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, TurnServices
+from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
@@ -73,9 +73,7 @@ class TurnRunner:
 
     @property
     def has_spare_time(self) -> bool:
-        """Return whether there is time for other things: few turns are running, and none of them waits for its first
-        words.
-        """
+        """Return whether few turns are running, none of which waits for its first words."""
         if self._submitted or len(self._tasks) > FEW or len(self._turns) < len(self._tasks):
             return False  # some have not begun
         return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))
@@ -96,11 +94,10 @@ class TurnRunner:
         consent: Consent = "ask",
         client: ClientTools | None = None,
     ) -> None:
-        """Run a turn whose rows are committed, unless this process is shutting down: then recovery finishes the row.
+        """Run a turn whose rows are committed, unless this process is shutting down: recovery finishes those.
 
-        Its prompt is not started before `embedded` is done, for as long as a question's vector is waited for.
-        `consent`: which calls that write it makes. `client`: the tools of the calling program, which are kept nowhere
-        else.
+        Its prompt waits for `embedded`, as long as a vector is waited for. `consent`: which calls that write it makes.
+        `client`: the tools of the calling program.
         """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
@@ -174,7 +171,7 @@ class TurnRunner:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
-        lease = asyncio.create_task(self._leases.take(turn_id))
+        lease = asyncio.create_task(self._leases.acquire(turn_id))
         turn = make(is_ours=lease)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
@@ -228,7 +225,7 @@ class TurnRunner:
                 self._abandon(turn_id)
             for turn_id in left.gone:
                 if (turn := self._turns.get(turn_id)) and not turn.is_ending:
-                    self._tasks[turn_id].cancel(GONE)
+                    self._tasks[turn_id].cancel(DELETED)
 
     async def _stop_requested_turns(self) -> None:
         while await self._has_turns.wait():

@@ -1,8 +1,6 @@
-"""Requests that start turns are served one after another.
+"""Requests that start turns are served one after another: Python computes on one thread at a time.
 
-Such a request is a few milliseconds of pure computation, and Python computes on one thread at a time: a hundred at once
-all end late, and every running stream waits for each of them. One after another, half are done in half the time, and
-the streams continue in between.
+A hundred at once would all end late; in turn, half are done in half the time, and running streams continue.
 """
 
 import threading

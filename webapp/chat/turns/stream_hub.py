@@ -1,8 +1,7 @@
-"""Brings the streams of turns to everyone who watches them in this process.
+"""Brings the streams of turns to everyone who watches them in this process: its own from their writer, others from
+Redis.
 
-A turn that this process runs is handed over by its writer, before Redis has it: most viewers watch in the process they
-asked. All other streams are tailed by one reader per process: a blocking XREAD per viewer would cost a connection
-and a wake-up each.
+One reader tails all streams: a blocking XREAD per viewer would cost a connection and a wake-up each.
 """
 
 import logging
@@ -129,10 +128,7 @@ class Hub:
 
     @contextmanager
     def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
-        """Yield every entry of a turn after an id (all if none is given), until the context ends.
-
-        Raises redis.RedisError if Redis is unreachable at the start, unless the turn has yet to begin here.
-        """
+        """Yield every entry of a turn after an id, or all, until the context ends. Raises RedisError at the start."""
         subscription = Subscription(after)
         with self._lock:
             local_turn = self._local_turns.get(turn_id)

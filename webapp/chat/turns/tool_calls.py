@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from webapp.chat.turns.consent import AWAY, SILENCE, Ask, Consent
+from webapp.chat.turns.consent import NO_ANSWER, UNREACHABLE, Ask, Consent
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
@@ -27,8 +27,8 @@ NO_ROOM = "There is no room for more results in this reply. Answer with what the
 MIN_TOKENS = 100
 _DECLINED = {
     "never": "The user did not allow this call. It was not made.",
-    SILENCE: "Nobody said whether this call may be made. It was not made.",
-    AWAY: "The user could not be asked whether this call may be made. It was not made.",
+    NO_ANSWER: "Nobody said whether this call may be made. It was not made.",
+    UNREACHABLE: "The user could not be asked whether this call may be made. It was not made.",
 }
 NEVER_WRITES = (
     "This call was not made: it may change something, and nobody is there while a schedule's message is answered. Say"
@@ -73,11 +73,10 @@ class ToolCalling:
         self._surroundings = ToolContext(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
-        """Return what the prompt continues with: the model's message that asks for tools, and the answer to each call.
-
-        What it thought before asking goes along, for the servers that require it (`llm/request_format.py`).
-        """
-        prompt = [_assistant_message(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
+        """Return what the prompt continues with: the model's message, calls and thought, and the answers to them."""
+        finish = self._progress.finish
+        own = {"reasoning_content": thoughts.strip(), "reasoning_details": list(finish.reasoning if finish else ())}
+        prompt = [_assistant_message(text, calls) | {name: value for name, value in own.items() if value}]
         for number, call in enumerate(calls):
             if self.is_client_tool(call):
                 self._leave_to_client(call)
@@ -210,7 +209,12 @@ def _milliseconds_since(start: float) -> int:
 def _assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Return the model's message that asks for tools, as it is sent back to it."""
     requests = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments or "{}"},
+            **call.returned,
+        }
         for call in calls
     ]
     return {"role": "assistant", "content": text or None, "tool_calls": requests}

@@ -44,12 +44,12 @@ FINISH_SECONDS = 300.0
 LONG_READING = 3.0
 """Seconds of reading that are worth telling."""
 
-STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
+STOP, SHUTDOWN, LOST, DELETED = "stop", "shutdown", "lost", "gone"
 
 _WORDS = N_(
     {
         STOP: ("stopped", None, None),
-        GONE: ("stopped", None, None),
+        DELETED: ("stopped", None, None),
         SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
     }
 )
@@ -68,11 +68,10 @@ class TurnServices:
 
 @dataclass(slots=True)
 class Turn:
-    """A turn being run. Every way it can end is stored in its row and reported on its stream.
+    """A running turn, every end of which is stored in its row and reported on its stream.
 
-    The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
-    the question has been embedded; `consent`: which calls that write it makes; `client`: the tools of the
-    calling program.
+    The model is asked once `is_ours` is true and the question `embedded`; `consent`: which calls that write it makes;
+    `client`: the tools of the calling program.
     """
 
     id: int
@@ -90,17 +89,14 @@ class Turn:
     _save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
 
     async def run(self) -> None:
-        """Write the reply. Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
-
-        With LOST it is left as it is: somebody else has ended it. With GONE its row is known to have been deleted.
-        """
+        """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, DELETED if its row is."""
         self.services.writer.begin(self.id, self.header)
         outcome = await self._outcome()
         if outcome is not None:
             self.is_ending = True
             final_outcome = self.progress.complete(outcome, self.assembled)
             self.progress.measure(final_outcome)
-            await run_to_end(self._conclude(final_outcome))
+            await run_to_end(self._store_outcome(final_outcome))
 
     def is_due(self, now: float) -> bool:
         """Return whether the reply so far should be stored before it ends."""
@@ -154,9 +150,7 @@ class Turn:
             return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
 
     async def _assemble(self) -> AssembledPrompt:
-        """Return the prompt, once every earlier reply of the conversation is final: turns of a conversation run in
-        order.
-        """
+        """Return the prompt, once every earlier reply of the conversation is final."""
         while True:
             assembled = await self.services.tables.assemble(self.id, self.embedded, self.client)
             if assembled.waits_for is None:
@@ -257,7 +251,7 @@ class Turn:
             self.progress.offer = offer
             self.services.writer.entry(self.id, "suggestions", offer.data)
 
-    async def _conclude(self, outcome: Outcome) -> None:
+    async def _store_outcome(self, outcome: Outcome) -> None:
         """Store the outcome, then emit `done` or `error`, then queue the turn's jobs: in this order."""
         tables, writer = self.services.tables, self.services.writer
         deadline = time.monotonic() + FINISH_SECONDS

@@ -55,11 +55,7 @@ class TurnDatabase:
     async def assemble(
         self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
     ) -> assembly.AssembledPrompt:
-        """Assemble the prompt of a turn; `embedded` is the pending vector of its question.
-
-        Starts at once if no other prompt is being read. Otherwise it waits for the vector without holding the thread,
-        which other turns need.
-        """
+        """Build the prompt of a turn; if another is being built, wait for the vector `embedded` without a thread."""
         if self._reading and embedded is not None and not embedded.done():
             await wait_for_result(embedded, self._settings.embedding_query_seconds)
 

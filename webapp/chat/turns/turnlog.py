@@ -24,7 +24,7 @@ _PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
 SETTLED = "settled"
-GONE = {"code": "gone", "detail": "The reply was deleted while it was written.", "retryable": False}
+REPLY_DELETED = {"code": "gone", "detail": "The reply was deleted while it was written.", "retryable": False}
 """The data of the `error` that a program gets when a reply settles without an end."""
 
 # How long the keys that jobs leave may outlive their use.
@@ -77,10 +77,7 @@ _CURSOR = re.compile(r"(?P<id>[0-9]{1,16}-[0-9]{1,16})(:(?P<length>[0-9]{1,9}))?
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A viewer's position: the last entry it saw, and how many characters of the reply it has.
-
-    The length tells where to resume if the stream the id belongs to is gone: expired, or lost and begun again.
-    """
+    """A viewer's position: the last entry it saw, and the characters it has, in case the stream is lost."""
 
     id: str = ""
     length: int | None = None

@@ -1,7 +1,6 @@
-"""Writes the streams of all turns of a process: to viewers in the process at once, to Redis all in one pipeline.
+"""Writes the streams of all turns of a process: to viewers in it at once, to Redis in one pipeline.
 
-The ids of entries are chosen here, so that viewers need not wait until Redis has answered, and so that an entry written
-again because an answer was lost is one entry.
+The ids of entries are chosen here, so that an entry written again because an answer was lost is one entry.
 """
 
 import asyncio
@@ -37,10 +36,7 @@ async def _always_allowed() -> None:
 
 
 class TurnWriter:
-    """Belongs to one event loop. While Redis is away everything is kept, and written once it is back.
-
-    Before anything is written, `may_write` drops the turns that are no longer this process's; it may raise RedisError.
-    """
+    """The writer of one event loop; keeps entries while Redis is away. `may_write` may drop turns, raise RedisError."""
 
     def __init__(
         self,
@@ -154,10 +150,7 @@ class TurnWriter:
                 self._hurry.set()
 
     def _wait(self, turn_id: int) -> float:
-        """Return for how many seconds later text waits for more.
-
-        Not at all while there is time, the full time under load, and if whoever watches has it already.
-        """
+        """Return the seconds that later text waits for more: none while there is time, all under load or once seen."""
         if len(self._open) <= SOME and self._viewers.has_viewers(turn_id):
             return self._pause
         share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
@@ -185,9 +178,7 @@ class TurnWriter:
                 self._work.set()
 
     def _next(self) -> list[int]:
-        """Return the turns to write now: urgent ones do not take the others along, or each turn that begins would
-        interrupt the readers of all that are running.
-        """
+        """Return the turns to write now; urgent ones do not take the others along, which would wake all readers."""
         self._work.clear()
         self._hurry.clear()
         is_due = self._due is None or self._due <= time.monotonic()
@@ -244,10 +235,7 @@ class TurnWriter:
             self._dirty.discard(turn_id)
 
     async def _compare(self, turn_id: int, turn: OpenTurn) -> None:
-        """See which entries the stream has after all: an id is refused if it, or a greater one, is there already.
-
-        The others get greater ones. Raises ResponseError if that was not why.
-        """
+        """Find which refused entries the stream has; others get greater ids. Raises ResponseError for other reasons."""
         rows = cast(Rows, await self._client.xrange(log_key(turn_id), min=turn.unwritten[0].id))
         if not rows:
             raise ResponseError("entries of a turn are refused")

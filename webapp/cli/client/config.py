@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-FAILED, USAGE, REFUSED, UNKNOWN, AWAY = 1, 2, 3, 4, 5
+FAILED, USAGE, REFUSED, UNKNOWN, UNREACHABLE = 1, 2, 3, 4, 5
 """Exit codes: the server refused; the command is wrong; the token is missing or insufficient; not found; the server
 cannot be reached. 130 is Ctrl-C."""
 INTERRUPTED = 130
@@ -76,10 +76,7 @@ def forget() -> bool:
 
 
 def find(url: str | None) -> Access:
-    """Return the access to use; `url` was given on the command line. Raises ClientError if there is no token.
-
-    A saved token goes to the URL it was saved for, and to no other.
-    """
+    """Return the access to use, a saved token only for its URL. Raises ClientError without a token."""
     settings = read_config()
     base = clean_url(url or os.environ.get(URL) or (settings.url if settings else DEFAULT_URL))
     token = os.environ.get(TOKEN, "").strip()

@@ -153,7 +153,7 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
     fields = {"format": kind} if kind else {}
     if str(file) != "-":
         with file.open("rb") as stream:
-            return _sent(api, file.name, stream, file.stat().st_size, fields)
+            return _send(api, file.name, stream, file.stat().st_size, fields)
     with tempfile.TemporaryFile() as copy:
         while piece := sys.stdin.buffer.read(CHUNK):
             copy.write(piece)
@@ -161,7 +161,7 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
         copy.seek(0)
         beginning = copy.read(512).lstrip()
         copy.seek(0)
-        return _sent(api, f"stdin.{_ending(beginning)}", copy, size, fields)
+        return _send(api, f"stdin.{_ending(beginning)}", copy, size, fields)
 
 
 def _ending(beginning: bytes) -> str:
@@ -171,7 +171,7 @@ def _ending(beginning: bytes) -> str:
     return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"
 
 
-def _sent(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
+def _send(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
     answer: dict[str, Any] = api.upload("/api/imports", name, file, size, fields)
     return answer
 

@@ -1,7 +1,4 @@
-"""The processes to run on this machine, according to the environment: settings in, child processes out.
-
-The launcher lives as long as they do, so what it imports takes memory: dataclasses and tempfile would take 2 MB.
-"""
+"""The processes to run on this machine: settings in, child processes out. Dataclasses or tempfile would take 2 MB."""
 
 import errno
 import socket
@@ -50,10 +47,7 @@ class Plan(NamedTuple):
 
 
 def open_port(host: str, port: int) -> socket.socket:
-    """Listen on the address of the web; while it restarts, visitors wait here instead of being refused.
-
-    Raises LaunchError if the port cannot be used.
-    """
+    """Listen on the address of the web, where visitors wait during restarts. Raises LaunchError for a bad port."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

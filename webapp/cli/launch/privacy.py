@@ -10,10 +10,7 @@ OURS = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "secret_key", "*.lock", "
 
 
 def keep_private(var: Path, *databases: Path) -> None:
-    """Make what this process creates from now on readable by its owner only, and what already exists as well.
-
-    `var` itself is closed, too, if `is_ours`. What belongs to another user stays as it is: `flask doctor` names it.
-    """
+    """Make what this process creates, and its own existing files, readable by their owner only."""
     os.umask(OTHERS)
     if not var.is_dir():
         var.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -28,9 +25,7 @@ def keep_private(var: Path, *databases: Path) -> None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether only Commonplace uses a folder, rather than it being `/srv`, `/tmp`, somebody's home or a
-    repository.
-    """
+    """Return whether only Commonplace uses a folder, unlike `/srv`, `/tmp`, somebody's home or a repository."""
     status, real = folder.stat(), folder.resolve()
     is_shared = bool(status.st_mode & stat.S_ISVTX) or len(real.parts) < 3 or real == Path.home()
     return status.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()

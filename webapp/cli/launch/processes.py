@@ -68,11 +68,10 @@ def kill_all_children() -> None:
 
 
 def lower_priority(step: int) -> None:
-    """Raise the nice value of this process, and of all processes it starts, by this much.
+    """Raise the nice value of this process, its later children and, where it leads one, its session.
 
-    If Linux first divides the processor between sessions (sched_autogroup(7), the default on Debian and Ubuntu), a nice
-    value only counts within its session, and the launcher gives each program its own: if this process leads its
-    session, that is made nicer, too. Unless it is root's, the kernel accepts one such change per tenth of a second.
+    Linux divides the processor between sessions first (sched_autogroup(7)), and accepts one such change per tenth of a
+    second from a user.
     """
     os.nice(step)
     if os.getsid(0) != os.getpid():

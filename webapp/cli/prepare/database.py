@@ -25,10 +25,7 @@ def run_as() -> list[str]:
 
 
 def data_directory_template() -> Path:
-    """Return a data directory fresh from mariadb-install-db, made once per version (4 s), to be copied (0.06 s).
-
-    Raises SetupError with MariaDB's last words when a program is missing or fails.
-    """
+    """Return a data directory of mariadb-install-db, made once a version (4 s), to be copied. Raises SetupError."""
     server, installer = mariadb_program("mariadbd"), mariadb_program("mariadb-install-db")
     version = _run([server, "--no-defaults", "--version"])
     name = "mariadb-" + re.sub(r"[^0-9A-Za-z]+", "-", version.partition("Ver ")[2][:24])

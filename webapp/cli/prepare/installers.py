@@ -1,7 +1,6 @@
-"""Installing files of requirements: with uv, which takes a sixth of pip's time, else with pip.
+"""Installing files of requirements: with uv, in a sixth of pip's time, else with pip.
 
-uv does not read pip's configuration, on which a package index behind a company's wall depends. What uv has a word for
-is handed on; where pip is told anything else, or uv fails for whatever reason, pip installs.
+uv does not read pip's configuration: what it has a word for is handed on; anything else, or a failure of uv, is pip's.
 """
 
 import ast
@@ -28,10 +27,7 @@ IGNORED_OPTIONS = {
 
 
 def install_file(text: str, *options: str, uv: bool = True) -> bool:
-    """Install what a file of requirements with this text would name; the options are those that uv and pip share.
-
-    Without `uv`, pip's own options may be among them.
-    """
+    """Install what a requirements file with this text names; options of uv and pip or, without `uv`, of pip alone."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(text)
         file.flush()
@@ -55,9 +51,7 @@ def _install_with_uv(arguments: list[str]) -> bool:
 
 @cache
 def has_uv() -> bool:
-    """Return whether uv runs, after installing it if need be; it is never compiled, which would take a Rust
-    toolchain.
-    """
+    """Return whether uv runs, installed if need be but never compiled, which would take a Rust toolchain."""
     if not UV.exists() and not succeeds([*PIP, "--only-binary=:all:", f"uv=={UV_VERSION}"]):
         return False
     return succeeds([UV, "--version"])

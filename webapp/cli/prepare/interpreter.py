@@ -1,8 +1,6 @@
-"""Exit status 0 if this interpreter is a good one to run on; the Makefile asks the candidates one after the other.
+"""Exit status 0 if this interpreter was built with profile-guided optimisation, which saves a tenth of the computing.
 
-pyenv and a plain `./configure` build Python without profile-guided optimisation; distributions, conda and uv build it
-with. The product then takes about a tenth less computing: docs/benchmarks.md. What runs this may be any Python 3, with
-no package installed.
+The Makefile asks any Python 3 it finds, with no package installed.
 """
 
 import importlib.util

@@ -1,8 +1,6 @@
-"""The machine's own requirements, and the one apt line that brings it.
+"""The machine's own requirements, and the one apt line for Debian 12 and 13, and Ubuntu 24.04 and later.
 
-A program counts as there when it runs, not when a file of its name exists: a package may be split (Debian keeps
-`my_print_defaults`, which `mariadb-install-db` calls, in the client's), and a file may only point to a snap.
-The package names are those of Debian 12 and 13 and of Ubuntu 24.04 and later.
+A program counts as there when it runs: packages are split, and a file may only point to a snap.
 """
 
 import ctypes.util

@@ -30,10 +30,7 @@ _STATE_COUNTS = ("in_review", "overruled", "superseded")
 
 @dataclass(frozen=True)
 class ChangeSetView:
-    """A change set with what its memories say now; forgotten ones are missing from `contents`.
-
-    `title` is that of its conversation, `lines` what was done in words. Each is set only if it was requested.
-    """
+    """A change set with what its memories, unless forgotten, say now; `title` and `lines` only if requested."""
 
     row: MemoryChangeSet
     title: str | None
@@ -110,9 +107,7 @@ def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = Tru
 def _contents(
     rows: Sequence[MemoryChangeSet], snapshots: Snapshots, memories: Iterable[Memory] = ()
 ) -> tuple[dict[int, str], set[int]]:
-    """Return what the memories of some change sets, and those that replaced them, say now; and which of them are
-    closed.
-    """
+    """Return what the memories of some change sets, and their successors, say now, and which are closed."""
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in snapshots.values() if fields.get("superseded_by_id")}
     states = {row.memory_id: (row.content, row.valid_to) for row in memories}
@@ -158,12 +153,9 @@ def _view(
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
-    """Undo a change set as a whole; the undo is a change set of its own.
-
-    Raises NotFound, and Conflict with every memory that prevents it: changed since, forgotten, or its key taken.
-    """
+    """Undo a change set as one of its own. Raises NotFound, and Conflict with every memory that prevents it."""
     lock_withdrawal(user_id, [change["memory_id"] for change in _own_change_set(user_id, change_set_id).changes])
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")

@@ -1,8 +1,7 @@
 """Duplicates in different words: at night the model is shown the pairs vectors cannot decide, one call per person.
 
-Nothing is lost: of two that are one, one is archived, in a change set that can be undone. What the user wrote, edited
-or pinned is never set aside, nor is anything that was set aside before and is in use again. A pair that has been
-looked at is not shown again as long as neither of the two changes.
+Of two, one is archived, which can be undone: never what the user wrote, edited, pinned or took back. A pair is shown
+again only after a change.
 """
 
 import logging
@@ -38,8 +37,7 @@ MAX_MEMORIES = 2_000
 MAX_PAIRS = 20
 """Pairs shown in one night, nearest first."""
 MAX_COMPARED = 20_000
-"""Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
-memories make half a million pairs."""
+"""The nearest pairs of a group that are compared by words: a thousand alike memories make half a million."""
 COMPARISON_DAYS = 180
 MAX_TOKENS = 400
 INSTRUCTIONS = """\
@@ -75,10 +73,7 @@ class Pair:
 
 
 def tidy(user_id: int) -> int:
-    """Set aside what says the same as another memory of a user; returns how many. One model call at most.
-
-    No connection is held meanwhile. Raises ModelError with nothing changed.
-    """
+    """Archive what repeats another memory of a user, by one model call at most; return how many. Raises ModelError."""
     pairs = _unseen(user_id, _pairs(user_id))[:MAX_PAIRS]
     db.session.remove()
     if not pairs:
@@ -103,10 +98,7 @@ def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
 
 
 def _pairs(user_id: int) -> list[Pair]:
-    """Return pairs of a user's memories in use, of the same place and kind, that may say the same; the nearest first.
-
-    Without those set aside before: the user restored them, and should not have to do so every day.
-    """
+    """Return pairs of a user's memories, of one place and kind, that may say the same, nearest first."""
     user = db.session.get(User, user_id)
     if user is None or not UserSettings.of(user.settings).memory_enabled:
         return []
@@ -166,7 +158,7 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     ids = {memory_id for pair in pairs for memory_id in (pair.kept_id, pair.other)}
     rows = {
         row.memory_id: row

@@ -1,9 +1,8 @@
 """The exam of a model that writes memories: messages whose right and wrong statements are known; pure.
 
-`exam.json` holds a paper for each of ten languages: a few messages of one imaginary person, the statements that a
-careful model makes of them, and the false ones that a weak one makes (a negation turned round, a wish, a hypothesis,
-somebody else's, a joke, a question, something pasted, a secret). A paper is one call, with the prompt and the schema of
-every extraction. A statement is recognised by where its quote stands and by words of its wording.
+`exam.json` holds a paper for each of ten languages: a person's messages, the statements of a careful model, and the
+false ones of a weak one. A paper is one call, with the prompt and schema of every extraction. A statement is recognised
+by its quote and by words of its wording.
 """
 
 from __future__ import annotations
@@ -36,10 +35,7 @@ class _Labelled(BaseModel):
 
 
 class RightStatement(_Labelled):
-    """A statement that a careful model makes, worded as `content`; another wording has one of the words in `says`.
-
-    It may be `about` any of several; `value` is at least a part of the value of its key.
-    """
+    """A statement of a careful model: `content`, or with a word of `says`; `about` any, `value` in its value."""
 
     about: tuple[Topic, ...]
     quote: str
@@ -50,10 +46,9 @@ class RightStatement(_Labelled):
 
 
 class WrongStatement(_Labelled):
-    """A false statement, worded as `claim` by a weak model; `why` names its kind.
+    """A false statement of the kind `why`, worded as `claim`: by a word of `says`, if any, and none of `unless`.
 
-    A wording makes it if it has one of the words in `says`, or if there are none, unless it also has one of those that
-    make it true (`unless`). Under `key` it is false in any words.
+    Under `key` it is false in any words.
     """
 
     why: str
@@ -126,10 +121,10 @@ class _AnsweredStatement:
         place = find_quote(quote, message) if self.message == message else None
         return place is not None and touches(self.span, [place])
 
-    def has(self, words: Sequence[str]) -> bool:
+    def contains(self, words: Sequence[str]) -> bool:
         return any(fold_marks(word) in self.words for word in words)
 
-    def gives(self, key: str | None, value: str | None = None) -> bool:
+    def has_fact(self, key: str | None, value: str | None = None) -> bool:
         return key is not None and self.key == KEYS[key] and fold_marks(value or "") in self.value
 
 
@@ -151,10 +146,7 @@ def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]
 
 
 def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
-    """Mark the statements of an answer; malformed ones and those without a verbatim quote score nothing.
-
-    A false statement does not count as the right one that it resembles.
-    """
+    """Return the marks of an answer's statements; malformed, unquoted and false ones do not count as right."""
     statements = list(_statements(call, items[:MAX_STATEMENTS]))
     wrong = [(message.text, trap) for message in paper.messages for trap in message.wrong]
     inventions = [[s for s in statements if s.quotes(text, trap.quote) and _is_made(trap, s)] for text, trap in wrong]
@@ -165,7 +157,7 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
         for text, expected in right
     ]
     answers = [
-        any(s.gives(expected.key, expected.value) for s in those)
+        any(s.has_fact(expected.key, expected.value) for s in those)
         for (_, expected), those in zip(right, matches, strict=True)
     ]
     return Marks(
@@ -179,12 +171,12 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
 
 
 def _is_found(expected: RightStatement, statement: _AnsweredStatement) -> bool:
-    return statement.about in expected.about and statement.has(expected.says)
+    return statement.about in expected.about and statement.contains(expected.says)
 
 
 def _is_made(trap: WrongStatement, statement: _AnsweredStatement) -> bool:
-    return statement.gives(trap.key, trap.value) or (
-        (not trap.says or statement.has(trap.says)) and not statement.has(trap.unless)
+    return statement.has_fact(trap.key, trap.value) or (
+        (not trap.says or statement.contains(trap.says)) and not statement.contains(trap.unless)
     )
 
 

@@ -1,8 +1,4 @@
-"""Examines a model that writes memories: a paper a job, so that what people wait for is never behind a whole exam.
-
-The marks are kept in Redis until the last paper is done; then they become the grade. If they are lost, the exam begins
-again, and as long as there is no grade the sweep asks for one.
-"""
+"""Examines a model that writes memories, one paper a job; marks are in Redis until the last paper is done."""
 
 import json
 import logging

@@ -1,7 +1,4 @@
-"""Extraction of memories: read, ask the model with nothing held, decide and write in one transaction.
-
-If it is killed or runs twice, the watermark and the memories still move together or not at all.
-"""
+"""Extraction of memories: read, ask the model with nothing held, decide and write in one transaction."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable
@@ -41,12 +38,10 @@ NEAREST = 10
 def extract(
     conversation_id: int, from_start: bool = False, after: int = 0, *, on_start: Callable[[], None] | None = None
 ) -> Result:
-    """Read what the user said in a conversation since the last time, or `from_start` (after a message), for memories.
+    """Read what the user said since the last time, or `from_start` (after a message), for memories.
 
-    A long backlog is read only in part: `has_more` says so, and `last_id` says where to continue.
-
-    No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
-    memory. Raises ModelError with nothing stored and the watermark where it was.
+    Of a long backlog a part: `has_more`, up to `last_id`. Does nothing for a conversation that is gone, temporary or
+    without memory. Raises ModelError with nothing stored.
     """
     with reads_only():
         conversation = db.session.get(Conversation, conversation_id) if from_start else None
@@ -124,10 +119,7 @@ Nearby = tuple[int, Collection[int]]
 
 
 def find_similar(batch: ExtractionInput, answer: Answer) -> Nearby | None:
-    """Return memories similar to the extracted statements, or None without vectors.
-
-    Call it before the transaction that writes, so that nobody waits for the scan.
-    """
+    """Return memories similar to the extracted statements, None without vectors; call it before the transaction."""
     if not answer.vectors or not answer.embedding_model:
         return None
     version, vectors = versions.current_version(batch.user_id), list(answer.vectors.values())
@@ -147,7 +139,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None 
             return Result()
         result = Result(read=True)
         if answer is not None:
-            versions.hold(conversation.user_id)
+            versions.begin_change(conversation.user_id)
             still_holds = batch.still_holds()
             result = _apply(batch, answer, nearby)
             if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
@@ -161,11 +153,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None 
 
 
 def last_message_read(batch: ExtractionInput, answer: Answer | None) -> int | None:
-    """Return the message up to which a call has read: all it covers or, if cut off, all before the one it was cut off
-    in.
-
-    The first message counts as read in any case: the same call would be cut off at the same place again.
-    """
+    """Return the message a call has read to: all it covers or, cut off, the one before, but at least the first."""
     if answer is None or answer.cut_at is None:
         return batch.call.covers_through
     ids = {source.number: source.message_id for source in batch.call.sources}
@@ -208,9 +196,7 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Res
 
 
 def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = None) -> State:
-    """Return what a decision rests on; the caller holds the user's memory, and `nearby` was looked up before, if at
-    all.
-    """
+    """Return what a decision rests on; the caller holds the user's memory and may have looked up `nearby`."""
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in batch.call.sources]
     ids = set(batch.call.numbered.values())

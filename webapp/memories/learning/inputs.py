@@ -54,11 +54,10 @@ class ExtractionInput:
 
 
 def read(conversation_id: int, after: int | None = None, limit: int | None = None) -> ExtractionInput | None:
-    """Return what to ask about the messages after the watermark, or after another message; about `limit` of the user's
-    at most.
+    """Return what to ask about some `limit` user messages after the watermark, or a message; None if nothing is to be
+    done.
 
-    None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
-    Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
+    Ends with no transaction open.
     """
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or not is_extraction_on(conversation):
@@ -104,10 +103,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
 
 
 def batches(conversation_id: int, after: int | None) -> Iterator[ExtractionInput]:
-    """Yield what to ask about next, and if that is not enough, the same about half of the messages, down to one.
-
-    Whoever takes another has had an answer that was cut off before it said anything. No connection is held.
-    """
+    """Yield what to ask about next and, while answers are cut off at once, half of the messages, down to one."""
     limit: int | None = None
     while limit != 0 and (batch := read(conversation_id, after, limit)) is not None:
         db.session.remove()
@@ -122,9 +118,7 @@ def has_newer(conversation: Conversation, watermark: int) -> bool:
 
 
 def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
-    """Return the messages after one, with a few before it; those waiting for a reply still being written are
-    left out.
-    """
+    """Return the messages after one, with a few before it, without those waiting for a reply."""
     messages = select(Message).where(current(conversation_id))
     new = db.session.scalars(
         messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)

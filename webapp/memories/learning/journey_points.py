@@ -83,11 +83,9 @@ class GroundedAssessment:
 def ground_assessments(
     assessments: Iterable[PointAssessment], sources: Sequence[SourceMessage], open_points: int
 ) -> tuple[list[GroundedAssessment], int]:
-    """Return the assessments that rest on verbatim quotes, one per point in order of number, and how many were
-    rejected.
+    """Return the assessments with verbatim quotes, one per point in order, the surest, and how many were rejected.
 
-    Quotes that no user message contains are left out; an assessment of an unknown point, without any quote, or with
-    a secret in it is rejected. Of two about one point, the more confident one counts.
+    Rejected are unknown points, those without a quote of the user's, and secrets.
     """
     best: dict[int, GroundedAssessment] = {}
     rejected = 0

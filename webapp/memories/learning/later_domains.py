@@ -1,8 +1,4 @@
-"""The result of an extraction, and the parts that later domains have in it: questions about open points, and
-conversations of a legacy.
-
-They come after memories, so they put their parts into the application.
-"""
+"""The result of an extraction, and the parts of later domains in it, which these put into the application."""
 
 from __future__ import annotations
 
@@ -19,10 +15,7 @@ COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run; `read` tells whether it did anything at all, `has_more` whether messages still wait.
-
-    `unreadable`: messages that were skipped because no answer about them was ever complete.
-    """
+    """The result of a run: whether it `read` anything, `has_more` to read, and skipped `unreadable` messages."""
 
     change_set_id: int | None = None
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
@@ -53,10 +46,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Guide:
-    """Reports what is open in a conversation, and stores what was said about it.
+    """Reports a conversation's open points and, in the same transaction, stores grounded assessments by their keys.
 
-    `store` gets the keys, the grounded assessments, and how many messages of the user were read; it says whether
-    that completed the journey. Both run in the caller's transaction.
+    `store` also gets the number of user messages read, and says whether the journey is complete.
     """
 
     open_points: Callable[[Conversation], Sequence[OpenPoint]]

@@ -41,11 +41,7 @@ class TurnAnswer(BaseModel):
 
 @dataclass(frozen=True)
 class Answer:
-    """A readable answer, the vectors of its statements by text, and what it cost.
-
-    `title` is as proposed; `cut_at` is the number of the message that a cut-off answer had reached; `is_trusted` as in
-    the State.
-    """
+    """A readable answer, its statements' vectors by text, and cost; `cut_at`: the message where it was cut off."""
 
     extraction: Extraction
     title: str | None
@@ -69,10 +65,7 @@ def call_options(call: ExtractionCall, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def ask(batch: ExtractionInput) -> Answer:
-    """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors.
-
-    A cut-off answer counts as far as it goes, if it contains a whole statement.
-    """
+    """Make the call, with no connection held. Raises ModelError, also if cut off before a whole statement."""
     is_trusted = worker_is_trusted()
     db.session.remove()
     cut_at = None
@@ -120,9 +113,7 @@ def _last_number(items: Sequence[Any], batch: ExtractionInput) -> int | None:
 
 
 def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:
-    """Return the vectors of the proposed statements, by text, and the embedder's model; none while it is
-    unavailable.
-    """
+    """Return the vectors of the proposed statements by text, and their model; none while it is unavailable."""
     texts = sorted({operation.content for operation in operations if operation.content})
     if not texts:
         return {}, None

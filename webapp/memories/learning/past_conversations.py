@@ -44,10 +44,7 @@ class Step:
 
 
 def ask_about(conversation_id: int, after: int) -> Step | None:
-    """Ask about what follows a message, with nothing held; None if there is nothing to learn from.
-
-    Raises ModelError.
-    """
+    """Ask about what follows a message; None if there is nothing to learn from. Raises ModelError."""
     step = None
     with reads_only():
         for batch in inputs.batches(conversation_id, after):
@@ -77,7 +74,7 @@ def write(step: Step) -> LearningCall:
     )
     if answer is None or conversation is None or not is_extraction_on(conversation):
         return result
-    versions.hold(batch.user_id)
+    versions.begin_change(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)
     plan = decide(answer.extraction.operations, state)
     waiting_refs = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}

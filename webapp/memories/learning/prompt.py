@@ -58,10 +58,7 @@ class ConversationLine:
 
 @dataclass(frozen=True)
 class OpenPoint:
-    """A journey's point that is still to be covered or, if settled, may be added to or corrected by what was said.
-
-    `key` is what its assessment is stored by.
-    """
+    """A journey's point by `key`: open, or settled and to be added to or corrected."""
 
     title: str
     goals: str = ""
@@ -77,10 +74,9 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
-    `sources` are the numbered user messages (or parts of them) with their text in full, `context` what others said,
-    `foreign` what of it came from outside: all go into the `State`. `evidence_tokens` counts the numbered messages.
-    `covers_through` is the message id to which the watermark may move; `is_partial` says that newer user messages wait
-    for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
+    `sources` are the numbered user messages (or parts) in full, `context` what others said, `foreign` what of it came
+    from outside. `evidence_tokens` counts the numbered messages. `covers_through` is the message id for the watermark;
+    `is_partial`: newer ones wait. Without evidence (`is_needed` is false) only the watermark moves.
     """
 
     messages: tuple[dict[str, str], ...]
@@ -109,13 +105,11 @@ def build_extraction(
     budget: int = 6000,
     limit: int | None = None,
 ) -> ExtractionCall:
-    """Fit the call into `budget` tokens.
+    """Fit the call into `budget` tokens. Raises ValueError if not even the instructions and a few words fit.
 
-    First what is known, within `KNOWN_SHARE` of the room: the profile, the points, then `memories` in the order given
-    (most related first). Then as many of the new user messages as fit (and at most `limit`), from the oldest, without
-    a gap; then as much context as fits, latest first. A first message that is too large by itself is shortened with a
-    visible mark, so that the watermark always moves. Raises ValueError if not even the instructions and a few words
-    fit.
+    First what is known, within `KNOWN_SHARE`: the profile, the points, `memories` in order. Then the oldest new user
+    messages without a gap, at most `limit`; then the latest context. A first message too large by itself is shortened
+    with a visible mark.
     """
     room = budget - estimate_tokens(instructions) - sum(estimate_tokens(f"{name}\n") for name in SECTIONS)
     if room < 3 * _MIN_TEXT:
@@ -232,7 +226,7 @@ def _ends(text: str, size: int) -> str:
 
 def _message_row(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
     fields = {"continued": True} if continued else {}
-    return {"message": number, "role": "user", **_dated(line.said_at), **fields, "text": text}
+    return {"message": number, "role": "user", **_date_field(line.said_at), **fields, "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
@@ -242,11 +236,11 @@ def _context(line: ConversationLine) -> dict[str, Any]:
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
     fields: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
     if memory.last_moment is not None:
-        fields |= _dated(memory.last_moment[0])
+        fields |= _date_field(memory.last_moment[0])
     return {"memory": number, "type": memory.memory_type, "category": memory.category, **fields, "text": memory.content}
 
 
-def _dated(moment: datetime) -> dict[str, str]:
+def _date_field(moment: datetime) -> dict[str, str]:
     return {"date": f"{moment:%Y-%m-%d}"} if is_dated(moment) else {}
 
 

@@ -1,7 +1,6 @@
 """Extraction that somebody asked for, or that is owed: of a whole conversation, in as many jobs as it takes.
 
-Each job of a run continues where the one before it ended. The progress, and a request to stop, are kept in Redis
-under the conversation; without Redis only that record is lost.
+Progress, and a request to stop, are in Redis; without it only that record is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,10 +38,7 @@ WORKING = ("queued", "started", "scheduled", "deferred", "created")
 
 @dataclass(frozen=True)
 class Run:
-    """The progress of a run of jobs: messages read of how many, the result, the current job.
-
-    `unreadable` messages were skipped because no answer about them was ever complete.
-    """
+    """The progress of a run of jobs: messages read and `unreadable`, of how many, the result, the current job."""
 
     job_id: str = ""
     read: int = 0
@@ -54,20 +50,14 @@ class Run:
 
 
 def request_extraction(user_id: int, conversation_id: int) -> str:
-    """Queue an extraction at the user's request; returns the id of its job, or of one already waiting.
-
-    Raises NotFound, and Conflict when memory is switched off.
-    """
+    """Queue a requested extraction; return the job's id, new or waiting. Raises NotFound, Conflict without memory."""
     from_start = _reads_from_start(user_id, conversation_id)
     _begin(conversation_id, 0 if from_start else None)
     return _queue(conversation_id, {"from_start": True} if from_start else {})
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
-    """Extract memories at the user's request; a job, whose id is returned, does the rest of a long conversation.
-
-    Raises NotFound, Conflict, and Unavailable if the model fails.
-    """
+    """Extract memories at once; return the result and the job for the rest. Raises NotFound, Conflict, Unavailable."""
     from_start = _reads_from_start(user_id, conversation_id)
     with suppress(RedisError):
         _begin(conversation_id, 0 if from_start else None)
@@ -190,10 +180,7 @@ def due_extractions(*, limit: int = 200) -> Sequence[int]:
 
 
 def _reads_from_start(user_id: int, conversation_id: int) -> bool:
-    """Return whether to read from the start: nothing is new, so the user wants all of it read again.
-
-    Always in a legacy: its summaries read it, and keep no record of that.
-    """
+    """Return whether to read all again, since nothing is new; always in a legacy, whose summaries keep no record."""
     conversation = get_conversation(user_id, conversation_id)
     if not memory_is_on(conversation):
         raise Conflict("Memory is switched off here.")

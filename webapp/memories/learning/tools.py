@@ -82,7 +82,7 @@ def remember(
     conversation = lock_conversation(turn)
     if not conversation.makes_memory:
         return refusal_text("read_only", "Memory is only read in this conversation. Nothing is kept.")
-    versions.hold(conversation.user_id)
+    versions.begin_change(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
     source = next((s for s in reversed(sources) if find_quote(quote, s.content, s.others)), None)

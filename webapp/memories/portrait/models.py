@@ -10,11 +10,9 @@ from webapp.db.base import Base, Key, Timestamp
 
 
 class Portrait(Base):
-    """The sentences about a person or a space as a model wrote them, and those before; each is
-    {text, memories: [[id, revision]]}.
+    """The sentences about a person or a space, and those before; each is {text, memories: [[id, revision]]}.
 
-    It has either `user_id` or `space_id`. `made_from` is the digest of the memories it was made from. It was asked for
-    at `asked_at`; `problem` says why nothing came of it.
+    `made_from` is the digest of the memories; it was requested at `asked_at`; `problem` says why nothing came of it.
     """
 
     __tablename__ = "portraits"

@@ -1,7 +1,4 @@
-"""The portrait as its readers may read it now: only sentences whose memories are still as they were.
-
-Sentences whose memories are forgotten or withdrawn go in the same transaction.
-"""
+"""The portrait as its readers may read it now: only sentences whose memories are still as they were."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -41,9 +38,7 @@ class SentenceOut(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A memory that sentences rest on, with the quotes behind it; of another member's, `by` has the name, and there
-    are no quotes.
-    """
+    """A memory behind sentences, with its quotes or, of another member's, the name `by`."""
 
     memory: Memory
     quotes: Sequence[QuotedEvidence]
@@ -77,7 +72,7 @@ def portrait_of(user_id: int, space_id: int | None = None) -> PortraitView:
     sentences = list(row.sentences) if row else []
     before = list(row.before) if row else []
     memories = _memories(subject, [*sentences, *before])
-    current, earlier = _holding(sentences, memories), _holding(before, memories)
+    current, earlier = _filter_valid(sentences, memories), _filter_valid(before, memories)
     texts, earlier_texts = {item["text"] for item in current}, {item["text"] for item in earlier}
     ids = list(dict.fromkeys(number for item in current for number, _ in item["memories"]))
     requested_at = row.asked_at if row else None
@@ -103,10 +98,7 @@ def _subject(user_id: int, space_id: int | None) -> Subject:
 
 
 def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
-    """Have the portrait of a user written anew, or of a space, as one of its members.
-
-    Raises NotFound, and Conflict without memory, memories, or a model, and where none is wanted.
-    """
+    """Have the user's portrait, or a space's, written anew. Raises NotFound, Conflict if there is nothing to write."""
     subject = _subject(user_id, space_id)
     subject.lock()  # two at once make one row
     if not memory_is_enabled(user_id):
@@ -149,9 +141,9 @@ def digest_of(memories: Sequence[KnownItem]) -> str:
     return hashlib.sha256(" ".join(revisions).encode()).hexdigest()
 
 
-def holding(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def valid_sentences(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the sentences whose memories are all in use, at the revision they had."""
-    return _holding(sentences, _memories(subject, sentences))
+    return _filter_valid(sentences, _memories(subject, sentences))
 
 
 def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int, Memory]:
@@ -160,7 +152,7 @@ def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int
     return {row.memory_id: row for row in db.session.scalars(in_use)} if ids else {}
 
 
-def _holding(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
+def _filter_valid(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
     return [
         item
         for item in sentences

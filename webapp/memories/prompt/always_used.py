@@ -41,13 +41,10 @@ _PROFILE = frozenset(KEYS.values())
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
-    """Return the memories in every prompt of the user's personal conversations, or of a space's; budgets are up to the
-    prompt.
+    """Return the memories in every prompt of the user's personal conversations, or of a space's, before any budget.
 
-    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space,
-    only that space's: the user's own and what others share. With `since`, memories that changed later come last, as
-    NEW, and the rest is as it was then, except for what is gone: the beginning of a prompt stays the same from turn to
-    turn while memory grows at its end.
+    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others. With `since`, later changes
+    come last, as NEW, so that a prompt's beginning stays the same.
     """
     new = new_memories(user_id, space_id, since=since) if since is not None else []
     return _add_author_names(
@@ -56,9 +53,7 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
 
 
 def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
-    """Return the memories that members share in a space, with their owners: pinned first, then by importance, newest
-    first.
-    """
+    """Return memories shared in a space with owners: pinned first, then by importance, newest first."""
     usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
     usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(limit)
     moment = now()
@@ -98,11 +93,7 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
 
 
 def by_group(rows: Iterable[Row[Any]]) -> dict[str, list[Row[Any]]]:
-    """Return memories as every prompt has them: pinned ones, keyed facts by importance, and the most recent others.
-
-    The order depends only on the memories, not on their use or the time, so that the prompt's prefix stays the same
-    until memory changes.
-    """
+    """Return memories as in every prompt: pinned, keyed facts by importance, recent others; stable until a change."""
     pinned: list[Row[Any]] = []
     facts: list[Row[Any]] = []
     others: list[Row[Any]] = []

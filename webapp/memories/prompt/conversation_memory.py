@@ -30,10 +30,7 @@ def memory_is_on(conversation: Conversation) -> bool:
 
 
 def is_extraction_on(conversation: Conversation) -> bool:
-    """Return whether memories are made from what the user says here after every turn.
-
-    In a legacy the summaries do this instead: they look for facts about its person.
-    """
+    """Return whether memories are made here after every turn; in a legacy the summaries do it."""
     return memory_is_on(conversation) and conversation.makes_memory and not in_legacy(conversation)
 
 

@@ -41,10 +41,7 @@ _per_version = PerVersion[list[StandingInstruction]]()
 def standing_instructions(
     user_id: int, version: int, conversation_id: int, space_id: int | None = None
 ) -> list[StandingInstruction]:
-    """Return the user's own instructions that apply in a conversation, in the order they were given.
-
-    `version` is that of the user's memory, read beforehand: they are looked up once per version.
-    """
+    """Return the user's own instructions for a conversation, in order; read once per `version` of their memory."""
     return [item for item in _per_version.get(user_id, version, _load) if item.applies(conversation_id, space_id)]
 
 

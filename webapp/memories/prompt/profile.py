@@ -34,9 +34,8 @@ def profile_values(user_id: int) -> dict[str, str]:
 
 
 def update_profile(user_id: int, changes: ProfileChanges) -> ProfileOut:
-    """Change the given fields only; null leaves a field alone. Cleared values are closed, not forgotten. Raises Invalid
-    for a secret."""
-    versions.hold(user_id)
+    """Change the given fields only; cleared values are closed, not forgotten. Raises Invalid for a secret."""
+    versions.begin_change(user_id)
     present = _facts(user_id)
     for field in sorted(changes.model_fields_set):
         value, row = getattr(changes, field), present.get(KEYS[field])

@@ -28,9 +28,7 @@ review_groups = Signal()
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of waiting memories that came together: name and time, how much is left, its page, and the ids of all
-    that came.
-    """
+    """Waiting memories that came together: name and time, how much is left, its page, and all ids."""
 
     name: str
     at: datetime
@@ -50,7 +48,7 @@ def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
     return [Memory.memory_id.not_in(group.statement) for group in groups]
 
 
-def waits() -> list[ColumnElement[bool]]:
+def awaits_decision() -> list[ColumnElement[bool]]:
     """Return the condition that a memory awaits a decision."""
     return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]
 
@@ -110,11 +108,8 @@ def review_queue(
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
-    """Carry out the user's decision; returns the memory as it is now or, for `reject`, the report of its forgetting.
-
-    Raises NotFound, Conflict if the decision does not fit the memories, Invalid for a missing date.
-    """
-    versions.hold(user_id)
+    """Apply the user's decision; return the memory or what was forgotten. Raises NotFound, Conflict, Invalid."""
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     if body.decision is Decision.UNTIL and body.until is None:
         raise Invalid.field("until", "is needed for this decision")
@@ -138,11 +133,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
 
 
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
-    """Keep or forget some memories, up to 100, that wait; returns how many went, and how many stay as they were.
-
-    What contradicts another memory, or one that was kept just now, is not kept, since that takes a decision of its own.
-    Forgetting goes with all that say the same.
-    """
+    """Confirm or forget up to 100 waiting memories; return how many, and how many stay, as contradictions do."""
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
     memories = {item.memory.memory_id: item.memory for item in queue}
     ids = sorted(memories)
@@ -160,7 +151,7 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
     """Note that a memory is still true as of now, and goes on being so. Raises NotFound."""
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None
     journal = Journal(user_id, "confirmed")
@@ -170,9 +161,7 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
 
 
 def _other_of(user_id: int, memory: Memory, other_id: int | None = None) -> int | None:
-    """Return the memory that the decision is also about: the one named, contradicted, holding the key, or in its place
-    now.
-    """
+    """Return the other memory of a decision: named, contradicted, holding the key, or its successor."""
     other = other_id or memory.contradicts_id
     if other is None and memory.fact_key:
         other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)

@@ -1,7 +1,4 @@
-"""Proposals that wait for the person: statements to keep, contradictions to settle, memories to forget.
-
-The first two are memories in review; the last are rows of their own. Nothing is written without the person's answer.
-"""
+"""Proposals that wait for the person: statements to keep, contradictions to settle, memories to forget."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,14 +30,11 @@ from webapp.memories.store.journal import Journal
 WAITS = timedelta(days=60)
 FORGET, MEMORY = "forget", "memory"
 MEMORIES = "m."
-"""How the cursors of a list begin once it has reached the memories in review, which stand after what is to be
-forgotten."""
+"""The beginning of a list's cursors once it has reached the memories in review, which come last."""
 
 
 class ProposalReason(StrEnum):
-    """The reason why something waits: others' words may be behind it, it is uncertain, it contradicts, or it cannot
-    be undone.
-    """
+    """The reason for waiting: others' words may be behind it, it is uncertain, contradicts, or cannot be undone."""
 
     TAINTED = "tainted"
     DOUBT = "doubt"
@@ -67,9 +61,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class SettlementResult:
-    """The result of an answer: the memory as it is now, or the report of its forgetting, or neither if nothing
-    changed.
-    """
+    """The memory as it is after an answer, or what was forgotten; neither if nothing changed."""
 
     status: Literal["kept", "forgotten", "discarded"]
     memory: Memory | None = None
@@ -77,10 +69,7 @@ class SettlementResult:
 
 
 def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
-    """Return pending proposals, keyset-paged: forgetting first, then memories in review, last changed first.
-
-    Raises Invalid for a cursor that this list did not make.
-    """
+    """Return proposals, keyset-paged: forgetting first, then last changed. Raises Invalid for a foreign cursor."""
     cursor = query.cursor or ""
     proposals: list[Proposal] = []
     if query.kind == "forget":
@@ -237,20 +226,17 @@ def _contradicts() -> ColumnElement[bool]:
 
 
 def archive_expired(moment: datetime, limit: int = 1_000) -> int:
-    """Archive the memories that have waited too long, one undoable change set for each person; return how many.
-
-    Old proposals to forget go. Each person's memories are changed in a transaction of their own.
-    """
+    """Archive memories and delete proposals that waited too long, in a change set a person; return how many."""
     before = moment - WAITS
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
-    stale = [*decisions.waits(), Memory.updated_at < before]
+    stale = [*decisions.awaits_decision(), Memory.updated_at < before]
     people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
     db.session.rollback()
     count = 0
     for user_id in people:
         with write_transaction():
-            versions.hold(user_id)
+            versions.begin_change(user_id)
             rows = db.session.scalars(select(Memory).where(Memory.user_id == user_id, *stale).limit(limit)).all()
             if not rows:
                 continue

@@ -1,9 +1,7 @@
 """The queue of the review: one memory at a time, each decision followed by the next question and a way back.
 
-Where somebody is in it travels with each page and form, so that nothing is stored: how many are behind them (`done`),
-how many there were (`of`), from where on they are asked (`cursor`, after one was left for later), what the last
-decision changed (`last`), and what they discarded last (`held`): it is forgotten with the next decision, since what is
-forgotten cannot be brought back.
+Nothing is stored: pages and forms carry how many are `done` `of` all, the `cursor` after what is left for later, the
+change set `last`, and the discarded one (`held`), forgotten with the next decision.
 """
 
 from contextlib import suppress

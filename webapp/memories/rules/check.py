@@ -1,7 +1,4 @@
-"""Checks of a proposed change: where its quote stands, and what its words are; never what they mean.
-
-Code decides by structure. What a sentence means is the model's to say, and the person's to settle in doubt.
-"""
+"""Checks of a proposed change: where its quote stands, and what its words are; never what they mean."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -160,11 +157,10 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
 
 
 def memory_wording(operation: MemoryOperation, place: tuple[SourceMessage, Span], state: State) -> str | Refusal:
-    """Return what the memory would say: the rewording of a trusted model, or else the user's own sentence.
+    """Return what the memory would say: a trusted model's rewording, or else the user's own sentence.
 
-    A rewording is kept only if its names and numbers stand in the message, or if it is others' words and so waits for
-    the user; the quote takes its place otherwise. The user's own sentence carries its own "not", "if" and "maybe", so
-    that nothing can be turned round.
+    A rewording needs its names and numbers in the message, or waits as others' words; else the quote is used. The
+    user's sentence keeps its "not", "if" and "maybe".
     """
     message, span = place
     quote = message.content[span.start : span.end]

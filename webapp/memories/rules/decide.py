@@ -1,8 +1,4 @@
-"""The rules of memory: what happens to every operation a model proposes.
-
-`decide` is deterministic, does not depend on the order of the operations, and decides nothing new when called again
-after its plan has been applied.
-"""
+"""The rules of memory: what happens to every operation a model proposes; deterministic, in any order, idempotent."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,11 +29,7 @@ MAX_VALUES = 2
 
 
 def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin = "extraction") -> Plan:
-    """Weigh the operations of one call against what is known and return the effects to apply.
-
-    Claims are taken in the order the user said them; each sees the effects of those before it. Every operation has an
-    effect, or is rejected.
-    """
+    """Return an effect, or a rejection, for each operation of a call, in the order the user said them."""
     board = Board(state.memories)
     if not state.is_trusted:
         operations = _drop_scattered_keys(operations)
@@ -57,10 +49,7 @@ def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin =
 
 
 def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """Return the operations without keys for which one answer gives more than two values.
-
-    Of a fact that people have only once, an answer names at most the old value and the new one.
-    """
+    """Return the operations, without those keys that one answer gives more than two values (an old and a new one)."""
     values: dict[str | None, set[str]] = {}
     for operation in operations:
         slot = canonical_fact_key(operation.fact_key, operation.category)

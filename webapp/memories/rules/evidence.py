@@ -46,10 +46,7 @@ def find_quote(quote: str, text: str, other_spans: Sequence[Span] = ()) -> Span 
 
 
 def has_substance(quote: str, message: str) -> bool:
-    """Tell whether a quote says enough to support a memory: more than a fragment of its message.
-
-    A short answer ("42", "🍕") counts if it is everything the user said.
-    """
+    """Return whether a quote is more than a fragment of its message; a short answer ("42", "🍕") is all of it."""
     if _weight(quote) >= MIN_LETTERS:
         return True
     return is_whole(quote, message) and any(ch.isalnum() or unicodedata.category(ch) == "So" for ch in quote)
@@ -72,10 +69,7 @@ def user_words(message: str) -> str:
 
 
 def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> str:
-    """Return the sentence around a quote in its author's words; of one that asks, what stands before the question.
-
-    Empty if all of it is the question, since nobody states what they ask.
-    """
+    """Return the sentence around a quote in its author's words, before any question; empty if all of it asks."""
     own_text = without(message, [*injected_spans(message), *other_spans])
     place = sentence_around(span, own_text)
     sentence = own_text[place.start : place.end].strip()
@@ -88,8 +82,7 @@ def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> 
 
 
 def label_and_quote(span: Span, message: str) -> str:
-    """Return a quote with the words before it on its line, or on the line before, if a colon or the like joins them:
-    they say what it is."""
+    """Return a quote with the words before it that a colon or the like joins to it: they say what it is."""
     before = message[: span.start].rstrip(" \t\n*_`\"'")
     label = before[before.rfind("\n") + 1 :] if before.endswith((":", "=", "|")) else ""
     return label + message[span.start : span.end]

@@ -1,7 +1,6 @@
-"""Grounding of a statement's words in what the user wrote: names, numbers and values; pure.
+"""Grounding of a statement's names, numbers and values in what the user wrote; pure.
 
-Words are compared without case, marks and endings, so that "Kraków" stands in "w Krakowie". What they mean is not
-judged here.
+Words are compared without case, marks and endings: "Kraków" stands in "w Krakowie".
 """
 
 import pickle
@@ -31,18 +30,13 @@ _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
 
 
 def particulars_of(statement: str) -> frozenset[str]:
-    """Return the names, numbers and symbols of a statement, folded: what makes it about this and not that.
-
-    A name is a word with a capital that does not begin the statement.
-    """
+    """Return the folded names (capitals, not first words), numbers and symbols of a statement."""
     particulars = {_THOUSANDS.sub("", _fold(word)) for word in _particulars(statement)}
     return frozenset(particulars) | signs(statement)
 
 
 def keeps_names_and_numbers(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:
-    """Return whether every name and number of a rewording occurs in the user's text, or is a month or year close to
-    `moment`, when it was written: "next month" may become "May 2024".
-    """
+    """Return whether a rewording's names and numbers are in the user's text, or a month or year close to `moment`."""
     known_words = _TextWords(texts)
     new_words = [word for word in _particulars(rewording) if not known_words.has(word)]
     return not new_words or (moment is not None and is_dated(moment) and _are_near(new_words, moment))
@@ -56,9 +50,7 @@ def is_grounded(value: str | None, text: str) -> bool:
 
 
 def value_after(content: str, before: str, value: str) -> str | None:
-    """Return the value of a fact whose words were changed: the one they still hold, or what stands in its place where
-    only that was changed; None where neither can be told.
-    """
+    """Return a fact's value in changed words: the one they hold, or what stands in its place; None in doubt."""
     if is_grounded(value, content):
         return value
     head, found, tail = before.rstrip(_FULL_STOPS).partition(value)
@@ -115,10 +107,7 @@ def _are_near(new_words: list[str], moment: datetime) -> bool:
 
 @cache
 def month_names() -> frozenset[str]:
-    """Return the folded names of the months in every language that Babel's calendars have.
-
-    Read from its files: its own functions keep each language that was asked for, 136 MB of all.
-    """
+    """Return the folded names of months in every calendar of Babel, from its files: its functions would keep 136 MB."""
     months = set[str]()
     for identifier in locale_identifiers():
         if "_" in identifier:

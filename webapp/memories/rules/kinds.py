@@ -9,11 +9,9 @@ from webapp.text.canonical import canonical_statement, slug
 
 
 class MemoryType(StrEnum):
-    """The kind of a memory. An instruction says how the user wants to be answered, and always applies within its
-    scope.
+    """A kind of memory, its `label`, and the `importance` (0..1) of one learned. An instruction always applies.
 
-    `label` is what people read; `importance` (0..1) is that of a statement learned; `is_offered` says whether a model
-    chooses it: the others follow from whom a statement is about.
+    `is_offered`: a model chooses it; others follow from whom a statement is about.
     """
 
     label: str
@@ -28,7 +26,6 @@ class MemoryType(StrEnum):
     INSTRUCTION = "instruction", N_("instruction"), 0.8, False
 
     def __new__(cls, value: str, label: str, importance: float, is_offered: bool = True) -> Self:  # noqa: FBT001, FBT002
-        """Return a member with its properties."""
         member = str.__new__(cls, value)
         member._value_, member.label, member.importance, member.is_offered = value, label, importance, is_offered
         return member
@@ -73,10 +70,9 @@ def canonical_category(raw: str | None) -> str | None:
 
 
 def canonical_fact_key(raw: str | None, category: str | None = None) -> str | None:
-    """Return the key of a fact as `namespace/attribute`, or None for no key.
+    """Return the key of a fact as `namespace/attribute`, with synonyms folded, or None.
 
-    A key without a namespace takes the category as one, so that `name` in `identity` and `identity/name`
-    name one slot. Known synonyms are folded together. Attributes keep their signs: `skill/c` is not `skill/c++`.
+    The category is the default namespace. Attributes keep their signs: `skill/c` is not `skill/c++`.
     """
     return _fact_key(raw, category, signed=True)
 

@@ -1,8 +1,7 @@
 """The people and things that memories name, as far as their form tells; pure, and of no language's words.
 
-In scripts with capitals a name is a capitalised word within a sentence. A first word's capital tells nothing: it is a
-name if the same word is one elsewhere. In every script the values of some facts are names, and so is what begins
-several statements about people or things, and no other.
+A name is capitalised within a sentence, a value of certain facts, or what begins several statements about people or
+things, and no other.
 """
 
 import re
@@ -57,10 +56,7 @@ _Places = dict[int, str]
 
 
 def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name]:
-    """Return the names, those that most memories mention first, and among equals what the earliest notes mention.
-
-    `calendar` holds the folded names of days and months: they name nobody, unless one begins what is about somebody.
-    """
+    """Return the names, most mentioned and earliest first; days and months (`calendar`) only where they name people."""
     mentions: dict[_Key, _Places] = defaultdict(dict)
     _add_capitalised(mentions, notes)
     _add_known(mentions, notes)
@@ -77,7 +73,6 @@ def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name
 
 
 def _add_capitalised(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> None:
-    """Add the names in scripts with capitals."""
     texts = [note.text for note in notes]
     runs = capital_runs(texts)
     parts = {(starts_sentence, text): parts_of(text, starts_sentence) for starts_sentence, text in runs}
@@ -185,10 +180,7 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _join(mentions: dict[_Key, _Places]) -> None:
-    """Count a longer name as the word of it that stands alone elsewhere, too: "Anna Lima" is Anna, if only one is.
-
-    One of two words is then no name of its own.
-    """
+    """Count a longer name as its one word that stands alone, which is then no name of its own: "Anna Lima" is Anna."""
     longer: dict[str, list[_Key]] = defaultdict(list)
     for key in mentions:
         for word in key if len(key) > 1 else ():

@@ -1,8 +1,7 @@
 """Detection of a model's text that retells what is being forgotten, and the text without it; pure.
 
-A summary tells things in its own words, so words are compared, not letters: a sentence is removed if it has two thirds
-of the words of the statement or a quote behind it, or all that tell it apart: its names and numbers, and the longest of
-its other words, since the common ones are short in every language. Better too much than too little.
+A sentence goes that has two thirds of a statement's or quote's words, or all its telling ones: names, numbers, and the
+longest. Better too much than too little.
 """
 
 from collections import Counter, defaultdict
@@ -37,9 +36,7 @@ def _distinctive_roots(text: str, terms: frozenset[str]) -> frozenset[str]:
 
 
 class ForgottenStatements:
-    """The statements being forgotten: the stem that makes up each statement, or the roots of several; statements of
-    stop words alone are left out.
-    """
+    """The statements being forgotten, by their one stem or their roots; those of stop words alone are left out."""
 
     def __init__(self, wordings: Iterable[str]) -> None:
         statements = set()

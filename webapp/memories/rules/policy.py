@@ -37,10 +37,7 @@ DECAY_FLOOR = 0.5
 
 
 class ClaimStanding(StrEnum):
-    """A later statement against the current one.
-
-    It replaces it; is used while the earlier one waits for the user; waits itself; or yields.
-    """
+    """A later statement replaces the current one, is used beside it, waits for the user, or yields."""
 
     REPLACES = "replaces"
     PRECEDES = "precedes"
@@ -59,11 +56,7 @@ def at_least(value: float, bound: float) -> bool:
 
 
 def is_older(moment: Moment, memory: KnownMemory) -> bool:
-    """Return whether something was said before the memory was last confirmed: an old statement never replaces a newer
-    one.
-
-    This happens when a conversation is read again, or an old one is imported.
-    """
+    """Return whether something was said before the memory was last confirmed, and so must not replace it."""
     last = memory.last_moment
     return last is not None and moment < last
 
@@ -83,11 +76,7 @@ def retention(confidence: float, importance: float, last_sign: datetime, now: da
 def for_review(
     effects: Iterable[Effect], proposed_refs: Collection[MemoryRef] = (), origin: Origin = "import"
 ) -> list[Effect]:
-    """Return the effects as proposals: new memories wait in review; memories in use are not touched, whatever was said.
-
-    `proposed_refs` are memories that wait in review themselves: later statements may reword, confirm or close them.
-    Anything weaker than what is known is dropped.
-    """
+    """Return the effects as proposals: new memories wait, and only those in review (`proposed_refs`) are changed."""
     effects = list(effects)
     proposals: list[Effect] = []
     refs = set(proposed_refs)

@@ -1,6 +1,4 @@
-"""Relations of a claim to what is known: what it says again, contradicts, settles or is older than; and
-the similarity at which two statements are one.
-"""
+"""Relations of a claim to what is known: what it says again, contradicts, settles or is older than."""
 
 from collections.abc import Sequence
 
@@ -32,11 +30,7 @@ def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
 
 
 def is_same(left: str, right: str, similarity: float) -> bool:
-    """Tell whether two statements say the same: their vectors are near, and they have the same words in some form.
-
-    Vectors hardly reflect a "not", a number or a name; every word counts, so that whoever likes tea does not merge with
-    whoever does not.
-    """
+    """Return whether two statements have near vectors and the same words in some form: vectors hardly show a "not"."""
     return may_be_same(left, right, similarity, SAME_AT) and _forms(left) == _forms(right)
 
 
@@ -70,25 +64,24 @@ def is_known(memory: KnownMemory, claim: Claim) -> bool:
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
-    """Return whether the assistant noted these words during its reply, in a statement that shares a word with the
-    claim: one quote is not kept twice, by the tool and by the extraction that reads the turn afterwards.
-    """
+    """Return whether the tool noted these words in a statement that shares a word with the claim."""
     shares = bool(set(stems(words(memory.content))) & set(stems(words(claim.draft.content))))
     return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.is_open
 
 
 def contains(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory that rests on the same words has all those of the claim, in the same order."""
-    return (memory.is_current or not memory.is_open) and _spaced(claim.draft.content) in _spaced(memory.content)
+    return (memory.is_current or not memory.is_open) and _padded_words(claim.draft.content) in _padded_words(
+        memory.content
+    )
 
 
-def _spaced(text: str) -> str:
+def _padded_words(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
 def is_related(claim: Claim, target: KnownMemory) -> bool:
-    """Return whether a claim may be about a memory: a trusted model says so, they share a word, or their vectors point
-    the same way."""
+    """Return whether a trusted model says that a claim is about a memory, they share a word, or are near."""
     if claim.is_trusted:
         return True
     stemmed = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
@@ -136,9 +129,7 @@ def stale_proposals(history: Sequence[KnownMemory], claim: Claim) -> list[KnownM
 
 
 def may_leave_review(memory: KnownMemory, claim: Claim, opponent: KnownMemory | None = None) -> bool:
-    """Return whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to
-    settle, unless it is with a fact of the same key that the evidence outranks.
-    """
+    """Return whether evidence settles why a memory waits: doubt, or a fact of the same key that it outranks."""
     is_settled = memory.contradicts is None or (opponent is not None and memory.contradicts == opponent.ref)
     return memory.needs_review and is_settled and at_least(claim.draft.confidence, USABLE_AT)
 

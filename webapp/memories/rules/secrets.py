@@ -24,8 +24,7 @@ class Secret(StrEnum):
 def find_secret(*texts: str | None) -> Secret | None:
     """Return the first kind of secret found in any of `texts`, or None.
 
-    Numbers count only if their checksum is valid and their form or the words around them say what they are, so that
-    phone numbers, dates, order numbers and other long numbers pass.
+    Numbers need a valid checksum and a form or words that say what they are.
     """
     for text in texts:
         if not text:

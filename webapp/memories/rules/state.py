@@ -1,9 +1,7 @@
 """The plain data on which the memory engine decides, and the effects that it decides on.
 
-A service loads a `State`, calls `decide`, and applies the effects of the returned plan in order, in one
-transaction. References to memories are database ids; memories that a plan creates have negative references, -1, -2 …,
-which the service replaces with ids after inserting. `Close` precedes the `Insert` that succeeds it, so that the
-database never sees two current facts with one key; its `superseded_by` is therefore set after the last insert.
+References are database ids, or -1, -2 … for memories that a plan creates. `Close` precedes the `Insert` that succeeds
+it, so that the database never sees two facts with one key; its `superseded_by` is set after the last insert.
 """
 
 from __future__ import annotations
@@ -171,8 +169,7 @@ class Insert:
 
 @dataclass(frozen=True)
 class AddEvidence:
-    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and the
-    contradiction it waited for."""
+    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]

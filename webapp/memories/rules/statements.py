@@ -189,10 +189,7 @@ def _key_of(word: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Extraction:
-    """A parsed answer: the operations it asks for, how much could not be read, and what was passed over by reason.
-
-    `secrets` are the quotes that it calls secrets.
-    """
+    """A parsed answer: its operations, unreadable ones, what was passed over by reason, and quotes of `secrets`."""
 
     operations: tuple[MemoryOperation, ...]
     malformed: int = 0
@@ -227,11 +224,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
 
 
 def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:
-    """Return the JSON schema of the list, within the subset that strict structured output accepts.
-
-    `messages` and `memories` are the numbers that this call shows. A statement that is not to be remembered ends with
-    what it is about.
-    """
+    """Return the strict JSON schema of the list, for the numbers of `messages` and `memories` in this call."""
     properties = {
         "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
         "quote": {"type": "string"},

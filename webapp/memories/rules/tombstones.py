@@ -91,9 +91,8 @@ def key_id(key: bytes) -> str:
 class TombstoneSet:
     """The tombstones of one user, and how to make and look up more of them.
 
-    `secret` is the installation's key (at least 16 bytes), or several: new tombstones are made with the first, and
-    those made with the others remain valid. `digests` are those stored so far; `imported_keys` the keys the user had
-    elsewhere. `is_old`: some were made before each person had a key.
+    `secret` is the installation's key (at least 16 bytes), or several: the first makes new ones. `digests` are those
+    stored; `imported_keys` the keys the user had elsewhere. `is_old`: some were made before each person had a key.
     """
 
     def __init__(
@@ -126,9 +125,7 @@ class TombstoneSet:
         quotes: Iterable[str] = (),
         whole_key: bool = False,
     ) -> frozenset[Tombstone]:
-        """Return what to store when a memory is forgotten; with `whole_key`, also against any later value of its
-        key.
-        """
+        """Return what to store when a memory is forgotten; with `whole_key`, also against any later value."""
         forms = _forms_of(_NOW, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
@@ -138,9 +135,7 @@ class TombstoneSet:
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> bool:
-        """Return whether a memory may not come back: its statement, its key and value, or the quote behind it was
-        forgotten, or it says what was the quote of another.
-        """
+        """Return whether a memory's statement, key and value, or quote was forgotten, or it says another's quote."""
         return not self._stored_digests.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
 
     def digests_of(
@@ -158,10 +153,7 @@ class TombstoneSet:
         return frozenset(digests)
 
     def quotes_in(self, text: str) -> list[Span]:
-        """Return the runs of words in a text that are forgotten quotes.
-
-        Tries runs of up to QUOTE_WORDS words; in scripts without spaces, only whole runs between spaces.
-        """
+        """Return the runs of up to QUOTE_WORDS words in a text that are forgotten quotes."""
         return self._places(text, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
 
     def without_quotes(self, text: str, spans: Spans = ()) -> str:

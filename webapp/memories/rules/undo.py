@@ -1,7 +1,6 @@
-"""Undoing a change set: what can be put back, and what later edits prevent.
+"""Undoing a change set, a list of `Change`s: what can be put back, and what later edits prevent.
 
-A change set is a list of `Change`s, one for each memory that a job or a user action touched, each with the memory's
-state before and after. Every change of content or status makes a new revision; additional evidence alone does not.
+Every change of content or status makes a new revision; additional evidence alone does not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,10 +36,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Change:
-    """The change that one change set made to one memory: `before` is None if it created it, `after` if it forgot it.
-
-    `evidence` are the ids of the evidence rows that it added.
-    """
+    """The change of one memory: `before` is None if created, `after` if forgotten; `evidence` are the rows it added."""
 
     ref: int
     before: Snapshot | None
@@ -50,11 +46,10 @@ class Change:
 
 @dataclass(frozen=True)
 class UndoPlan:
-    """Either what to do, or why not (`obstacles`): a change set is undone as a whole or not at all.
+    """The undo of a change set as a whole: what to do, or its `obstacles`.
 
-    In this order: `removals` are the memories it created, which go without a tombstone, since undoing is not
-    forgetting; `returns` those that get their earlier fields back, as a new revision; `evidence` are the ids of the
-    rows to be removed from each.
+    In this order: `removals` go without a tombstone, `returns` get their earlier fields as a new revision; `evidence`
+    are the rows to be removed from each.
     """
 
     removals: tuple[int, ...] = ()
@@ -65,10 +60,7 @@ class UndoPlan:
 
 @dataclass(frozen=True)
 class Present:
-    """Memory now: every memory named by the change set that still exists, and which memory holds which key.
-
-    `is_forgotten` checks fields against the tombstones.
-    """
+    """The memories of a change set that still exist, which memory holds which key, and what `is_forgotten`."""
 
     memories: Mapping[int, Snapshot] = field(default_factory=dict)
     key_holders: Mapping[str, int] = field(default_factory=dict)
@@ -76,12 +68,7 @@ class Present:
 
 
 def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
-    """Reverse a change set against the present, refusing to overwrite what has happened to its memories since.
-
-    A memory that the set created and that is already gone needs nothing; one that the set changed and that was then
-    forgotten, or whose earlier wording was forgotten, cannot come back. Removals come first, so that keys are free
-    before they are taken again.
-    """
+    """Return how to reverse a change set, or the obstacles: memories that were changed or forgotten since."""
     removals: list[int] = []
     returns: dict[int, Mapping[str, Any]] = {}
     evidence: dict[int, frozenset[int]] = {}

@@ -31,14 +31,11 @@ def settle(
     moment: datetime,
     until: datetime | None = None,
 ) -> Edits:
-    """Return the edits by which the user's decision about a memory in review takes effect; `reject` makes none: the
-    memory is to be forgotten, so that it is not learned again.
+    """Return the edits of the user's decision about a memory in review; none for `reject`, which forgets it.
 
-    `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that the
-    accepted one replaces it; `replace` and `until` mean that the later of the two replaces the earlier, whichever
-    waits. A key holds one value at a time: of two that are both true, the accepted one goes without. What
-    was not accepted, or was replaced, can still replace the other. `until` needs its date. Raises Conflict if a
-    decision needs another memory, or if the memory is not waiting.
+    `other` is contradicted, or holds its key: accepted, it is replaced; with `replace` and `until` the later replaces
+    the earlier; of two that are both true, the accepted one goes without a key. Raises Conflict if another memory is
+    needed, or this one is not waiting.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
         return _reinstate(memory, other, moment)

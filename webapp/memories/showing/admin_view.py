@@ -15,9 +15,7 @@ log = logging.getLogger(__name__)
 
 
 def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memory]:
-    """Return a page of somebody's memories for an admin; every access is recorded. Raises NotFound. The caller
-    commits.
-    """
+    """Return a page of somebody's memories for an admin, recording the access. Raises NotFound."""
     get_user(user_id)
     note_look(admin_id, user_id, "memories")
     log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})

@@ -157,9 +157,7 @@ def has_any(user_id: int) -> bool:
 
 
 def counts(user_id: int, space_id: int | None = None) -> Counts:
-    """Return the numbers on the badges, of a panel that lists everything or a space; counts nothing of a
-    foreign space.
-    """
+    """Return the numbers on the badges of a panel, of everything or one of the user's spaces."""
     values = {"user": user_id, "space": space_id}
     return Counts(*db.session.execute(_counts(space_id is not None), values).one())
 
@@ -212,9 +210,7 @@ def _select_change_set() -> Select[MemoryChangeSet]:
 
 
 def health(user_id: int) -> dict[Finding, list[list[Card]]]:
-    """Return what may need tidying: for each finding at most MAX_GROUPS groups of cards, of one each except for
-    duplicates.
-    """
+    """Return findings to tidy up, of up to MAX_GROUPS groups of cards; only duplicates have several cards."""
     findings = {
         finding: groups[: BATCH_SIZE if finding is Finding.STILL_TRUE else MAX_GROUPS]
         for finding, groups in check_health(user_id).items()
@@ -227,11 +223,8 @@ def health(user_id: int) -> dict[Finding, list[list[Card]]]:
     }
 
 
-def past(user_id: int, memory_id: int) -> dict[str, Any]:
-    """Return what a memory said before, and the other values there have been, by time; nothing of somebody else's.
-
-    Raises NotFound.
-    """
+def earlier_values(user_id: int, memory_id: int) -> dict[str, Any]:
+    """Return what a memory of the user's said before, and its key's other values, by time. Raises NotFound."""
     memory = service.read_memory(user_id, memory_id)
     if memory.user_id != user_id:
         return {"memory_id": memory_id, "revisions": [], "others": []}

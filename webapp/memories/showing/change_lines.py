@@ -1,7 +1,4 @@
-"""A change set, one line per memory, in the memories' own words. Pure.
-
-"Lives in Lisbon" for what was learned, "Ana → Anabela" for what was changed or replaced.
-"""
+"""A change set, one line per memory, such as "Lives in Lisbon" or "Ana → Anabela". Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,10 +33,7 @@ _LABELS: dict[tuple[str, ...], str] = N_(
 
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
-    """The change of one memory: `text` as it is now, `before` what it or the one it replaced said.
-
-    If it was overruled, `before` is what was kept instead, and `may_use` says that it can still be used in its place.
-    """
+    """A memory's change: `text` now, `before` what was replaced or, overruled, kept and `may_use` replace."""
 
     memory_id: int
     kind: Kind
@@ -64,10 +58,7 @@ def lines_of(
     snapshots: Snapshots,
     closed_ids: Collection[int] = (),
 ) -> list[ChangeLine]:
-    """Return the lines of a change set.
-
-    `contents` are the present texts of its memories and of those that overruled others; `closed_ids` the closed ones.
-    """
+    """Return the lines of a change set, from present texts of its memories and their rivals, and the closed ids."""
     lines = [_line(change, contents, snapshots, closed_ids) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()
@@ -114,11 +105,7 @@ def _line(
 
 
 def label(lines: Iterable[ChangeLine]) -> str:
-    """Return what happened, for the line under a reply: "Remembered: lives in Lisbon · Changed: Ana → Anabela"; may be
-    empty.
-
-    No decision is left out; what was merely repeated is mentioned only if there is nothing else.
-    """
+    """Return the line under a reply with every decision: "Remembered: lives in Lisbon · Changed: Ana → Anabela"."""
     lines = list(lines)
     phrases: list[str] = []
     for kinds, snapshots in _LABELS.items():

@@ -135,9 +135,7 @@ def _with(filters: Filters, field: str, value: Any) -> Filters:
 
 
 def _lists(filters: Filters, row: Row[*tuple[Any, ...]]) -> bool:
-    """Return whether a list with these filters holds the memories of a row. Those of others are in the list of their
-    space.
-    """
+    """Return whether a list with these filters holds a row's memories; others' are in their space's."""
     return (
         (row.is_own or filters.space is not None)
         and (filters.space is None or row.space_id == filters.space)

@@ -47,8 +47,7 @@ def check_health(user_id: int) -> dict[Finding, Groups]:
 
 
 def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Groups]:
-    """Return all findings about one user's open memories, in the order of the view, and each in order of id; those that
-    may be over start with the longest past.
+    """Return all findings about one user's open memories, in the order of the view.
 
     What the user wrote or brought in needs no evidence, and pinned memories are never stale.
     """

@@ -1,7 +1,4 @@
-"""Places in a picture of names: near the middle what is mentioned most, side by side what is linked; pure.
-
-Every place is a cell of a honeycomb, so that no two labels meet, and the same names have the same places each time.
-"""
+"""Places in a picture of names, on a honeycomb: mentioned most in the middle, linked side by side; stable, pure."""
 
 import unicodedata
 from collections import defaultdict
@@ -108,10 +105,7 @@ def _cells(shape: Shape, count: int) -> list[tuple[float, float]]:
 
 
 def _arrange(cells: Sequence[tuple[float, float]], sizes: Sequence[float], links: Sequence[Link]) -> list[int]:
-    """Return the cell of each name, by its number: each in turn where it costs least, then exchanged while that helps.
-
-    Long links cost, and so do large names far from the middle.
-    """
+    """Return the cell of each name, by number: each where it costs least, then exchanged while that helps."""
     largest = max((link.shared for link in links), default=1)
     neighbours: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for link in links:

@@ -116,10 +116,7 @@ def names_shown(user_id: int, language: str, limit: int = MAX_NAMES) -> tuple[li
 
 
 def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage:
-    """Return the memories that mention a name, from the one numbered `start`.
-
-    Raises NotFound if none does.
-    """
+    """Return the memories that mention a name, from number `start`. Raises NotFound if none does."""
     notes = _notes(user_id)
     names = names_of(notes, _calendar(language))
     entry = next((name for name in names if name.key == key), None)

@@ -142,7 +142,7 @@ OBSTACLES = N_(
 )
 
 
-def cause(name: str) -> str:
+def cause_heading(name: str) -> str:
     """Return what a change set comes from, as a heading; an unknown cause is "A change"."""
     return _CAUSES.get(name, "A change")
 
@@ -184,9 +184,7 @@ def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def remembered_label(counts: Mapping[str, int]) -> str:
-    """Return the label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is
-    nothing.
-    """
+    """Return "Remembered 1", "Changed 1 memory", "1 to review", as under a reply; may be empty."""
     counts = _separate_waiting(counts)
     if added_count := counts.get("added", 0):
         return _("Remembered %(n)s", n=added_count)

@@ -62,13 +62,10 @@ class ForgetReport(BaseModel):
 def forget(
     user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
 ) -> ForgetReport:
-    """Forget memories of the user, and all others of theirs that say the same; ids that are not theirs are ignored.
-
-    The words stay in the messages where the user said them.
-    """
+    """Forget those memories that are the user's, and all of theirs that say the same; messages stay."""
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     rows = _with_duplicates(user_id, memory_ids)
     if not rows:
         return ForgetReport()

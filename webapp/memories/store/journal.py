@@ -32,9 +32,7 @@ DATE_FIELDS = ("until",)
 
 
 def statement_hash(content: str) -> str:
-    """Return a hash that statements in the same words share, for look-ups; not a secret, and deleted with its
-    memory.
-    """
+    """Return a hash of the words of a statement, for look-ups; not secret, deleted with its memory."""
     return hashlib.sha256(canonical_statement(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -59,10 +57,7 @@ def restore(memory: Memory, fields: dict[str, Any]) -> None:
 
 
 class Journal:
-    """Records what one job or one user action does to memories; `actor` is user, extraction, tool or import.
-
-    With `continued`, what is recorded becomes part of a change set that was written before.
-    """
+    """Records what `actor` (user, extraction, tool, import) does to memories, in a change set, new or `continued`."""
 
     def __init__(
         self,
@@ -158,9 +153,6 @@ class Journal:
 
 
 def _touch(memory: Memory) -> None:
-    """Count the change for the others in its space, if it is shared: what is private only its owner finds.
-
-    Whoever makes a memory private, or moves it, touches the space it was shared in.
-    """
+    """Count the change in its space, if shared; whoever makes a memory private touches the former space."""
     if memory.visibility == "shared":
         touch(memory.space_id)

@@ -66,12 +66,11 @@ class ProposalCounts:
 def propose(
     user_id: int, proposals: Iterable[Proposal], *, cause: str, actor: str = "import", space_id: int | None = None
 ) -> ProposalCounts:
-    """Put statements into review. What is already known, what was forgotten and secrets are left out.
+    """Put statements, cut at sentences, into review; known, forgotten and secret ones are left out.
 
-    Another value of a key in use waits beside it. The caller has checked that the space is the user's. Long statements
-    are cut at sentence ends.
+    Another value of a key in use waits beside it. The caller has checked the space.
     """
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     tombstones = tombstone_set(user_id)
     counts: Counter[str] = Counter()
     forgotten: set[str] = set()
@@ -117,11 +116,7 @@ def propose(
 
 
 def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
-    """Return what a statement says of a key: of its own, or of one in use whose name and words it repeats.
-
-    Both begin alike, the name of the key among it, and end in a value: that of the fact, or as many words with numbers
-    in the same places. No language is known here.
-    """
+    """Return a statement's key and value: its own, or those of a fact in use that it begins like."""
     if key := canonical_fact_key(item.key):
         return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
     piece_words = words(piece)

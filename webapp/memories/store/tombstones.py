@@ -1,7 +1,4 @@
-"""A user's tombstones, the keys they are made with, and the check for something forgotten between reading and writing.
-
-Keys are derived from the installation's secrets, or brought along. Everything that stores a model's output checks.
-"""
+"""A user's tombstones, their keys, and the check for something forgotten between reading and writing."""
 
 import base64
 import hashlib
@@ -38,10 +35,7 @@ def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None =
 
 
 def mark_forgotten(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> tuple[SourceMessage, ...]:
-    """Return messages with what of them has been forgotten by now among their spans.
-
-    It is where a forgotten memory had its quote, and wherever the same words stand.
-    """
+    """Return messages with quotes of forgotten memories, wherever they stand, among their spans."""
     contents = {message.message_id: message.content for message in messages if message.role == "user"}
     spans = {
         message_id: tuple((start, end, FORGOTTEN) for start, end in tombstones.quotes_in(content))
@@ -68,7 +62,7 @@ def imported_keys(user_id: int) -> dict[str, bytes]:
     return {name: key for name, key in keys.items() if key is not None}
 
 
-def carry(user_id: int, keys: Collection[bytes]) -> None:
+def import_keys(user_id: int, keys: Collection[bytes]) -> None:
     """Store keys that a user brought along."""
     existing = imported_keys(user_id)
     box = _box(_secrets()[0])
@@ -84,10 +78,7 @@ def default_key() -> bytes:
 
 
 def _secrets() -> list[bytes]:
-    """Return the keys of tombstones, the one for new tombstones first: those that are set, or the derived one.
-
-    A key of 64 hexadecimal digits stands for those bytes, which is how the derived one is carried over.
-    """
+    """Return the keys of tombstones, newest first: those set (as 64 hexadecimal digits: bytes), or the derived one."""
     secrets = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
     return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in secrets] or [default_key()]
 
@@ -108,9 +99,8 @@ def _box(secret: bytes) -> Fernet:
 def watch(user_id: int) -> Callable[[], bool]:
     """Return a function that tells whether nothing was forgotten since this call.
 
-    Call `watch` before reading input for a model, and its result in the transaction that stores the output: it locks
-    the user's memory until that ends, so that the next forgetting sees what is then written. Callers that also lock a
-    conversation lock that first.
+    Call it before reading input for a model, and the result in the transaction that stores the output: it locks the
+    user's memory. Callers that also lock a conversation lock that first.
     """
     newest = select(func.count(), func.max(MemoryTombstone.created_at)).where(MemoryTombstone.user_id == user_id)
     before = tuple(db.session.execute(newest).one())
@@ -123,10 +113,7 @@ def watch(user_id: int) -> Callable[[], bool]:
 
 
 def recent_tombstone_sets(user_ids: Collection[int], since: datetime) -> list[TombstoneSet]:
-    """Return the tombstones of the users who have forgotten something since then, each with only those tombstones.
-
-    The clocks of two machines may differ: pass a time somewhat earlier.
-    """
+    """Return tombstones of users made since a time, passed somewhat early, as clocks differ."""
     rows = db.session.execute(
         select(MemoryTombstone.user_id, MemoryTombstone.digest, MemoryTombstone.key_id).where(
             MemoryTombstone.user_id.in_(user_ids), MemoryTombstone.created_at >= since

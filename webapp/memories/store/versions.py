@@ -27,10 +27,7 @@ class PerVersion(Generic[Value]):
         return entry[1] if entry is not None else None
 
     def get(self, user_id: int, version: int, look_up: Callable[[int], Value]) -> Value:
-        """Return the value for this version, cached or looked up; the caller reads the version first.
-
-        Every change raises the version in its own transaction, so a cached value is never older than its version.
-        """
+        """Return the value for this version, which the caller reads first, cached or looked up."""
         entry = self._entries.get(user_id)
         if entry is None or entry[0] != version:
             while len(self._entries) >= self._limit:
@@ -39,20 +36,16 @@ class PerVersion(Generic[Value]):
         return entry[1]
 
 
-def hold(user_id: int) -> None:
-    """Lock the user's memory for the rest of this transaction, and count a change.
+def begin_change(user_id: int) -> None:
+    """Lock the user's memory for this transaction, and count a change, before reading what a decision rests on.
 
-    Call it before reading what a decision rests on. Callers that also lock a conversation lock that first.
-    Raises NotFound for an unknown user.
+    Callers that also lock a conversation lock that first. Raises NotFound for an unknown user.
     """
     count_change(MemoryVersion, user_id)
 
 
 def lock(user_id: int) -> int:
-    """Hold the user's memory as it is for the rest of this transaction: nobody changes it, nothing is counted.
-
-    Returns the number of its version. Callers that also lock a conversation lock that first.
-    """
+    """Lock the user's memory for this transaction, counting nothing; return its version. Lock conversations first."""
     statement = select(MemoryVersion.version).where(MemoryVersion.user_id == user_id).with_for_update()
     return db.session.scalar(statement) or 0
 

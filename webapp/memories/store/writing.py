@@ -71,9 +71,7 @@ def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> Known
 def candidates(
     user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], message_ids: Collection[int]
 ) -> set[int]:
-    """Return ids of the memories that operations name by key or by statement, and of those resting on these
-    messages.
-    """
+    """Return ids of the memories that operations name by key or statement, or that rest on these messages."""
     scope = scope_of(user_id, space_id)
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
@@ -105,11 +103,7 @@ def memories_from_messages(user_id: int, space_id: int | None, message_ids: Coll
 def nearest(
     user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int
 ) -> dict[int, float]:
-    """Return the memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
-
-    Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no particular
-    order, because sorting them would carry all vectors along.
-    """
+    """Return the nearest memories to any of the vectors, closed ones included, by id with cosine, reading in blocks."""
     if not len(vectors):
         return {}
     queries = np.stack(vectors).astype(np.float32)
@@ -154,11 +148,9 @@ def apply_plan(
     embedding_model: str | None = None,
     embeddings: Mapping[str, np.ndarray] | None = None,
 ) -> dict[int, int]:
-    """Carry out the effects in order; returns the ids of new memories, by their negative references.
+    """Apply the effects in order by `apply_effect`; return the ids of new memories by their negative references.
 
-    Only `apply_effect` defines what an effect means: it runs on the loaded memories, and the results are written to
-    their rows. A `Close` or `Flag` in favour of a memory that does not exist yet is written at once, and the other's id
-    afterwards.
+    A `Close` or `Flag` for a memory that does not exist yet gets its id afterwards.
     """
     vectors = embeddings or {}
     effects = list(effects)

@@ -72,10 +72,7 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
 
 
 def changes_since(conversation_id: int, shown: Sequence[str]) -> dict[int, list[change_sets.ChangeSetView]]:
-    """Return, by reply, what is remembered from its turn, where a page shows it otherwise, e.g. not yet.
-
-    `shown`: a reply's id and the states under it, with spaces between.
-    """
+    """Return, by reply, what is remembered where it differs from `shown`: an id and its states, with spaces."""
     states = {int(match[1]): match[2] for match in map(_SHOWN.fullmatch, shown[:MESSAGES_SHOWN]) if match}
     statement = select(Message).where(Message.message_id.in_(states), Message.conversation_id == conversation_id)
     replies = list(db.session.scalars(statement)) if states else []
@@ -96,7 +93,6 @@ def note_messages(messages: list[Any]) -> None:
 
 @blueprint.get("/memory")
 def page() -> ViewResult:
-    """All of memory at full width."""
     user_id, filters = current_user_id(), read_filters()
     filters.limit = 100
     context = cards.panel(user_id, None, filters, is_beside=False)
@@ -106,10 +102,7 @@ def page() -> ViewResult:
 
 @blueprint.get("/memories/panel")
 def panel() -> ViewResult:
-    """The updated panel, as fragments for the parts of it that a page has.
-
-    With `part`, only what is below its switches (`rest`), or what it says about the conversation (`moved`).
-    """
+    """The updated panel, as fragments; of a `part`, only what is below its switches (`rest`) or was `moved`."""
     number = request.args.get("conversation", type=int)
     if not wants_partial():
         return redirect(url_for(".page"), 303)
@@ -127,8 +120,7 @@ def panel() -> ViewResult:
 
 
 @blueprint.get("/memories/list")
-def listed() -> ViewResult:
-    """A page of the list."""
+def list_memories() -> ViewResult:
     filters = read_filters()
     if not wants_partial():
         arguments: dict[str, Any] = filters.as_args()
@@ -138,7 +130,6 @@ def listed() -> ViewResult:
 
 @blueprint.get("/memories/new")
 def new() -> ViewResult:
-    """The form for writing one by hand."""
     template = "memories/_add.html" if wants_partial() else "memories/add.html"
     return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
 
@@ -172,7 +163,6 @@ def show(memory_id: int) -> ViewResult:
 
 @blueprint.get("/memories/<int:memory_id>/edit")
 def edit(memory_id: int) -> ViewResult:
-    """A memory, being edited in its place."""
     card = _own_card(memory_id)
     if wants_partial():
         return render_template("memories/_edit.html", card=card, errors={}, values={})
@@ -246,12 +236,11 @@ def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
         return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
-    return render_template("memories/_history.html", **cards.past(current_user_id(), memory_id))
+    return render_template("memories/_history.html", **cards.earlier_values(current_user_id(), memory_id))
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
 def restore(memory_id: int) -> ViewResult:
-    """Restore an earlier wording of a memory."""
     row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
     return _show_card(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
@@ -266,7 +255,7 @@ def _own_card(memory_id: int) -> cards.Card:
 def _render_memory(card: cards.Card, **context: Any) -> str:
     return render_template(
         "memories/memory.html",
-        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | context),
+        **({"card": card, "opened": True, **cards.earlier_values(current_user_id(), card.memory.memory_id)} | context),
     )
 
 

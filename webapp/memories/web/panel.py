@@ -12,10 +12,7 @@ from webapp.spaces.current_space import chosen_space
 
 
 def panel_state(conversation: Conversation | None = None) -> str:
-    """Return "open" or "closed", as it was left; else "auto", open beside conversations, once it holds something.
-
-    The start page shows nothing of memory to who passes by, unless the person opened the panel.
-    """
+    """Return "open" or "closed", as it was left; else "auto": open beside conversations, once it holds something."""
     cookie = request.cookies.get("panel", "")
     if cookie in ("open", "closed"):
         return cookie
@@ -32,10 +29,7 @@ def has_memory() -> bool:
 
 
 def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
-    """Return the filters of the request; nonsensical ones count as not set.
-
-    A panel that `arrives` at a place shows only what is used there, whatever was chosen elsewhere.
-    """
+    """Return the filters of the request, without nonsense; a panel that `arrives` shows only what is used there."""
     values = {name: value for name, value in request.args.items() if value != ""}
     values["conversation"] = str(conversation.conversation_id) if conversation else values.get("conversation", "")
     if arrives or (conversation is not None and "space" not in request.args):

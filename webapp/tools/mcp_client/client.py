@@ -131,7 +131,6 @@ class _McpSession:
 
 
 async def _messages(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[Any, None]:
-    """Yield the messages in the pieces of a response."""
     reader = wire.Messages()
     async for piece in pieces:
         for message in reader.feed(piece):
@@ -175,9 +174,7 @@ async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
 
 
 def name_for(server: str, tool: str, names: set[str]) -> str:
-    """Return the name by which a model calls a server's tool: one that every model server accepts, and not
-    taken yet.
-    """
+    """Return the unused name, valid for every model server, by which a model calls a server's tool."""
     plain, tool_name = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
     name = "_".join(filter(None, (plain, tool_name)))
     is_cut = not tool_name or len(name) > _LONGEST_NAME

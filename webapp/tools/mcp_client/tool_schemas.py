@@ -72,7 +72,6 @@ class _Cleaner:
         return self._object(self._union(flat, options, seen), seen, 0)
 
     def _part(self, value: object, seen: Open, depth: int) -> Schema:
-        """Return a part below the root."""
         flat, options, seen = self._flat(value, seen)
         kinds = _kinds(flat)
         if not options and len(kinds) > 1:
@@ -113,9 +112,7 @@ class _Cleaner:
         return self._part(items, seen, depth + 1) if depth < self._depth else {"type": "string"}
 
     def _flat(self, value: object, seen: Open) -> tuple[Schema, list[Any], Open]:
-        """Return a schema with its references followed and `allOf` merged, its options apart from it, and what
-        is open.
-        """
+        """Return a schema, references followed and `allOf` merged, its options apart, and what is open."""
         self._left -= 1
         if not isinstance(value, Mapping):
             return {}, [], seen

@@ -34,10 +34,7 @@ _SCHEMA = ("inputSchema", "input_schema", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as its server describes it, with a schema that models can be told (`tool_schemas.py`).
-
-    `reads_only` is what the server says; if it says nothing, the tool counts as one that writes.
-    """
+    """A tool as its server describes it, with a schema for models; `reads_only` if the server says so."""
 
     name: str
     title: str
@@ -76,8 +73,7 @@ def headers(method: str, params: Mapping[str, Any], age: str, token: str, sessio
 
 
 class Messages:
-    """The bytes of a response in, its messages out: events of a stream or JSON, whichever it is called, in batches or
-    not. What is neither is skipped."""
+    """The bytes of a response in, its messages out: of a stream or JSON, in batches or not; the rest is skipped."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()

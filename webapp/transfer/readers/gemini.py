@@ -1,11 +1,7 @@
 """Gemini's activity from Google Takeout, as JSON or as HTML, in any language.
 
-A Takeout has the activity of many products in the same form: a record is Gemini's if the product it names is, or its
-folder. Most records name no conversation: questions asked within an hour of the one before count as one. The records
-come newest first.
-
-Not every record is a question: some say that something was created, used or rated. The words before the question in a
-title ("Prompted …") are in the account's language; they are recognised as the beginning that most titles share.
+A record is Gemini's if its product, or folder, is. They come newest first; without a conversation, questions within an
+hour count as one. The words before a question ("Prompted …") are recognised as what most titles begin with.
 """
 
 import hashlib
@@ -18,6 +14,7 @@ from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable, instant, text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
@@ -77,7 +74,7 @@ class Gemini:
             records += _of_html(name, upload.text(name, _LARGE))
         records = _questions(records)
         if not records:
-            yield Unreadable(upload.filename, "no questions to Gemini are in it")
+            yield Unreadable(upload.filename, N_("no questions to Gemini are in it"))
             return
         dated = sorted((record for record in records if record.at), key=lambda record: record.at)  # type: ignore[arg-type, return-value]  # just checked
         open_threads: dict[str | None, list[_Activity]] = {}
@@ -94,10 +91,7 @@ class Gemini:
 
 
 def _questions(records: list[_Activity]) -> list[_Activity]:
-    """Return the records that are questions, without the words before them.
-
-    If no beginning is known, those that were answered are questions; if none was, all of them.
-    """
+    """Return the records that are questions, without the words before them; else all answered ones, else all."""
     answered_records = [record for record in records if record.answer] or records
     beginnings = [*_PROMPT_WORDS, *filter(None, [common_beginning([record.title for record in answered_records])])]
     questions = []
@@ -151,9 +145,7 @@ def _name(record: _Activity) -> str:
 
 
 def _json(upload: Upload) -> list[str]:
-    """Return the JSON files in the folders in which a file has Gemini's records: one may be damaged from its beginning
-    on.
-    """
+    """Return the JSON files in the folders with a file of Gemini's records: another may be damaged."""
     names = upload.json_names
     found = {_folder(name) for name in names if upload.first_record(name, partial(_is_record, name)) is not None}
     return [name for name in names if _folder(name) in found]

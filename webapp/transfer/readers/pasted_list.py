@@ -1,7 +1,4 @@
-"""Memories in plain text, as another assistant or a person wrote them: lists, lines, headings and tables in any script.
-
-Only the shape of lines decides: their marks, indentation, case and last character.
-"""
+"""Memories in plain text: lists, lines, headings and tables in any script, by the shape of lines alone."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +7,7 @@ from datetime import datetime
 
 from webapp.text.provenance import spans_of_others
 from webapp.transfer.content import Part, ReadMemory, instant
-from webapp.transfer.readers.memory_rows import has_rows, read_rows
+from webapp.transfer.readers.memory_rows import has_rows, read_rows, read_table
 from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
@@ -44,9 +41,7 @@ class PastedList:
     name, label = "list", "Memory list"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it has rows of memories, or lines that look like some, or only short lines that are no
-        transcript.
-        """
+        """Return whether it has rows or lines like memories, or short lines that are no transcript."""
         if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
             return has_rows(upload)
         text = upload.peek(upload.names[0])
@@ -58,7 +53,8 @@ class PastedList:
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories, without headings, fences, and prose before a list."""
         if has_rows(upload):
-            yield from read_rows(upload)
+            is_json = upload.is_archive or upload.json_names
+            yield from read_rows(upload, upload.json_names) if is_json else read_table(upload)
             return
         text = upload.text(upload.names[0], _LARGE)
         # What stands around a block of code with dates is not of the list.

@@ -1,6 +1,4 @@
-"""Rows that conversations and memories depend on: settings, folders, spaces with their documents and the files
-those were read from, the user's journeys.
-"""
+"""Rows that conversations and memories depend on: settings, folders, spaces, documents, files, journeys."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -132,7 +130,6 @@ def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         db.session.add_all([point for _, point in rows])
         db.session.flush()
         batch.note("point", [(old, point.point_id) for old, point in rows])
-        enqueue_after_commit("point_vectors")
 
 
 def _definition(value: Any, slug: str) -> dict[str, Any]:
@@ -152,11 +149,9 @@ def _free_slug(base: str) -> str:
 
 
 def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, Original]:
-    """Store the originals of the documents in some lines of spaces; returns them by document id in the export.
+    """Store the documents' originals in some lines of spaces; return them by document id in the export.
 
-    Only bytes that are in the uploaded file are stored, under the digest they really have: a line that names the
-    content of somebody else's file gets nothing of it. Of what cannot be taken in, only the text is restored. No
-    connection is held.
+    Only bytes in the uploaded file, under their real digest, so that no line gets at somebody else's file.
     """
     originals: dict[int, Original] = {}
     for document in _documents(lines):

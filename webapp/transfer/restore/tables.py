@@ -33,10 +33,9 @@ Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
 class Table:
     """The way the lines of a file become rows.
 
-    `kind` is the name for references to the rows, if there are any; `refs` are columns that refer to rows of other
-    kinds; `later` those that are written once all lines are in; `fixed` are the values that every row has. `adapt`
-    completes the values of a row and returns whether to create it; `asks` names what it looks up besides, for all lines
-    at once; `former` has the columns that older exports name otherwise.
+    `kind` names references to the rows; `refs` are columns that refer to other kinds; `later` those written once all
+    lines are in; `fixed` the values of every row. `adapt` completes a row and returns whether to create it; `asks`
+    names its look-ups; `former` has the columns that older exports name otherwise.
     """
 
     model: type[Base]

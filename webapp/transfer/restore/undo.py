@@ -31,16 +31,13 @@ ROWS = 5_000
 
 
 def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
-    """Remove the rows that a restore created, in steps; yield how many each looked at, and how many it left as changed.
-
-    A step may be a transaction of its own; starting again has the same result.
-    """
+    """Remove the rows that a restore created; yield for each step, safe to repeat, how many, and how many stay."""
     for ids in _batches(import_id, "conversation", CONVERSATIONS):
         staying = _conversations(user_id, import_id, ids)
         _delete_records(import_id, "conversation", ids, staying)
         yield len(ids), len(staying)
     for ids in _batches(import_id, "memory"):
-        versions.hold(user_id)
+        versions.begin_change(user_id)
         staying = _memories(user_id, import_id, ids)
         _delete_records(import_id, "memory", ids, staying)
         yield len(ids), len(staying)
@@ -78,7 +75,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
     if before:
         user = db.session.get_one(User, user_id)
         user.name, user.settings = before["name"], before["settings"]
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     changes.note(user_id, Change("memories"))
     _forget(import_id)
     yield 0, 0

@@ -1,7 +1,6 @@
 """A portrait as PDF: its sentences with their marks, and at the end what each mark stands for.
 
-Run as a program, in a process of its own: libraries that set pages take 25 MB, and making one over a second in which
-no reply would stream. It reads a `PrintedPortrait` as JSON and writes {"pdf": base64}.
+A program: its libraries take 25 MB, and over a second. Reads a `PrintedPortrait` as JSON, writes {"pdf": base64}.
 """
 
 import base64
