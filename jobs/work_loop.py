@@ -17,7 +17,7 @@ from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, Unix
 
 from jobs.runner import worker_app
 from jobs.work_horse import Order, WorkHorse
-from webapp.background import job_specs
+from webapp.background import failures, job_specs
 from webapp.db.base import now
 from webapp.llm.settings import ModelSettings
 
@@ -123,13 +123,13 @@ class PatientWorker(Worker):
         """Note a failure, so that it can be removed once the same work is done."""
         super().handle_job_failure(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
-            job_specs.note_failure(self.connection, key, job.id)
+            failures.note_failure(self.connection, key, job.id)
 
     def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
         """Remove failures of the same work from the list."""
         super().handle_job_success(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
-            job_specs.forget_failures(self.connection, queue, key)
+            failures.forget_failures(self.connection, queue, key)
 
     def _pubsub_exception_handler(self, exc: Exception, pubsub: PubSub, pubsub_thread: PubSubWorkerThread) -> None:
         """Work without RQ's channel where Redis does not allow it: it is needed to stop a running job, nothing else."""

@@ -8,10 +8,7 @@ from alembic import context
 from flask import current_app
 
 from webapp.db.base import db, expect_writes
-from webapp.db.migrations import connect_with_retry, make_database_file
-
-PATIENCE_SECONDS = 60.0
-"""How long a database may take to start."""
+from webapp.db.migrations import make_database_file
 
 
 def run() -> None:
@@ -20,7 +17,7 @@ def run() -> None:
     with suppress(KeyError):  # it goes nowhere: `flask db current`
         context.get_revision_argument()
         make_database_file(db.engine)
-    with connect_with_retry(db.engine, PATIENCE_SECONDS) as connection:
+    with db.engine.connect() as connection:
         try:
             _migrate(connection)
         finally:

@@ -285,6 +285,12 @@ def api(app: Flask) -> Callable[[Person], ApiClient]:
 
 
 @pytest.fixture
+def admin(app: Flask, make_user: Callable[..., Person]) -> ApiClient:
+    """A client of the JSON API with the token of an admin."""
+    return api_client(app, make_user(is_admin=True))
+
+
+@pytest.fixture
 def client(app: Flask, user: Person) -> ApiClient:
     """A client of the JSON API with the token of `user`."""
     return api_client(app, user)

@@ -32,6 +32,12 @@ def test_it_starts_what_the_procfile_starts(manifests: list[dict[str, Any]]) -> 
     assert {name: " ".join(container["command"]) for name, container in containers(manifests).items()} == processes
 
 
+def test_the_migration_of_a_machine_waits_for_its_database_without_end() -> None:
+    """What requires a oneshot that failed stays down, even if systemd runs it again."""
+    unit = (ROOT / "deploy" / "systemd" / "commonplace-migrate.service").read_text()
+    assert re.search(r"(?m)^ExecStart=.*/flask --app wsgi prepare --wait inf$", unit)
+
+
 def test_only_containers_listen_to_more_than_this_machine(manifests: list[dict[str, Any]]) -> None:
     (config,) = (item["data"] for item in manifests if item["kind"] == "ConfigMap")
     composed = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["web"]["environment"]

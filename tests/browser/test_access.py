@@ -132,6 +132,7 @@ def test_settings(tab, open_tab, user):
     page.get_by_label("Full access").check()
     page.get_by_role("button", name="Create token").click()
     expect(page.locator("#new-token")).to_contain_text("cmpl_")
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Revoke “Script”").click()
     expect(page.get_by_role("button", name="Revoke “Script”")).to_have_count(0)
     tab.go("/settings/security")

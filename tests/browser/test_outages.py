@@ -43,6 +43,22 @@ def test_the_database_goes_away_and_comes_back(app, user, tab, live_server, mode
     tab.forgive()
 
 
+@pytest.mark.mysql_only
+def test_what_was_typed_into_a_form_meanwhile_is_there_again(tab, live_server):
+    page = tab.go("/prompts/new")
+    page.get_by_label("Name").fill("Rhyme")
+    page.get_by_label("Text").fill("A rhyme on {{word}}")
+    live_server.stop_database()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Nothing was changed")).to_be_visible()
+    live_server.start_database()
+    page.get_by_role("link", name="Try again").click()
+    expect(page.get_by_label("Text")).to_have_value("A rhyme on {{word}}")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Asks for word")).to_be_visible()
+    tab.forgive()
+
+
 def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model):
     model.script(reply="Here after all.")
     page = tab.page

@@ -76,3 +76,19 @@ def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".document")).to_contain_text("Log")
     expect(page.locator(".document progress")).to_have_count(0)
+
+
+def test_what_cannot_be_undone_is_asked_once(open_tab, cast):
+    (anna, _), (hers, his) = cast
+    space = make_space(hers, "Boat", "project")
+    join(hers, space, his)
+    page = open_tab(anna).go(f"/spaces/{space}/members")
+    questions = []
+    for answer, left in ((False, 1), (True, 0)):
+        page.once(
+            "dialog",
+            lambda dialog, yes=answer: (questions.append(dialog.message), dialog.accept() if yes else dialog.dismiss()),
+        )
+        page.get_by_role("button", name="Remove Ben").click()
+        expect(page.get_by_role("button", name="Remove Ben")).to_have_count(left)
+    assert questions == ["Remove Ben? This cannot be undone."] * 2

@@ -7,6 +7,8 @@ from typing import Any
 
 from flask import Flask
 
+from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
 from testkit.processes import wait_until
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
@@ -70,3 +72,11 @@ def wait_for_end(app: Flask, message_id: int, seconds: float = 20) -> dict[str, 
     """The reply once it is no longer being written."""
     wait_until(lambda: message(app, message_id)["status"] != "streaming", f"turn {message_id}", seconds=seconds)
     return message(app, message_id)
+
+
+def offer(admin: ApiClient, model: ServerHandle, *names: str, **fields: Any) -> list[str]:
+    """Connect the scripted server, with these models; their ids."""
+    models = [{"model": name, "label": name.title(), **fields} for name in names]
+    body = {"name": "Here", "base_url": model.base_url, "models": models}
+    made = admin.post("/api/connections", json=body).get_json()
+    return [row["id"] for row in made["models"]]

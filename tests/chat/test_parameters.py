@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, post_form
-from tests.chat.helpers import parse
+from tests.chat.helpers import offer, parse
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.parameters import Parameters, reply_parameters
@@ -131,28 +131,31 @@ def test_only_its_person_chooses(
 
 
 def test_the_page_says_what_a_model_does_not_take(
-    login: Callable[[Person], FlaskClient], user: Person, client: ApiClient, model: ServerHandle
+    login: Callable[[Person], FlaskClient], user: Person, client: ApiClient, admin: ApiClient, model: ServerHandle
 ) -> None:
+    (chosen,) = offer(admin, model, "cool-one")
     refusal = {"error": {"message": "Unsupported parameter: 'temperature' is not supported with this model."}}
     model.script(match="Hello", reply="Yes.", times=None)
     model.script(match="Hello", fault={"http_status": 400, "body": refusal}, times=1)
-    fields = {"model": "cool-one", "parameters": {"temperature": 0.2}}
+    fields = {"model": chosen, "parameters": {"temperature": 0.2}}
     number = client.post("/api/conversations", json=fields).get_json()["conversation_id"]
     assert "temperature" not in reply(client, number, model)["keys"]
     client.put(f"/api/conversations/{number}", json={"model": None})
     assert "This model does not support it." not in login(user).get(f"/c/{number}/parameters").text
 
 
-def test_a_branch_answers_as_where_it_came_from(client: ApiClient, login: Callable[[Person], FlaskClient], user: Person,
-                                                model: ServerHandle) -> None:  # fmt: skip
-    number = client.post("/api/conversations", json={"parameters": CHOSEN, "model": "named"}).get_json()[
+def test_a_branch_answers_as_where_it_came_from(
+    client: ApiClient, admin: ApiClient, login: Callable[[Person], FlaskClient], user: Person, model: ServerHandle
+) -> None:
+    (chosen,) = offer(admin, model, "named")
+    number = client.post("/api/conversations", json={"parameters": CHOSEN, "model": chosen}).get_json()[
         "conversation_id"
     ]
     reply(client, number, model)
     said = client.get(f"/api/conversations/{number}").get_json()["messages"][-1]["message_id"]
     made = post_form(login(user), f"/messages/{said}/branch", f"/c/{number}").location
     branch = client.get(f"/api/conversations/{made.rpartition('/')[2]}").get_json()
-    assert (branch["model"], branch["parameters"]["temperature"]) == ("named", 0.2)
+    assert (branch["model"], branch["parameters"]["temperature"]) == (chosen, 0.2)
 
 
 def test_nothing_chosen_is_nothing_kept() -> None:

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
 from testkit.processes import wait_until
-from tests.chat.helpers import deltas, message, names
+from tests.chat.helpers import deltas, message, names, offer
 from tests.chat.test_stream import ask, begin, wait_for_text
 from webapp.chat.turns import recovery, turnlog
 from webapp.conversations.models import MessageReasoning
@@ -107,7 +107,9 @@ def test_thoughts_are_in_the_export_behind_no_link_and_go_with_their_message(
     assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
 
 
-def test_thoughts_go_back_only_to_a_server_that_insists(client: ApiClient, model: ServerHandle) -> None:
+def test_thoughts_go_back_only_to_a_server_that_insists(
+    client: ApiClient, admin: ApiClient, model: ServerHandle
+) -> None:
     model.script(match="Remember", reply="Done.", times=None)
     model.script(match="Remember", reasoning="I need a tool.", tool_calls=[{"name": "search_memories"}], times=1)
     ask(client, "Remember what?")
@@ -117,7 +119,7 @@ def test_thoughts_go_back_only_to_a_server_that_insists(client: ApiClient, model
     model.script(match="Remember", reply="Done.", times=None)
     model.script(match="Remember", fault={"refuse_bare_calls": True}, times=1)
     model.script(match="Remember", reasoning="I need a tool.", tool_calls=[{"name": "search_memories"}], times=1)
-    events = ask(client, "Remember that", model="insists")
+    events = ask(client, "Remember that", model=offer(admin, model, "insists")[0])
     assert deltas(events) == "Done."
     assert "I need a tool." in str([call for call in model.calls() if call["stream"]][-1]["messages"])
 

@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
 from testkit.work import work_off
+from tests.chat.helpers import offer
 from tests.files.test_files import _send, pdf
 from webapp.extensions import app_settings
 from webapp.files import pictures, previews
@@ -112,17 +113,20 @@ def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(
     assert "image_url" not in str([call["messages"] for call in background])
 
 
-def test_a_model_that_does_not_see_is_told_that_there_was_a_picture(client: ApiClient, model: ServerHandle) -> None:
+def test_a_model_that_does_not_see_is_told_that_there_was_a_picture(
+    client: ApiClient, admin: ApiClient, model: ServerHandle
+) -> None:
+    (blind,) = offer(admin, model, "blind")
     model.script(match="Look", reply="I cannot see it.", times=None)
     model.script(match="Look", fault={"refuse_images": True}, times=None)
     file = _send(client, photo(), "bees.jpg").get_json()
-    reply = ask(client, "Look.", file["file_id"], model="blind")
+    reply = ask(client, "Look.", file["file_id"], model=blind)
     assert (reply["status"], reply["content"]) == ("complete", "I cannot see it.")
     sent = chat_calls(model)[-1][-1]["content"]
     assert isinstance(sent, str)
     assert "[bees.jpg]" in sent and "cannot see it" in sent
     before = len(chat_calls(model))
-    ask(client, "Look again.", conversation_id=reply["conversation_id"], model="blind")
+    ask(client, "Look again.", conversation_id=reply["conversation_id"], model=blind)
     assert len(chat_calls(model)) == before + 1  # it is known by now
 
 

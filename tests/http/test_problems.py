@@ -110,7 +110,7 @@ def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
 
 
 def test_which_database_errors_pass(app: Flask) -> None:
-    for code in (1040, 1205, 1213, 2002, 2003, 2006, 2013):
+    for code in (1040, 1205, 1213, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
         assert database_is_away(_operational(code))
     assert database_is_away(OperationalError("x", {}, Exception("database is locked")))
     assert database_is_away(PoolTimeout())

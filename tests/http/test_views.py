@@ -1,5 +1,6 @@
 """Who is answered how, and how requests are validated."""
 
+import io
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -92,3 +93,18 @@ def test_no_body_is_an_empty_object(client: ApiClient) -> None:
     assert client.post("/api/conversations", content_type="application/json").status_code == 201
     refused = client.post("/api/folders")
     assert (refused.status_code, refused.json["errors"]) == (422, [{"loc": ["name"], "msg": "Field required"}])
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_that_is_too_large_is_refused_as_such_whether_or_not_its_size_is_announced(
+    app: Flask, client: ApiClient, announced: bool
+) -> None:
+    text = b'{"title": "%s"}' % (b"x" * int(app.config["MAX_CONTENT_LENGTH"]))
+    chunked = {"environ_overrides": {"wsgi.input_terminated": True}, "headers": {"Transfer-Encoding": "chunked"}}
+    sent = client.post(
+        "/api/conversations",
+        input_stream=io.BytesIO(text),
+        content_type="application/json",
+        **({"content_length": len(text)} if announced else chunked),
+    )
+    assert (sent.status_code, sent.mimetype) == (413, "application/problem+json")

@@ -1,22 +1,13 @@
 """Favourites, the last choice, parameters of a model, and models that went away."""
 
 from collections.abc import Callable
-from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, post_form
-from tests.chat.helpers import parse
-
-
-def connect(admin: ApiClient, model: ServerHandle, *names: str, **fields: Any) -> list[str]:
-    """A connection to the scripted server that offers these models; their ids."""
-    offers = [{"model": name, "label": name.title(), **fields} for name in names]
-    body = {"name": "Here", "base_url": model.base_url, "models": offers}
-    made = admin.post("/api/connections", json=body).get_json()
-    return [offer["id"] for offer in made["models"]]
+from tests.chat.helpers import offer, parse
 
 
 def options(page: str) -> list[str]:
@@ -33,7 +24,7 @@ def test_favourites_come_first_and_the_last_choice_is_remembered(
     user: Person,
     model: ServerHandle,
 ) -> None:
-    ids = connect(api(make_user(is_admin=True)), model, "alpha", "beta", "gamma")
+    ids = offer(api(make_user(is_admin=True)), model, "alpha", "beta", "gamma")
     mine = login(user)
     assert options(mine.get("/").text) == ["test-chat*", "Alpha", "Beta", "Gamma"]
     assert "Beta" in mine.get("/models").text
@@ -64,7 +55,7 @@ def test_what_cannot_be_chosen_is_no_favourite(
     anonymous: FlaskClient,
     model: ServerHandle,
 ) -> None:
-    (hidden,) = connect(api(make_user(is_admin=True)), model, "secret", audience="admins")
+    (hidden,) = offer(api(make_user(is_admin=True)), model, "secret", audience="admins")
     mine = login(user)
     assert post_form(mine, "/models/favourites", model=hidden, likes="1").status_code == 303
     assert client.get("/api/account").get_json()["settings"]["favourite_models"] == []
@@ -80,7 +71,7 @@ def test_a_model_that_went_away_is_named_and_stood_in_for(
     client: ApiClient,
     model: ServerHandle,
 ) -> None:
-    ids = connect(admin, model, "alpha", "beta")
+    ids = offer(admin, model, "alpha", "beta")
     mine = login(user)
     place = post_form(mine, "/conversations", content="Hello", model=ids[0]).location.partition("#")[0]
     number = ids[0].partition("/")[0]
@@ -101,7 +92,7 @@ def test_parameters_go_along_where_the_model_has_them(
     model: ServerHandle,
 ) -> None:
     boss = make_user(is_admin=True)
-    (chosen,) = connect(api(boss), model, "alpha")
+    (chosen,) = offer(api(boss), model, "alpha")
     number = chosen.partition("/")[0]
     form = {
         "temperature:alpha": "0.3",
@@ -127,10 +118,27 @@ def test_a_parameter_that_is_refused_is_left_out(
     client: ApiClient,
     model: ServerHandle,
 ) -> None:
-    (chosen,) = connect(api(make_user(is_admin=True)), model, "stern", parameters={"temperature": 0.7})
+    (chosen,) = offer(api(make_user(is_admin=True)), model, "stern", parameters={"temperature": 0.7})
     refusal = {"error": {"message": "Unsupported value: 'temperature' does not support 0.7 with this model."}}
     model.script(match="Hello", reply="Yes.", times=None)
     model.script(match="Hello", fault={"http_status": 400, "body": refusal}, times=1)
     events = parse(client.post("/api/chat/stream", json={"message": "Hello", "model": chosen}).text)
     assert events[-1].data["message"]["content"] == "Yes."
     assert "temperature" not in [call for call in model.calls() if call["stream"]][-1]["keys"]
+
+
+def test_only_the_id_of_a_model_that_the_caller_may_choose_is_taken(
+    admin: ApiClient, client: ApiClient, model: ServerHandle
+) -> None:
+    (hidden,) = offer(admin, model, "secret", audience="admins")
+    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    for name in (hidden, "secret", "test-background", "nonsense", f"{hidden}x"):
+        for method, path, fields in (
+            ("POST", "/api/chat/stream", {"message": "Hello"}),
+            ("POST", f"/api/conversations/{number}/messages", {"content": "Hello"}),
+            ("POST", "/api/conversations", {}),
+            ("PUT", f"/api/conversations/{number}", {}),
+        ):
+            answer = client.open(path, method=method, json={**fields, "model": name})
+            assert (answer.status_code, answer.get_json()["errors"][0]["loc"]) == (422, ["model"]), (path, name)
+    assert model.calls() == []

@@ -183,6 +183,21 @@ def test_a_browser_that_is_gone_is_not_asked_again_and_one_that_is_away_is(
                 db.session.query(PushSubscription).delete()
 
 
+def test_while_one_browser_is_away_the_others_are_notified_once(
+    app: Flask, user: Person, page: Any, receiver: Receiver, run_jobs: Callable[..., list[Any]]
+) -> None:
+    _, reply_id = unread(app, user)
+    subscribe(page, Browser(receiver.url))
+    away = subscribe(page, Browser("http://127.0.0.1:9/push")).json["subscription_id"]
+    with app.app_context():
+        assert delivery.notify(reply_id) == 2
+    jobs = run_jobs(failures=True)
+    assert {job.kwargs["subscription_id"] for job in jobs if job.retries_left} >= {away}
+    with app.app_context(), pytest.raises(delivery.PushUnavailable):
+        delivery.notify(reply_id, away)
+    assert len(receiver.got) == 1
+
+
 def test_it_moves_with_the_browser_to_another_account(
     client: ApiClient, page: Any, login: Callable, make_user: Callable
 ) -> None:

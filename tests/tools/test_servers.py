@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -379,7 +380,10 @@ def test_servers_are_not_tried_without_end(settings: Settings, user: Person, mon
     client, browser = api_client(limited, user), browser_client(limited, user)
     tries = [client.post("/api/tool-servers/77/test").status_code for _ in range(31)]
     assert tries == [404] * 30 + [429]
-    assert post_form(browser, "/settings/tools/servers/77/test").status_code == 429
+    refused = post_form(browser, "/settings/tools/servers/77/test")
+    assert refused.status_code == 429 and re.search(r"Try again in (\d+ seconds|a second)\.", refused.text)
+    part = post_form(browser, "/settings/tools/servers/77/test", headers={"HX-Request": "true"}).text
+    assert "Try again in" in part and "per 1 minute" not in part
     given = {"name": "Garden", "url": "https://garden.example/mcp", "token": ""}
     assert post_form(browser, "/settings/tools/servers", "/settings/tools", **given).status_code == 429
     assert client.get("/api/tool-servers").json["servers"] == []

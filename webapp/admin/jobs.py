@@ -13,7 +13,7 @@ from rq.serializers import JSONSerializer
 from rq.worker import BaseWorker
 
 from webapp.admin.job_states import QueueCounts, WorkerState
-from webapp.background.job_specs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue, spec_of
+from webapp.background.job_specs import JOBS, JobRequest, JobSpec, PlainJob, Queue, push, rq_queue, spec_of
 from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
 
@@ -48,13 +48,13 @@ def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[Job],
     """Return a page of a queue's jobs in a state, newest end first, and whether there are more."""
     first = (page - 1) * PAGE_LENGTH
     ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
-    page_jobs = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
+    page_jobs = PlainJob.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
     return [job for job in page_jobs if job is not None], len(ids) > PAGE_LENGTH
 
 
 def name_of(job: Job) -> str:
     """Return the name of a job, or that of its function if it is none of ours."""
-    return str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2])
+    return str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2] or job.id)
 
 
 def requeue(client: Redis, job_id: str) -> None:
@@ -157,7 +157,7 @@ def _ids(client: Redis, name: Queue, state: str, first: int, count: int) -> list
 def get_job(client: Redis, job_id: str) -> Job:
     """Return one job. Raises NotFound if it is no longer kept."""
     try:
-        return Job.fetch(job_id, connection=client, serializer=JSONSerializer)
+        return PlainJob.fetch(job_id, connection=client, serializer=JSONSerializer)
     except (NoSuchJobError, ValueError):
         raise NotFound("This job is no longer kept.") from None
 

@@ -25,7 +25,7 @@ DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = N_(
         "delete": (jobs.delete, "The job has been deleted."),
     }
 )
-LABELS = N_({"requeue": "Queue again", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
+LABELS = N_({"requeue": "Retry", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
 STATE_WORDS = N_(
     {
         "queued": "waiting",
@@ -101,13 +101,14 @@ def act(job_id: str, action: str) -> ViewResult:
     if action not in DONE:
         raise NotFound("There is no such action.")
     do, sentence = DONE[action]
-    queue = jobs.get_job(redis(), job_id).origin
+    job = jobs.get_job(redis(), job_id)
+    queue, state = job.origin, jobs.status_of(job)
     do(redis(), job_id)
     flash(_(sentence))
     if action != "delete":
         return redirect(url_for(".job", job_id=job_id), 303)
-    is_known = queue in {name.value for name in Queue}
-    return redirect(url_for(".list_jobs", queue=queue, state="failed") if is_known else url_for(".overview"), 303)
+    is_listed = queue in {name.value for name in Queue} and state in jobs.STATES
+    return redirect(url_for(".list_jobs", queue=queue, state=state) if is_listed else url_for(".overview"), 303)
 
 
 @blueprint.post("/schedule/<name>")

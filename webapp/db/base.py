@@ -252,7 +252,7 @@ def init_sessions(app: Flask) -> None:
             db.session.registry.clear()
 
 
-LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
+LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""
 ELSEWHERE = {1047, 1290, 1836}
 """MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""

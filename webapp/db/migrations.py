@@ -17,6 +17,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 
 from webapp.db.base import database_is_away, db
 from webapp.db.engine import database_file
+from webapp.errors import reason
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +82,6 @@ def connect_with_retry(engine: Engine, seconds: float) -> Connection:
             if not database_is_away(error) or time.monotonic() > end:
                 raise
             if not is_logged:
-                log.warning("the database is away; waiting for it")
+                log.warning("the database is away; waiting for it: %s", reason(error))
                 is_logged = True
             time.sleep(0.5)

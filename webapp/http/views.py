@@ -103,6 +103,11 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
                 return None
             raise BadRequest("The body is not valid JSON.") from None
 
+    def on_json_loading_failed(self, e: ValueError | None) -> Any:
+        """Answer 413 if the limit is where the text ends: of a body without a length nobody knows it before."""
+        self.stream.read(1)
+        return super().on_json_loading_failed(e)
+
 
 def has_body(sent: Request) -> bool:
     """Return whether anything was sent with a request."""

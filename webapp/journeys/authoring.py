@@ -11,7 +11,6 @@ from sqlalchemy import Select, delete, false, or_, select
 
 from webapp.accounts.models import User
 from webapp.accounts.signals import account_deleted
-from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
@@ -156,7 +155,6 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
     write_journey(row, fixture, digest_of(fixture), row.position)
     write_points(row, fixture.points)
     row.published_version, row.draft, row.is_archived = number, None, False
-    enqueue_after_commit("point_vectors")
     db.session.flush()
     return get_editable(user_id, slug)
 

@@ -7,7 +7,8 @@ import click
 from flask.cli import AppGroup, with_appcontext
 from flask_migrate import upgrade
 
-from webapp.db.base import write_transaction
+from webapp.db.base import db, write_transaction
+from webapp.db.migrations import connect_with_retry, make_database_file
 from webapp.journeys.journey_files import FixtureError, folders, load_journeys
 
 journeys = AppGroup("journeys", help="Guided conversations.")
@@ -29,9 +30,14 @@ def load(force: bool, folder: Path | None) -> None:
 
 
 @click.command("prepare")
+@click.option(
+    "--wait", type=float, default=60, show_default=True, help="Seconds that the database may take to start, or inf."
+)
 @with_appcontext
-def prepare() -> None:
+def prepare(wait: float) -> None:
     """Update the database to this version: migrations, then new journeys. Safe to run at every start."""
+    make_database_file(db.engine)
+    connect_with_retry(db.engine, wait).close()
     upgrade()
     _load(False, folders())
 

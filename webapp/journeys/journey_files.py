@@ -9,14 +9,13 @@ from typing import Annotated, Literal
 
 import yaml
 from pydantic import AfterValidator, Field, ValidationError, field_validator
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
-from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import db, now
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
 from webapp.http.validation import Input, Line, not_blank
-from webapp.journeys.models import ConversationPoint, Journey
+from webapp.journeys.models import ConversationPoint, Journey, PointVectors
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 MAX_FILE_BYTES = 1_000_000
@@ -185,8 +184,6 @@ def load_journeys(*folders: Path, force: bool = False) -> LoadResult:
                 row.updated_at = now()
                 archived.append(row.slug)
     db.session.flush()
-    if created or updated:
-        enqueue_after_commit("point_vectors")
     return LoadResult(created, updated, unchanged, differing, archived)
 
 
@@ -213,4 +210,6 @@ def write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str
     obsolete = [row for row in existing.values() if not row.is_archived]
     for row in obsolete:
         row.is_archived, row.updated_at = True, now()
+    of_journey = select(ConversationPoint.point_id).where(ConversationPoint.journey_id == journey.journey_id)
+    db.session.execute(delete(PointVectors).where(PointVectors.point_id.in_(of_journey)))  # they are owed again
     return [row.slug for row in obsolete]

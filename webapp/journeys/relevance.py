@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from sqlalchemy import delete, false, select
+from sqlalchemy import and_, delete, false, select
 
 from webapp.db.base import db, write_transaction
 from webapp.journeys.models import ConversationPoint, PointVectors
@@ -19,6 +19,7 @@ NEAR_WITH_MORE = 0.2
 """The same for a memory with more than one keyword."""
 WITHOUT_VECTORS = 2
 """Keywords that a memory needs if there are no vectors to compare."""
+BATCH = 200
 
 
 def lines_of(point: ConversationPoint) -> list[str]:
@@ -31,25 +32,36 @@ def digest_of(point: ConversationPoint, model: str) -> str:
     return hashlib.sha256("\n".join([model, *lines_of(point)]).encode("utf-8", "replace")).hexdigest()
 
 
-def embed_points() -> int:
-    """Embed the points without up-to-date vectors; return how many. Raises ModelError."""
+def journeys_awaiting_vectors() -> Sequence[int]:
+    """Return journeys with points of which there are no vectors of the present model."""
+    of_point = (PointVectors.point_id == ConversationPoint.point_id, PointVectors.model == embedder().model)
+    points = select(ConversationPoint.journey_id).outerjoin(PointVectors, and_(*of_point))
+    missing = points.where(ConversationPoint.is_archived == false(), PointVectors.point_id.is_(None))
+    return db.session.scalars(missing.distinct().limit(BATCH)).all()
+
+
+def embed_points(journey_id: int) -> int:
+    """Make the vectors that a journey's points lack; return of how many points. Raises ModelError."""
     client = embedder()
     model = client.model
-    points = db.session.scalars(select(ConversationPoint).where(ConversationPoint.is_archived == false())).all()
-    digests = dict(db.session.execute(select(PointVectors.point_id, PointVectors.digest)).all())
-    points_to_embed = [
-        (point.point_id, digest_of(point, model), lines_of(point))
-        for point in points
-        if digests.get(point.point_id) != digest_of(point, model)
-    ]
+    in_use = (ConversationPoint.journey_id == journey_id, ConversationPoint.is_archived == false())
+    points = db.session.scalars(select(ConversationPoint).where(*in_use)).all()
+    stored = select(PointVectors.point_id, PointVectors.digest)
+    digests = dict(db.session.execute(stored.join(ConversationPoint).where(*in_use)).all())
+    lacking = {
+        point.point_id: lines_of(point) for point in points if digests.get(point.point_id) != digest_of(point, model)
+    }
     db.session.remove()
-    for point_id, digest, lines in points_to_embed:
+    for point_id, lines in lacking.items():
         rows = np.asarray(client.embed_passages(lines), dtype=np.float32)
         with write_transaction():
+            point = db.session.get(ConversationPoint, point_id, with_for_update=True)
+            if point is None or lines_of(point) != lines:
+                continue  # it has been written anew: its vectors are owed again
             db.session.execute(delete(PointVectors).where(PointVectors.point_id == point_id))
-            if db.session.get(ConversationPoint, point_id) is not None:
-                db.session.add(PointVectors(point_id=point_id, model=model, digest=digest, vectors=rows.tobytes()))
-    return len(points_to_embed)
+            digest = digest_of(point, model)
+            db.session.add(PointVectors(point_id=point_id, model=model, digest=digest, vectors=rows.tobytes()))
+    return len(lacking)
 
 
 def relevant_memories(

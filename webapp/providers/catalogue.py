@@ -99,22 +99,14 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
 def targets_for(model_id: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
     """Return the chosen model, or the default, and its fallbacks; empty if only the environment's server is left.
 
-    A name that is not an id is that of a model on the environment's server. The default stands in for a chosen model
-    that is gone, or not for this person; a model for admins or for a group never answers anybody else.
+    The default stands in for a chosen model that is gone, or not for this person; a model for admins or for a group
+    never answers anybody else.
     """
-    settings = app_settings()
-    if model_id and model_id != HOME_ID and not is_offered_id(model_id):
-        return [Target(model_id, model_id, settings.model)]
-    models = _offers_for(user_id, is_admin=is_admin)
-    if not models:
+    models = models_for_user(user_id, is_admin=is_admin)
+    if [offer.target.id for offer in models] == [HOME_ID]:
         return []
-    choice = next((offer for offer in models if offer.target.id == model_id), None)
-    if choice is not None:
-        first = choice.target
-    elif model_id == HOME_ID or environment_wins(settings):
-        first = Target(HOME_ID, settings.model.chat_model, settings.model)
-    else:
-        first = next((offer for offer in models if offer.is_default), models[0]).target
+    default = next(offer for offer in models if offer.is_default)
+    first = next((offer for offer in models if offer.target.id == model_id), default).target
     chain = sorted((o for o in models if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
 
@@ -193,8 +185,3 @@ def _offers_for(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     # Groups are looked up only if some model is for one.
     group_ids = set(db.session.scalars(groups_of(user_id))) if any(offer.groups for offer in models) else set()
     return [offer for offer in models if not offer.for_admins or offer.groups & group_ids]
-
-
-def is_offered_id(model_id: str) -> bool:
-    """Return whether a name has the form of the id of a connection's model, whether or not that exists."""
-    return model_id.partition("/")[0].isdecimal() and "/" in model_id

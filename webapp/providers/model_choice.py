@@ -7,7 +7,7 @@ from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSetting
 from webapp.accounts.service import update_account
 from webapp.errors import Invalid
 from webapp.parameters import Parameters
-from webapp.providers.catalogue import is_offered_id, models_for_user
+from webapp.providers.catalogue import models_for_user
 from webapp.providers.repository import OfferedModel
 
 
@@ -38,8 +38,8 @@ def choice() -> Choice:
 
 
 def check_choice(model_id: str | None) -> None:
-    """Raise Invalid for the id of a model that is missing or not for the caller; other names are up to the server."""
-    if model_id and is_offered_id(model_id) and not any(offer.target.id == model_id for offer in choices()):
+    """Raise Invalid for anything but the id of a model that the caller may choose."""
+    if model_id and not any(offer.target.id == model_id for offer in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import delete, select
 from webapp.accounts.models import User, UserSession
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.sessions import active_sessions
+from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import app_settings
@@ -41,25 +42,32 @@ class PushUnavailable(Exception):
     """A browser could not be notified at the moment."""
 
 
-def notify(message_id: int) -> int:
-    """Notify a reply's owner, unless they have seen it, once; return how many browsers. Raises PushUnavailable."""
-    letter = _letter(message_id)
+def notify(message_id: int, subscription_id: int | None = None) -> int:
+    """Notify a reply's owner, unless they have seen it; return how many browsers. Raises PushUnavailable.
+
+    Of several browsers each has a job of its own, so that one that is away is asked again without the others.
+    """
+    letter = _letter(message_id, subscription_id)
     db.session.rollback()  # nothing is held while others are asked
     if letter is None:
         return 0
     text, rows = letter
-    sender = _sender()
-    statuses = {row.subscription_id: _send(sender, row, text, message_id) for row in rows}
-    ended = [subscription_id for subscription_id, status in statuses.items() if status in END_STATUSES]
-    if ended:
+    if len(rows) > 1:
+        for row in rows:
+            enqueue("push", message_id=message_id, subscription_id=row.subscription_id)
+        return len(rows)
+    status = _send(_sender(), rows[0], text, message_id)
+    if status in END_STATUSES:
         with write_transaction():
-            db.session.execute(delete(PushSubscription).where(PushSubscription.subscription_id.in_(ended)))
-    if any(status is None or status == 429 or status >= 500 for status in statuses.values()):
+            db.session.execute(
+                delete(PushSubscription).where(PushSubscription.subscription_id == rows[0].subscription_id)
+            )
+    if status is None or status == 429 or status >= 500:
         raise PushUnavailable
-    return sum(status is not None and 200 <= status < 300 for status in statuses.values())
+    return int(200 <= status < 300)
 
 
-def _letter(message_id: int) -> tuple[str, Sequence[PushSubscription]] | None:
+def _letter(message_id: int, subscription_id: int | None) -> tuple[str, Sequence[PushSubscription]] | None:
     """Return what is sent of a reply and the browsers it goes to; None if nobody waits for it."""
     row = db.session.execute(
         select(Message, Conversation, User)
@@ -72,12 +80,15 @@ def _letter(message_id: int) -> tuple[str, Sequence[PushSubscription]] | None:
     reply, conversation, owner = row
     if not conversation.is_unread:
         return None
-    rows = db.session.scalars(
+    browsers = (
         select(PushSubscription)
         .join(UserSession, UserSession.session_id == PushSubscription.session_id)
         .join(User, User.user_id == PushSubscription.user_id)
         .where(User.user_id == owner.user_id, *active_sessions(now()))
-    ).all()
+    )
+    if subscription_id is not None:
+        browsers = browsers.where(PushSubscription.subscription_id == subscription_id)
+    rows = db.session.scalars(browsers).all()
     if not rows:
         return None
     with use_language(UserSettings.of(owner.settings).language):

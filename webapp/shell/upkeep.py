@@ -14,6 +14,7 @@ from webapp.conversations import service as conversations
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings, redis
 from webapp.files.scans import files_to_scan
+from webapp.journeys.relevance import journeys_awaiting_vectors
 from webapp.journeys.report_job import conversations_awaiting_report
 from webapp.journeys.reports import purge_reports
 from webapp.memories.history import revisions
@@ -54,6 +55,7 @@ def sweep() -> dict[str, int]:
         "index": users_awaiting_vectors(),
         "index_document": documents_awaiting_index(),
         "journey_report": conversations_awaiting_report(),
+        "point_vectors": journeys_awaiting_vectors(),
         "read_scans": files_to_scan(),
         **stalled_jobs(),
         "delete_account": deletion.due_deletions(),

@@ -130,7 +130,6 @@ def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         db.session.add_all([point for _, point in rows])
         db.session.flush()
         batch.note("point", [(old, point.point_id) for old, point in rows])
-        enqueue_after_commit("point_vectors")
 
 
 def _definition(value: Any, slug: str) -> dict[str, Any]:
