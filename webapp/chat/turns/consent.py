@@ -22,7 +22,7 @@ Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 
 Ask = Callable[[int, int], Awaitable[str]]
-"""What the person answers about a call of a turn, by its number: a Decision, SILENCE or AWAY."""
+"""What the person answers about a call of a turn, by its number: a Decision, NO_ANSWER or UNREACHABLE."""
 
 
 class ConsentWaiter:
