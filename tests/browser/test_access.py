@@ -2,9 +2,10 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from .conftest import (
+    PHONE,
     held,
     on_every_screen,
     replies,
@@ -145,3 +146,29 @@ def test_settings(tab, open_tab, user):
     page.get_by_label("New password").fill("another heron, another mill")
     page.get_by_role("button", name="Change password").click()
     expect(page.get_by_text("Your password has been changed.")).to_be_visible()
+
+
+PAINTED = "new Promise(painted => requestAnimationFrame(() => setTimeout(painted)))"
+MOVES = """new Promise(tell => new PerformanceObserver(moves => {
+    tell(moves.getEntries().reduce((sum, move) => sum + move.value, 0))
+}).observe({type: "layout-shift", buffered: true}))"""
+
+
+def test_next_to_nothing_moves_when_the_text_font_comes_late(open_tab, user):
+    tab = open_tab(user, PHONE)
+    page = tab.page
+    fonts: list[Route] = []
+
+    def hold(route: Route) -> None:  # Playwright marks the function, which a list's own method does not let it
+        fonts.append(route)
+
+    page.route("**/*.woff2", hold)
+    page.goto(f"{tab.server.url}/usage", wait_until="domcontentloaded")
+    page.evaluate(PAINTED)
+    assert page.evaluate("document.fonts.status") == "loading"
+    while page.evaluate("document.fonts.status") == "loading":
+        while fonts:
+            fonts.pop().continue_()
+        page.evaluate(PAINTED)
+    moved = page.evaluate(f"Promise.race([{MOVES}, new Promise(tell => setTimeout(tell, 1000, 0))])")
+    assert moved < 0.05

@@ -341,14 +341,14 @@ def test_an_account_is_not_gone_before_its_files_are(
 def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(
     stored: BucketServer, client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = uploads._read
+    read = uploads.run_bounded
 
-    def work(path: Path, media_type: str) -> Any:
-        found = read(path, media_type)
+    def work(*file: str) -> Any:
+        found = read(*file)
         stored.empty()
         return found
 
-    monkeypatch.setattr(uploads, "_read", work)
+    monkeypatch.setattr(uploads, "run_bounded", work)
     number = _send(client, b"same words", "a.txt").get_json()["file_id"]
     assert client.get(f"/api/files/{number}/content").data == b"same words"
 
@@ -389,13 +389,13 @@ def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
         request.getfixturevalue("stored")
     with stored_in(app, {} if place == "folder" else app_settings.of(app).model_dump(), tmp_path):
         first = _send(client, b"same words", "a.txt").get_json()["file_id"]
-        read = uploads._read
+        read = uploads.run_bounded
 
-        def work(path: Path, media_type: str) -> Any:
+        def work(*file: str) -> Any:
             assert client.delete(f"/api/files/{first}").status_code == 204
-            return read(path, media_type)
+            return read(*file)
 
-        monkeypatch.setattr(uploads, "_read", work)
+        monkeypatch.setattr(uploads, "run_bounded", work)
         second = _send(client, b"same words", "b.txt").get_json()
         assert (second["status"], second["pages"]) == ("ready", 1)
         assert client.get(f"/api/files/{second['file_id']}/content").data == b"same words"

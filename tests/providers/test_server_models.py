@@ -85,6 +85,9 @@ def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(
         [{"id": "a/b:c", "created": 7}, {"id": "d"}],
         ["a/b:c", "d"],
         {"models": [{"name": "a/b:c", "model": "a/b:c"}, {"name": "d"}]},
+        {"success": True, "errors": [], "messages": [], "result": [{"id": "a/b:c"}, {"id": " d "}]},
+        {"data": {"models": [{"name": "a/b:c"}, {"name": "d"}]}},
+        {"data": None, "models": [{"name": "a/b:c"}, {"name": "d"}]},
         {"data": [{"id": "a/b:c"}, {"id": "a/b:c"}, {"id": None}, None, {"id": 7}, {"id": "d", "created": "x"}]},
     ],
 )  # fmt: skip
@@ -92,7 +95,10 @@ def test_a_list_of_models_is_read_in_any_shape(listing: object) -> None:
     assert [model.name for model in models_from_listing(listing)] == ["a/b:c", "d"]
 
 
-@pytest.mark.parametrize("listing", [{}, "text", None, {"data": {"a": 1}}, {"object": "error"}])
+@pytest.mark.parametrize(
+    "listing",
+    [{}, "text", None, {"data": {"a": 1}}, {"object": "error"}, {"detail": [{"msg": "no"}]}, {"error": [{"id": "a"}]}],
+)
 def test_anything_else_is_no_list_of_models(listing: object) -> None:
     with pytest.raises(TypeError):
         models_from_listing(listing)

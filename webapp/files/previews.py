@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webapp.files.kinds import HEIC, PDF
+from webapp.i18n.marks import N_
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -39,9 +40,9 @@ def main(path: str, media_type: str, requests: str) -> None:
     except NotDrawable as error:
         answer = {"error": str(error)}
     except MemoryError:
-        answer = {"error": "The picture needs too much memory to be shown."}
+        answer = {"error": N_("The picture needs too much memory to be shown.")}
     except Exception:  # anything a library makes of a broken file
-        answer = {"error": "The file is damaged, or not what its name says."}
+        answer = {"error": N_("The file is damaged, or not what its name says.")}
     sys.stdout.write(json.dumps(answer))
 
 

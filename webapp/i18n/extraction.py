@@ -17,9 +17,12 @@ WORDED = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1,
 """Classes of data whose texts are shown on pages, and the positions of those texts among the arguments."""
 PAIRS = {"ngettext", "say_n", "NN_"}
 ERRORS = {
+    "BrokenMember",
     "Conflict",
     "DomainError",
+    "FileRejected",
     "Forbidden",
+    "ImportRefused",
     "Invalid",
     "NotFound",
     "Refused",
@@ -27,6 +30,7 @@ ERRORS = {
     "TooMany",
     "Unauthenticated",
     "Unavailable",
+    "Unreadable",
     "ValueError",
 }
 """Errors whose message is shown to people: their first argument; for `Invalid.field` and `require`, the second."""

@@ -8,7 +8,7 @@ opening one (a template has eaten that) all text before it was a thought; an end
 import re
 from collections.abc import Iterator
 
-from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin
+from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin, overlap_of
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from .markdown_state import Place
 from .partial_calls import ToolCall, own_id
@@ -235,11 +235,9 @@ class ReplyMarkup:
         is_partial = not match and not ended and cut >= 0 and len(self._buffer) - cut < len("<|channel|>")
         size = match.start() if match else cut if is_partial else len(self._buffer)
         part, self._buffer = self._buffer[:size], self._buffer[match.end() if match else size :]
-        if part.strip() and self._channel == _TEXT:
-            yield self._show(self._gap + part.lstrip() if self._gap else part)
-            self._gap = ""
-        elif part and self._channel == _TEXT:
-            yield self._show(part)
+        if part and self._channel == _TEXT:
+            gap, self._gap = (self._gap, "") if part.strip() else ("", self._gap)
+            yield self._show(gap + part.lstrip() if gap else part)
         elif part and self._channel == _THOUGHT:
             self.has_thought = True
             yield ReasoningDelta(part)
@@ -281,17 +279,19 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def overlap_of(text: str, mark: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of a mark."""
-    return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)
-
-
 def answer_text(text: str) -> str:
     """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    markup, reply = ReplyMarkup(), ""
+    return answer_and_thought(text)[0]
+
+
+def answer_and_thought(text: str) -> tuple[str, str]:
+    """Return the same, and the thoughts."""
+    markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):
             reply += event.text
+        elif isinstance(event, ReasoningDelta):
+            thought += event.text
         elif isinstance(event, ThoughtSoFar):
-            reply = ""
-    return reply
+            reply, thought = "", reply + thought
+    return reply, thought

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -21,7 +22,7 @@ from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing, next_page
 
 NOT_SPOKEN = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
@@ -67,6 +68,8 @@ LOCAL_SECONDS = 180.0
 """How long a server on this machine may take to load a model and to read the test's prompt."""
 MAX_PIECES = 48
 """Pieces of a reply after which its speed is known."""
+MAX_PAGES = 50
+"""The most pages of a server's list that are read."""
 MAX_NAMES = 2_000
 """The most names of a server's models that are kept; aggregators have several hundred."""
 LONGEST_NAME = 200
@@ -186,9 +189,15 @@ def _user_messages(text: str) -> list[dict[str, Any]]:
 
 def list_models(settings: ModelSettings) -> list[ListedModel]:
     """Return the models that a server lists. Raises any error of the request."""
+    rows: dict[str, ListedModel] = {}
+    path, pages = "/models", 0
     with sync_client(settings) as client:
-        rows = models_from_listing(get(client, "/models", settings=settings, read=SECONDS))
-    return [row for row in rows if len(row.name) <= LONGEST_NAME]
+        while path and pages < MAX_PAGES:
+            payload = get(client, path, settings=settings, read=SECONDS)
+            rows |= {row.name: row for row in models_from_listing(payload)}
+            after = quote(next_page(payload), safe="")
+            path, pages = f"/models?after_id={after}&after={after}" if after else "", pages + 1
+    return [row for row in rows.values() if len(row.name) <= LONGEST_NAME]
 
 
 def warm_up(settings: ModelSettings, model: str) -> None:

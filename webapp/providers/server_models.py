@@ -91,23 +91,44 @@ def window_from_listing(row: Mapping[str, Any]) -> int | None:
 
 def models_from_listing(payload: Any) -> list[ListedModel]:
     """Return the models in a server's answer: a list, bare or in an object, of objects or names. Raises TypeError."""
-    items = payload
-    if isinstance(payload, Mapping):
-        items = payload.get("data", payload.get("models"))
-        if items is None and payload.get("object") == "list":  # Ollama without models
-            items = []
-    if not isinstance(items, list):
-        raise TypeError("this is no list of models")
+    items = _list_in(payload)
+    if items is None:
+        if not (isinstance(payload, Mapping) and payload.get("object") == "list"):  # Ollama without models
+            raise TypeError("this is no list of models")
+        items = []
     models: dict[str, ListedModel] = {}
     for item in items:
         row = item if isinstance(item, Mapping) else {"id": item}
-        names = (row.get(field) for field in ("id", "model", "name"))
-        name = next((name for name in names if isinstance(name, str) and name.strip()), None)
+        name = _name_of(row)
         created = row.get("created")
         if name and name not in models:
             created_at = created if isinstance(created, int) else 0
             models[name] = ListedModel(name, window_from_listing(row), created_at)
     return list(models.values())
+
+
+def _list_in(payload: Any) -> list[Any] | None:
+    """Return the list of models in an answer: under its usual names, or under another in which something is named."""
+    if isinstance(payload, list):
+        return payload
+    if not isinstance(payload, Mapping) or payload.get("error"):
+        return None
+    for name in ("data", "models"):
+        if isinstance(rows := payload.get(name), list):
+            return rows
+    inner = filter(None, map(_list_in, payload.values()))
+    return next((rows for rows in inner if any(isinstance(row, Mapping) and _name_of(row) for row in rows)), None)
+
+
+def _name_of(row: Mapping[str, Any]) -> str | None:
+    names = (row.get(field) for field in ("id", "model", "name"))
+    return next((name.strip() for name in names if isinstance(name, str) and name.strip()), None)
+
+
+def next_page(payload: Any) -> str:
+    """Return the id after which the list goes on; empty if this is its end."""
+    more = isinstance(payload, Mapping) and payload.get("has_more") is True
+    return str(payload.get("last_id") or "") if more else ""
 
 
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:

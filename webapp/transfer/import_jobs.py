@@ -18,6 +18,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
+from webapp.i18n.marks import N_
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.memories.store.tombstones import tombstone_set
@@ -63,7 +64,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     try:
         status = time_slices.advance(key, write, Slice(seconds), stored=position)
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
+        why = str(error) if isinstance(error, ImportRefused) else N_("The file is damaged, or not there any more.")
         return _end(import_id, "failed", why)
     if status is None:
         return go_on(import_id, "import")

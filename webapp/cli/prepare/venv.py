@@ -7,6 +7,7 @@ import sys
 from .shell import PYTHON, VENV, SetupError, find_program, run, say, succeeds
 
 MINIMUM = (3, 11)
+WHEELS = "/usr/share/python-wheels/pip-*.whl"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -51,7 +52,7 @@ def _has_ensurepip() -> bool:
 
 
 def _pip_wheels() -> list[str]:
-    return sorted(glob.glob("/usr/share/python-wheels/pip-*.whl"))
+    return sorted(glob.glob(WHEELS))
 
 
 def _make_without_ensurepip() -> bool:
