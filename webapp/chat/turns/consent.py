@@ -12,7 +12,7 @@ from webapp.chat.turns import turnlog
 
 ASK_SECONDS = 120.0
 """How long a turn waits for an answer."""
-AWAY_SECONDS = 10.0
+UNREACHABLE_SECONDS = 10.0
 """How long it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
 NO_ANSWER, UNREACHABLE = "silence", "away"
@@ -42,7 +42,7 @@ class ConsentWaiter:
                 last_seen = time.monotonic()
             except RedisError:
                 answer = None
-                if time.monotonic() - last_seen > AWAY_SECONDS:
+                if time.monotonic() - last_seen > UNREACHABLE_SECONDS:
                     return UNREACHABLE
             if answer in _WORDS:
                 return str(answer)
