@@ -18,7 +18,7 @@ _JSON = re.compile(r"\{\s*\"[^\"\n]{1,80}\"\s*:[^{}]*[{}]")
 _JSON_BEGINS = re.compile(r"[\[{]\s*(?:\"[^\"\n]{0,400}\"\s*[,:]|[\[{])")
 _ARGUMENT = re.compile(r"(?<=\w\()(['\"])(?:(?!\1)[^\n])+\1(?=\s?[,)])")
 """A text handed to a function."""
-_OPENS_BLOCK = re.compile(r"[^\n]*(?:[({\[]|\w\([^\n]*\)\s?:)[ \t]*\n")
+_CALL = re.compile(r"\w\(")
 _STAMP = re.compile(
     r"[\[(]?(?:(?:\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})[T ,]+|[^\W\d_]{3,9} {1,2}\d{1,2} |(?<=\[))"
     r"\d\d:\d\d:\d\d"
@@ -27,7 +27,7 @@ _STAMP = re.compile(
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts without spaces, in which a comma has none either."""
 _HUNK = re.compile(r"@@ [-+,\d ]{3,60} @@")
-_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-{2,}:?[ \t]*\|)+(?:[ \t]*:?-{2,}:?)?[ \t]*\n?")
+_RULE = re.compile(r":?-{2,}:?")
 _MIN_ROWS = 3
 _MAX_TRIALS = 50
 _DECODER = json.JSONDecoder(strict=False)
@@ -87,7 +87,7 @@ def _code(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     while number < len(lines) - 1:
         line = lines[number]
         last = number
-        if _OPENS_BLOCK.fullmatch(text, line.start, line.end):
+        if _opens_block(text[line.start : line.end]):
             depth = _indent(text, line)
             while last + 1 < len(lines) and _indent(text, lines[last + 1]) > depth:
                 last += 1
@@ -98,6 +98,14 @@ def _code(text: str, lines: Sequence[Span]) -> Iterator[Span]:
                 last += closes
                 yield Span(line.start, lines[last].end)
         number = last + 1
+
+
+def _opens_block(line: str) -> bool:
+    """Tell whether a line ends with an open bracket, or with a call and a colon."""
+    row = line.rstrip()
+    if row.endswith(":"):
+        return row[:-1].rstrip().endswith(")") and _CALL.search(row) is not None
+    return row.endswith(("(", "{", "["))
 
 
 def _indent(text: str, line: Span) -> int:
@@ -123,7 +131,8 @@ def _tables(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         if len(rows) >= (2 if mark == "\t" else _MIN_ROWS) and (mark == "\t" or width > 2):
             yield Span(lines[rows[0]].start, lines[rows[-1]].end)
     for number, line in enumerate(lines[1:], 1):
-        if _TABLE_RULE.fullmatch(text, line.start, line.end):
+        row = text[line.start : line.end].strip()
+        if "|" in row and all(_RULE.fullmatch(cell.strip()) for cell in row.strip("|").split("|")):
             last = number
             while last + 1 < len(lines) and "|" in text[lines[last + 1].start : lines[last + 1].end]:
                 last += 1
