@@ -72,7 +72,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         unused = set(ids) - set(db.session.scalars(statement))
         db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
     for ids in _batches(import_id, "space"):
-        yield 0, sum(not _end(user_id, space_id, import_id) for space_id in ids)
+        yield 0, sum(not _delete_unused_space(space_id, import_id) for space_id in ids)
     if before:
         user = db.session.get_one(User, user_id)
         user.name, user.settings = before["name"], before["settings"]
@@ -147,7 +147,7 @@ def _forget(import_id: int) -> None:
         db.session.execute(delete(RestoredRow).where(*conditions))
 
 
-def _end(user_id: int, space_id: int, import_id: int) -> bool:
+def _delete_unused_space(space_id: int, import_id: int) -> bool:
     """Delete a space that has not been used since; returns whether it is gone."""
     space = db.session.get(Space, space_id)
     if space is None:
