@@ -42,14 +42,6 @@ document.addEventListener("htmx:error", (event) => {
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });
 
-// What cannot be undone, and has no page of its own that asks, asks once: its button says what it does.
-on("submit", "form", (event) => {
-  const button = event.submitter;
-  if (!button?.hasAttribute("data-ask")) return;
-  const what = button.getAttribute("aria-label") ?? button.textContent.trim();
-  if (!confirm(t("%(what)s? This cannot be undone.", { what }))) event.preventDefault();
-}, true);
-
 // A double click sends a form once. One that waits for another server says so, and is sent once however long it takes.
 on("submit", "form", (event, form) => {
   if (event.defaultPrevented || form.method !== "post") return;

@@ -61,8 +61,8 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     expect(page.get_by_text("Anything outside spaces, The boat")).to_be_visible()
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Disconnect “Notebook”").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
     expect(page.get_by_text("No program has signed in as you.")).to_be_visible()
 
 
