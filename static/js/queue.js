@@ -7,6 +7,8 @@ import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
 
 const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
 const key = () => keyOf(form()?.dataset.draft);
+const OTHERS_MS = 1000; // the tab in which it was written comes first; others send it if that is gone
+let isMine = false;
 let isForNew = false; // what waits belongs to the conversation that is being made
 const text = () => $("#composer-text");
 
@@ -15,6 +17,7 @@ const EMPTY = { text: "" };
 export const queued = () => (form() ? store.get(key()) ?? EMPTY : EMPTY);
 
 function save(words) {
+  isMine = words.text !== "";
   if (words.text) store.set(key(), words);
   else store.remove(key());
   show();
@@ -78,7 +81,7 @@ on("click", "[data-queued-edit]", () => {
   restore();
   text().focus();
 });
-document.addEventListener("reply:finished", () => setTimeout(sendNext));
+document.addEventListener("reply:finished", () => setTimeout(sendNext, isMine ? 0 : OTHERS_MS));
 document.addEventListener("htmx:after:settle", () => setTimeout(show));
 addEventListener("storage", show);
-setTimeout(sendNext);
+setTimeout(sendNext, OTHERS_MS);
