@@ -7,8 +7,9 @@ import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
 
 const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
 const key = () => keyOf(form()?.dataset.draft);
+const OTHERS_MS = 1000; // the tab in which it was written comes first; others send it if that is gone
+let isMine = false;
 let isForNew = false; // what waits belongs to the conversation that is being made
-let ours = ""; // the key of what was typed in this tab
 const text = () => $("#composer-text");
 
 const EMPTY = { text: "" };
@@ -16,6 +17,7 @@ const EMPTY = { text: "" };
 export const queued = () => (form() ? store.get(key()) ?? EMPTY : EMPTY);
 
 function save(words) {
+  isMine = words.text !== "";
   if (words.text) store.set(key(), words);
   else store.remove(key());
   show();
@@ -45,8 +47,7 @@ export function queue() {
   if (!words.text) return;
   isForNew = form().dataset.draft === "new";
   const follows = $$("#thread [data-streaming]").at(-1)?.dataset.message; // none yet while what it answers is on its way
-  ours = randomKey();
-  save({ ...joinTexts("\n\n", queued(), words), follows, key: ours });
+  save({ ...joinTexts("\n\n", queued(), words), follows, key: randomKey() });
   setText(EMPTY);
   text().focus();
 }
@@ -57,15 +58,12 @@ function restore() {
   setText(joinTexts("\n\n", words, markedText(text())));
 }
 
-function sendNext(isLoading = false) {
+function sendNext() {
   show();
   const words = queued();
   const before = words.follows ? $(`#m-${words.follows}`) : $$("#thread .message").at(-1);
   if (!words.text || before?.matches("[data-streaming]") || form().classList.contains("htmx-request")) return;
-  if (before?.dataset.status !== "complete") {
-    if (isLoading || words.key === ours) restore();
-    return;
-  }
+  if (before?.dataset.status !== "complete") return restore();
   const draft = markedText(text());
   save(EMPTY);
   setText(words);
@@ -83,7 +81,7 @@ on("click", "[data-queued-edit]", () => {
   restore();
   text().focus();
 });
-document.addEventListener("reply:finished", () => setTimeout(sendNext));
+document.addEventListener("reply:finished", () => setTimeout(sendNext, isMine ? 0 : OTHERS_MS));
 document.addEventListener("htmx:after:settle", () => setTimeout(show));
 addEventListener("storage", show);
-setTimeout(() => sendNext(true));
+setTimeout(sendNext, OTHERS_MS);

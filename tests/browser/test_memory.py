@@ -360,6 +360,14 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
     assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []
 
 
+def test_keys_are_not_offered_to_a_finger(app, open_tab, user):
+    with app.app_context(), write_transaction():
+        create_memory(user.user_id, MemoryFields(memory_type="preference", content="I prefer green tea"))
+    page = open_tab(user, PHONE, path="/memory?view=rows").page
+    expect(page.get_by_role("checkbox", name="Select all")).to_be_visible()
+    expect(page.locator("kbd:visible")).to_have_count(0)
+
+
 def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab, user):
     with app.app_context(), write_transaction():
         create_memory(user.user_id, MemoryFields(memory_type="fact", content="Lives in Porto."))
