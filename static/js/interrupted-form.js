@@ -1,5 +1,5 @@
-// What was typed into a form that got no answer, because its session had ended or the site was not up to it, is there
-// again after signing in, or when the form is next opened: this tab keeps it that long.
+// What was typed into a form that was answered by an error's page, or by the one for signing in, is there again when the
+// form is next opened: this tab keeps it that long.
 import { $, $$, on } from "./dom.js";
 
 const KEY = "interrupted-form";

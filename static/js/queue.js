@@ -8,6 +8,7 @@ import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
 const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
 const key = () => keyOf(form()?.dataset.draft);
 let isForNew = false; // what waits belongs to the conversation that is being made
+let ours = ""; // the key of what was typed in this tab
 const text = () => $("#composer-text");
 
 const EMPTY = { text: "" };
@@ -44,7 +45,8 @@ export function queue() {
   if (!words.text) return;
   isForNew = form().dataset.draft === "new";
   const follows = $$("#thread [data-streaming]").at(-1)?.dataset.message; // none yet while what it answers is on its way
-  save({ ...joinTexts("\n\n", queued(), words), follows, key: randomKey() });
+  ours = randomKey();
+  save({ ...joinTexts("\n\n", queued(), words), follows, key: ours });
   setText(EMPTY);
   text().focus();
 }
@@ -55,12 +57,15 @@ function restore() {
   setText(joinTexts("\n\n", words, markedText(text())));
 }
 
-function sendNext() {
+function sendNext(isLoading = false) {
   show();
   const words = queued();
   const before = words.follows ? $(`#m-${words.follows}`) : $$("#thread .message").at(-1);
   if (!words.text || before?.matches("[data-streaming]") || form().classList.contains("htmx-request")) return;
-  if (before?.dataset.status !== "complete") return restore();
+  if (before?.dataset.status !== "complete") {
+    if (isLoading || words.key === ours) restore();
+    return;
+  }
   const draft = markedText(text());
   save(EMPTY);
   setText(words);
@@ -81,4 +86,4 @@ on("click", "[data-queued-edit]", () => {
 document.addEventListener("reply:finished", () => setTimeout(sendNext));
 document.addEventListener("htmx:after:settle", () => setTimeout(show));
 addEventListener("storage", show);
-setTimeout(sendNext);
+setTimeout(() => sendNext(true));

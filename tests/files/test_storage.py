@@ -215,7 +215,7 @@ def test_a_range_of_a_file(request: pytest.FixtureRequest, client: ApiClient, pl
 
 def _away(app: Flask, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(buckets, "ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr(buckets, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(buckets, "RETRY_SECONDS", 0.0)
     return stored_in(
         app, {"s3_bucket": "files", "s3_endpoint": endpoint, "s3_access_key": "a", "s3_secret_key": SECRET}, tmp_path
     )

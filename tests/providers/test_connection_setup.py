@@ -158,6 +158,14 @@ def test_a_model_whose_reply_does_not_stream_is_not_connected(
     assert connections(api, boss) == []
 
 
+def test_a_model_whose_replies_can_be_read_is_connected_however_odd_they_are(
+    tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
+) -> None:
+    server.greets = b'data: ping\n\ndata: {"choices": [null]}\n\n'
+    made = api(boss).post("/api/connections", json={"name": "Odd", "base_url": server.base_url})
+    assert made.status_code == 201 and made.get_json()["test_result"]["streaming"]["ok"]
+
+
 def test_the_api_offers_what_a_server_lists_and_stores_nothing_that_fails(
     tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
 ) -> None:

@@ -5,7 +5,7 @@ import pytest
 from webapp.providers.downloads import MODELS, fitting_models, programs
 from webapp.providers.providers import PROVIDERS, provider_at
 from webapp.providers.server_models import (
-    FEW,
+    MAX_FIRST_OFFERED,
     MAX_OFFERED,
     ListedModel,
     budget,
@@ -39,9 +39,9 @@ def test_what_a_provider_prefers_comes_before_a_dated_copy_of_it() -> None:
 
 
 def test_of_many_models_a_few_are_ticked() -> None:
-    found = choices_of([ListedModel(f"model-{number:02}") for number in range(FEW + 1)])
+    found = choices_of([ListedModel(f"model-{number:02}") for number in range(MAX_FIRST_OFFERED + 1)])
     assert sum(choice.is_offered for choice in found) == MAX_OFFERED
-    assert len(found) == FEW + 1
+    assert len(found) == MAX_FIRST_OFFERED + 1
 
 
 def test_a_provider_is_known_by_its_address_and_puts_the_key_where_it_wants_it() -> None:

@@ -203,7 +203,7 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
         async def getdel(self, _key: str) -> None:
             raise RedisError("away")
 
-    monkeypatch.setattr(consent, "AWAY_SECONDS", 0.3)
+    monkeypatch.setattr(consent, "UNREACHABLE_SECONDS", 0.3)
     assert asyncio.run(consent.ConsentWaiter(Away()).ask(1, 0)) == consent.UNREACHABLE  # type: ignore[arg-type]
 
 

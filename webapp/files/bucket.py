@@ -1,6 +1,6 @@
 """Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or anything else that speaks the protocol.
 
-At most one part of 8 MB is in memory. A bucket that does not answer is not tried again for AWAY_SECONDS.
+At most one part of 8 MB is in memory. A bucket that does not answer is not tried again for RETRY_SECONDS.
 """
 
 import logging
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 5.0
-AWAY_SECONDS = 2.0
+RETRY_SECONDS = 2.0
 PART = 8 * 1024**2
 PIECE = 64 * 1024
 UNREACHABLE = N_("The file storage cannot be reached at the moment. Nothing is lost; try again later.")
@@ -172,7 +172,7 @@ class Bucket:
                 slow = isinstance(cause, ConnectTimeoutError | ReadTimeoutError | NoCredentialsError)
                 if is_last or slow or status < 500:
                     log.warning("the bucket cannot be used", extra={"problem": code or type(cause).__name__})
-                    self._away_until = time.monotonic() + AWAY_SECONDS if status >= 500 else 0.0
+                    self._away_until = time.monotonic() + RETRY_SECONDS if status >= 500 else 0.0
                     raise Unavailable(UNREACHABLE) from None
         raise AssertionError("the second try returns or raises")
 

@@ -187,7 +187,7 @@ def _drop(digest: str) -> None:
 
 YOUNG_SECONDS = 3_600
 """Seconds: newer content may belong to a row that is not committed yet."""
-AT_A_TIME = 500
+BATCH_SIZE = 500
 
 
 def sweep_storage() -> int:
@@ -197,7 +197,7 @@ def sweep_storage() -> int:
     old = (
         (key, digest) for key, modified_at in storage.entries() if modified_at < before and (digest := digest_of(key))
     )
-    while keys := list(islice(old, AT_A_TIME)):
+    while keys := list(islice(old, BATCH_SIZE)):
         stored = existing_contents({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 TAG = "guide"
 MAX_ITEMS = 12
 
-_HOW = (
+_INSTRUCTIONS = (
     "First answer what the person says. If it leads away from the point, answer it all the same and then come back to "
     "the point in a sentence. Ask ONE question at a time, about what is still missing; never ask for what is known. "
     "A short answer answers your last question. When nothing is missing, say in half a sentence what you understood "
@@ -76,7 +76,7 @@ def guide_section(now: GuideSituation) -> str:
         )
     if now.next_title:
         parts.append(f"Next point: {_line(now.next_title)}")
-    return _block([*parts, *_set_aside_lines(now), f"How to go on: {_HOW}"])
+    return _block([*parts, *_set_aside_lines(now), f"How to go on: {_INSTRUCTIONS}"])
 
 
 def without_knowledge(now: GuideSituation) -> GuideSituation:

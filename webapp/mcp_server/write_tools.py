@@ -19,7 +19,7 @@ from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
 
 CAUSE = "mcp"
-REWORDED = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
+REWORDING_NOTE = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
 _SAID = {
     "proposed": "It waits for the user's approval in Commonplace.",
     "known": "It is known already.",
@@ -89,7 +89,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
         "used_in": [reply.model_dump() for reply in near],
         "used_in_count": forgotten.used_in_count,
         "used_by_others": forgotten.used_by_others,
-        "detail": REWORDED if forgotten.used_in_count else "",
+        "detail": REWORDING_NOTE if forgotten.used_in_count else "",
     }
 
 

@@ -1,12 +1,13 @@
 """Tests a connection: what its server and a model on it can do, and why something fails, for whoever set it up."""
 
+import asyncio
 import base64
 import secrets
 import struct
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -15,9 +16,11 @@ from pydantic import BaseModel
 
 from webapp.i18n.marks import N_
 from webapp.llm.capabilities import Capabilities
+from webapp.llm.chat import ChatClient
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError, classify_exception
+from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import ModelSettings, is_own
@@ -214,27 +217,33 @@ def _timeout(settings: ModelSettings) -> float:
 def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:
     """Read the beginning of a reply to a prompt that no cache holds; returns the number of its pieces."""
     prompt = f"{secrets.token_hex(4)}. {_PROSE * 12} Count to ten."
+    seconds = _timeout(settings)
+    settings = replace(
+        settings, max_retries=0, first_token_timeout=seconds, idle_timeout=seconds, request_timeout=seconds
+    )
     start = time.perf_counter()
-    first_piece_at, pieces = 0.0, 0
-    with sync_client(settings) as client:
-        answer = client.with_options(timeout=_timeout(settings)).chat.completions.create(
-            model=model, messages=[{"role": "user", "content": prompt}], stream=True
-        )
-        with answer:
-            for piece in answer:
-                delta = piece.choices[0].delta if piece.choices else None
-                if delta is None or not (delta.content or delta.model_extra):
-                    continue
-                first_piece_at = first_piece_at or time.perf_counter()
-                pieces += 1
-                if pieces >= MAX_PIECES:
-                    break
-    if not pieces:
+    times = asyncio.run(_piece_times(settings, model, prompt))
+    if not times:
         raise MalformedOutput
-    ended = time.perf_counter()
-    speed["prompt"] = round(len(prompt) / CHARACTERS / max(first_piece_at - start, 1e-3), 1)
-    speed["generation"] = round((pieces - 1 or 1) / max(ended - first_piece_at, 1e-3), 1)
-    return pieces
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(times[0] - start, 1e-3), 1)
+    speed["generation"] = round((len(times) - 1 or 1) / max(times[-1] - times[0], 1e-3), 1)
+    return len(times)
+
+
+async def _piece_times(settings: ModelSettings, model: str, prompt: str) -> list[float]:
+    """Return when each of the first pieces of a reply arrived, read as replies are."""
+    times: list[float] = []
+    client = ChatClient(settings)
+    try:
+        async with aclosing(client.stream(_user_messages(prompt), model=model)) as events:
+            async for event in events:
+                if isinstance(event, (TextDelta, ReasoningDelta)) and event.text:
+                    times.append(time.perf_counter())
+                if len(times) >= MAX_PIECES:
+                    break
+    finally:
+        await client.aclose()
+    return times
 
 
 def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parameters: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.providers.providers import CANNOT_CHAT, MAKES_VECTORS
 
-FEW = 12
+MAX_FIRST_OFFERED = 12
 """All of so many models are offered; of more, the MAX_OFFERED most capable."""
 MAX_OFFERED = 8
 _BILLIONS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])")
@@ -50,7 +50,7 @@ def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list
     choices = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
     names = {row.name for row in choices}
     plain = [row.name for row in choices if not _is_copy(row.name, names)]
-    top = set(plain if len(plain) <= FEW else plain[:MAX_OFFERED])
+    top = set(plain if len(plain) <= MAX_FIRST_OFFERED else plain[:MAX_OFFERED])
     ordered = sorted((row.name for row in choices), key=lambda name: name not in top)
     return [Choice(name, name in top, place == 0) for place, name in enumerate(ordered)]
 
@@ -70,7 +70,7 @@ def _is_copy(name: str, names: set[str]) -> bool:
 
 _NAMES = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 """vLLM, OpenRouter and LiteLLM, Groq, LM Studio and Mistral, llama.cpp."""
-_WITHIN = ("meta", "top_provider", "model_info")
+_NESTED_FIELDS = ("meta", "top_provider", "model_info")
 """Nested objects in which some servers put it."""
 MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 READING_SECONDS = 60.0
@@ -81,7 +81,7 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 
 def window_from_listing(row: Mapping[str, Any]) -> int | None:
     """Return the smallest number of tokens that the list gives as a model's window; None if it gives none."""
-    places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
+    places = [row, *(row[name] for name in _NESTED_FIELDS if isinstance(row.get(name), Mapping))]
     values = [place.get(name) for place in places for name in _NAMES]
     sizes = [
         value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= MIN_WINDOW

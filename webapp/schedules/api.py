@@ -46,7 +46,7 @@ def read_feed() -> FeedOut:
 @idempotency.idempotent
 def renew_feed() -> FeedOut:
     """Make a new URL of your calendar; the one before opens nothing any more."""
-    return _feed(feed.make_feed(current_user_id()), 201)
+    return _feed(feed.make_feed(current_user_id()))
 
 
 @blueprint.delete("/schedules/feed")
@@ -88,5 +88,5 @@ def list_runs(schedule_id: Id, query: PageQuery) -> RunList:
     return RunList.of(service.list_runs(current_user_id(), schedule_id, query).map(lambda run: RunOut.of(*run)))
 
 
-def _feed(calendar: feed.Feed, status: int = 200) -> FeedOut:
+def _feed(calendar: feed.Feed) -> FeedOut:
     return FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at)

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?)"
     r"|(?P<name>[A-Za-zπτ]\w*|√)|(?P<sign>\*\*|//|[-+*/%^!(),×÷·−]))"
 )
-_SAME = {"×": "*", "·": "*", "÷": "/", "−": "-", "**": "^"}
+_SYNONYMS = {"×": "*", "·": "*", "÷": "/", "−": "-", "**": "^"}
 _POWER, _SIGN, _PRODUCT, _SUM = 4, 3, 2, 1
 _BINARY = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER}
 _CONSTANTS = {
@@ -190,7 +190,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         if match is None:
             raise Unanswerable(f"“{text[index:].strip()[:20]}” is not arithmetic.")
         kind = match.lastgroup or ""
-        tokens.append((kind, _SAME.get(match[kind], match[kind])))
+        tokens.append((kind, _SYNONYMS.get(match[kind], match[kind])))
         index = match.end()
     if not tokens:
         raise Unanswerable("There is nothing to calculate.")

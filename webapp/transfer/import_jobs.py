@@ -41,7 +41,7 @@ GAINS = (" imported", " updated", " proposed", " restored")
 """How the names of counts end that are of something new."""
 MAX_WEIGHT, WEIGHT_OF_FILE = 200, 50
 """The messages that are written together, at most; bringing along a file takes as long as writing so many."""
-TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
+KIND_OF_PART = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
 KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
 
 
@@ -124,7 +124,7 @@ def _store_files(
     import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
 ) -> dict[int, ConversationFiles]:
     """Store the files of the wanted conversations; return them by position in the batch."""
-    if "conversations" not in options.get("take", TAKES.values()):
+    if "conversations" not in options.get("take", KIND_OF_PART.values()):
         return {}
     return {
         number: store_files(import_id, user_id, upload, part)
@@ -147,7 +147,7 @@ def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[
         options = row.options or {}
         memories: list[tuple[ReadMemory, int | None]] = []
         for number, part in enumerate(batch):
-            if TAKES[type(part)] and TAKES[type(part)] not in options.get("take", TAKES.values()):
+            if KIND_OF_PART[type(part)] and KIND_OF_PART[type(part)] not in options.get("take", KIND_OF_PART.values()):
                 continue
             if isinstance(part, ReadMemory):
                 memories.append((part, _place(row, part, options)))

@@ -26,7 +26,7 @@ blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 PAGE_ROWS = 20
 ITEMS = 50
 MAX_CHOSEN = 500
-_BEGUN = ("running", *import_learning.OVER)
+_STARTED_STATUSES = ("running", *import_learning.OVER)
 COUNT_LABELS = N_(
     {
         "conversations imported": "conversations imported",
@@ -148,7 +148,9 @@ def show_learning(import_id: int) -> ViewResult:
     """The progress of learning from an import."""
     row = service.get_import(current_user_id(), import_id)
     context = _learning(row)
-    if row.learn_status not in _BEGUN and context["estimate"] is None:  # not taken in yet, undone, or a restore
+    if (
+        row.learn_status not in _STARTED_STATUSES and context["estimate"] is None
+    ):  # not taken in yet, undone, or a restore
         raise NotFound("There is no such import.")
     return render_template("transfer/_learning.html", row=row, **context)
 
@@ -172,7 +174,7 @@ def _learning(row: Import) -> dict[str, Any]:
     """Return what the section about learning shows; empty if there is nothing to learn from."""
     if row.stage not in ("done", "cancelled") or (row.options or {}).get("restore"):
         return {"learnable": False, "estimate": None}
-    if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
+    if row.learn_status in _STARTED_STATUSES:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
     estimate = import_learning.estimate(row.user_id, row.import_id)
     return {"learnable": bool(estimate.conversations), "estimate": estimate}

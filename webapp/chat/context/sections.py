@@ -33,7 +33,7 @@ from webapp.text.tokens import estimate_tokens, shorten
 _KNOWN_GROUPS = ("profile", "pinned", "fact", "space")
 _FINISHED = frozenset({"complete", "stopped", "interrupted"})
 
-PASSED_OVER = 8
+MAX_SKIPPED = 8
 """How many passages that were retrieved but not used a receipt names."""
 _STANDING_NOTE = "How the user wants to be answered, always, unless they say otherwise now:"
 _KNOWN_NOTE = (
@@ -262,7 +262,7 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
         packed = pack(passages, budget - frame, present)
     omitted_count = 0
     for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
-        if not reason or omitted_count < PASSED_OVER:
+        if not reason or omitted_count < MAX_SKIPPED:
             part.account(item, rank, tokens, reason)
             omitted_count += bool(reason)
     if not packed.excerpts:

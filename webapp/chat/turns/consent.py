@@ -12,7 +12,7 @@ from webapp.chat.turns import turnlog
 
 ASK_SECONDS = 120.0
 """How long a turn waits for an answer."""
-AWAY_SECONDS = 10.0
+UNREACHABLE_SECONDS = 10.0
 """How long it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
 NO_ANSWER, UNREACHABLE = "silence", "away"
@@ -22,7 +22,7 @@ Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 
 Ask = Callable[[int, int], Awaitable[str]]
-"""What the person answers about a call of a turn, by its number: a Decision, SILENCE or AWAY."""
+"""What the person answers about a call of a turn, by its number: a Decision, NO_ANSWER or UNREACHABLE."""
 
 
 class ConsentWaiter:
@@ -42,7 +42,7 @@ class ConsentWaiter:
                 last_seen = time.monotonic()
             except RedisError:
                 answer = None
-                if time.monotonic() - last_seen > AWAY_SECONDS:
+                if time.monotonic() - last_seen > UNREACHABLE_SECONDS:
                     return UNREACHABLE
             if answer in _WORDS:
                 return str(answer)

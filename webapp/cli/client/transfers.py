@@ -18,7 +18,7 @@ from webapp.cli.client.http import CHUNK, Server, as_json, in_space, server
 
 POLL_SECONDS = 0.5
 _JSON = re.compile(rb"\{|\[\s*[\[{\]]")
-TAKES = ("conversations", "memories", "projects")
+PART_KINDS = ("conversations", "memories", "projects")
 _ONE = (("ies", "y"), ("s", ""))
 MAX_EXPLAINED = 20
 FORMATS = {
@@ -31,7 +31,7 @@ FORMATS = {
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @click.option("--format", "kind", metavar="NAME", help="What kind of file it is, if it is not recognised.")
-@click.option("--take", multiple=True, type=click.Choice(TAKES), help="Only this; may be repeated.")
+@click.option("--take", multiple=True, type=click.Choice(PART_KINDS), help="Only this; may be repeated.")
 @click.option("-y", "--yes", is_flag=True, help="Import it without asking.")
 @click.option("--dry-run", is_flag=True, help="Only say what is in it.")
 @in_space
@@ -70,7 +70,7 @@ def import_file(
     if dry_run:
         api.post(f"/api/imports/{row['import_id']}/cancel")
     else:
-        fields: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
+        fields: dict[str, Any] = {"take": list(take or PART_KINDS), **({"space_id": space_id} if space_id else {})}
         api.post(f"/api/imports/{row['import_id']}/start", fields)
         row = _wait_until_done(api, "imports", row, ("ready", "running"))
     if as_json:

@@ -27,7 +27,7 @@ from webapp.text.quotes import Span
 from webapp.text.words import fold_marks
 
 _PATH = Path(__file__).with_suffix(".json")
-_BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 class _Labelled(BaseModel):
@@ -137,7 +137,7 @@ def papers() -> tuple[Paper, ...]:
 def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]]:
     """Return the call that asks about a paper, as extraction would build it, and its parts."""
     lines = [
-        ConversationLine(number, "user", message.text, _BEGAN + timedelta(minutes=number))
+        ConversationLine(number, "user", message.text, _START + timedelta(minutes=number))
         for number, message in enumerate(paper.messages, 1)
     ]
     call = build_extraction(lines, instructions=instructions)

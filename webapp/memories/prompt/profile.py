@@ -12,7 +12,7 @@ from webapp.memories.store.journal import Journal
 KEYS = {"name": "identity/name", "preferred_name": "identity/preferred_name", "birthday": "identity/birthday"}
 SOURCES = {"user": "user_input", "extraction": "llm_extraction", "tool": "llm_extraction", "import": "system"}
 """The documented sources of a profile, by the origin of its newest fact."""
-_SAYS = {
+_SENTENCES = {
     "name": "The user's name is {}.",
     "preferred_name": "The user prefers to be called {}.",
     "birthday": "The user's birthday is {}.",
@@ -47,7 +47,7 @@ def update_profile(user_id: int, changes: ProfileChanges) -> ProfileOut:
         elif row is None or row.fact_value != value:
             fields = MemoryFields(
                 memory_type="fact",
-                content=_SAYS[field].format(value),
+                content=_SENTENCES[field].format(value),
                 fact_key=KEYS[field],
                 fact_value=value,
                 importance=0.9,

@@ -29,7 +29,7 @@ CATEGORIES = N_(
 )
 """Those under which the product itself files; any other is called what the model called it."""
 
-SHOWN = N_(
+STATE_LABELS = N_(
     {
         "current": "In use",
         "pinned": "Pinned",

@@ -32,7 +32,7 @@ CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
 CORRECTED = f"{CHANGED}, memories:corrected"
 """The events after the person changed memory by hand: what replies show as remembered is fetched again, too."""
-_SHOWN = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
+_SHOWN_STATES = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
@@ -73,7 +73,7 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
 
 def changes_since(conversation_id: int, shown: Sequence[str]) -> dict[int, list[change_sets.ChangeSetView]]:
     """Return, by reply, what is remembered where it differs from `shown`: an id and its states, with spaces."""
-    states = {int(match[1]): match[2] for match in map(_SHOWN.fullmatch, shown[:MESSAGES_SHOWN]) if match}
+    states = {int(match[1]): match[2] for match in map(_SHOWN_STATES.fullmatch, shown[:MESSAGES_SHOWN]) if match}
     statement = select(Message).where(Message.message_id.in_(states), Message.conversation_id == conversation_id)
     replies = list(db.session.scalars(statement)) if states else []
     note_messages(replies)

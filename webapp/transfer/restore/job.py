@@ -141,7 +141,7 @@ def _write_all(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> 
 LINES = 200
 BYTES = 2 * 1024**2
 """The most bytes of lines that are written together; a longer line is written alone."""
-SINCE = 2
+OLDEST_VERSION = 2
 """The oldest version of an export that can be restored."""
 
 
@@ -158,7 +158,11 @@ def is_possible(user_id: int) -> bool:
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
     """Return what a whole export contains, for its preview; None if it cannot be restored."""
     manifest = upload.first_item("manifest.json")
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
+    if (
+        not isinstance(manifest, dict)
+        or not isinstance(manifest.get("version"), int)
+        or manifest["version"] < OLDEST_VERSION
+    ):
         return None
     lines: Counter[str] = Counter()
     for file in dict.fromkeys(step.file for step in STEPS):

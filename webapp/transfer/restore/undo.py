@@ -9,6 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Folder, Message
+from webapp.conversations.service import delete_rows
 from webapp.conversations.signals import conversation_shown
 from webapp.db.base import count_rows, db
 from webapp.files.models import File, MessageFile
@@ -71,7 +72,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         unused = set(ids) - set(db.session.scalars(statement))
         db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
     for ids in _batches(import_id, "space"):
-        yield 0, sum(not _end(user_id, space_id, import_id) for space_id in ids)
+        yield 0, sum(not _delete_unused_space(space_id, import_id) for space_id in ids)
     if before:
         user = db.session.get_one(User, user_id)
         user.name, user.settings = before["name"], before["settings"]
@@ -101,7 +102,7 @@ def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[in
             conversation_shown.send(None, conversation=conversation)
     going = [row.conversation_id for row in rows if row.conversation_id not in gone_on]
     if going:
-        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(going)))
+        delete_rows(going)
     return gone_on & {row.conversation_id for row in rows}
 
 
@@ -146,7 +147,7 @@ def _forget(import_id: int) -> None:
         db.session.execute(delete(RestoredRow).where(*conditions))
 
 
-def _end(user_id: int, space_id: int, import_id: int) -> bool:
+def _delete_unused_space(space_id: int, import_id: int) -> bool:
     """Delete a space that has not been used since; returns whether it is gone."""
     space = db.session.get(Space, space_id)
     if space is None:
