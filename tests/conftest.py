@@ -133,13 +133,13 @@ def _only_this_machine() -> Iterator[None]:
     network.allow_network()
 
 
-HASHER = passwords._HASHER
+HASHER = passwords.HASHER
 
 
 @pytest.fixture
 def real_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Passwords are hashed as in production."""
-    monkeypatch.setattr(passwords, "_HASHER", HASHER)
+    monkeypatch.setattr(passwords, "HASHER", HASHER)
     passwords._decoy_hash.cache_clear()
     yield
     passwords._decoy_hash.cache_clear()
@@ -149,7 +149,7 @@ def real_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def _quick_hashes() -> Iterator[None]:
     """Hashing passwords costs a thousandth, as hundreds of people sign in; `real_hashes` is for tests of hashing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         yield
 
 

@@ -61,6 +61,7 @@ def test_a_part_whose_process_died_has_failed(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(run_all, "ROOT", tmp_path)  # where there is nothing to start
     forks = {is_measured: run_all.Forks(tmp_path, is_measured=is_measured) for is_measured in (False, True)}
     part = run_all.Part("MariaDB: one file", ["test_it.py"])
+    assert part.code == run_all.TESTS_FAILED, "as one that never ran"
     run_all.run_part(part, [], tmp_path, forks)
     for each in forks.values():
         each.close()

@@ -139,7 +139,7 @@ def test_two_at_once_are_one_turn(app: Flask, client: ApiClient, model: ServerHa
     else:
         assert len({text for _, text in answers}) == 1
     assert _rows(app, Message) == 2
-    wait_until(lambda: app.extensions["chat"].runner.active == 0, "the turn", seconds=10)
+    wait_until(lambda: app.extensions["chat"].runner.active == 0, "the turn")
     assert len([call for call in model.calls() if call["stream"]]) == 1
 
 

@@ -89,7 +89,7 @@ def test_a_stop_during_the_last_commit_changes_nothing(
 
     def slow(turn_id: int, outcome: Outcome) -> Any:
         turnlog.request_stop(app.extensions["redis"], turn_id)
-        wait_until(lambda: not app.extensions["redis"].exists(turnlog.stop_key(turn_id)), "the stop", seconds=5)
+        wait_until(lambda: not app.extensions["redis"].exists(turnlog.stop_key(turn_id)), "the stop")
         return real(turn_id, outcome)
 
     monkeypatch.setattr(finish, "finish_turn", slow)
@@ -124,7 +124,7 @@ def test_what_can_never_be_stored_is_left_to_recovery_at_once(
     with monkeypatch.context() as patched:
         patched.setattr(finish, "finish_turn", broken)
         turn_id = begin(client)
-        wait_until(lambda: app.extensions["chat"].runner.active == 0, "the runner", seconds=10)
+        wait_until(lambda: app.extensions["chat"].runner.active == 0, "the runner")
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     row = _recover(app, turn_id)
     assert (row["status"], row["content"]) == ("interrupted", "Words that stay.")
@@ -142,7 +142,7 @@ def test_database_away_at_the_end_then_back(
         assert client.get("/api/conversations").status_code == 503
         ready = anonymous.get("/readyz")
         assert (ready.status_code, ready.get_json()["database"], ready.get_json()["redis"]) == (503, "away", "ok")
-        wait_until(lambda: "w14" in turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id)), "text", seconds=10)
+        wait_until(lambda: "w14" in turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id)), "text")
         time.sleep(0.5)
     finally:
         servers.start_database()

@@ -42,7 +42,7 @@ def begin(client: ApiClient, text: str = "Hello", **fields: Any) -> int:
 
 
 def wait_for_text(app: Flask, turn_id: int) -> None:
-    wait_until(lambda: bool(turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id))), "some text", seconds=10)
+    wait_until(lambda: bool(turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id))), "some text")
 
 
 def test_events_in_order_and_deltas_are_the_reply(app: Flask, client: ApiClient, model: ServerHandle) -> None:
@@ -73,7 +73,7 @@ def test_following_the_jobs_brings_the_title_and_the_end(app: Flask, client: Api
     for event in iterate(response):
         seen.append(event)
         if event.name == "done":
-            wait_until(lambda: bool(app.extensions["redis"].llen("rq:queue:turn")), "the job", seconds=10)
+            wait_until(lambda: bool(app.extensions["redis"].llen("rq:queue:turn")), "the job")
             run_jobs()
     assert names(seen)[:3] == ["turn", "delta", "done"]
     assert "title" in names(seen)[3:]
@@ -144,7 +144,7 @@ def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(
         thread.join(20)
     expected = "".join(f"w{n} " for n in range(30))
     assert results == [expected] * 8
-    wait_until(lambda: app.extensions["chat"].hub.viewers == 0 and other.viewers == 0, "viewers gone", seconds=5)
+    wait_until(lambda: app.extensions["chat"].hub.viewers == 0 and other.viewers == 0, "viewers gone")
 
 
 def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:

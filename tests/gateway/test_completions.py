@@ -372,7 +372,7 @@ def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: 
         with app.app_context():
             return db.session.scalar(db.select(Message.status).where(Message.role == "assistant")) == "stopped"
 
-    wait_until(stopped, "the end of the reply", seconds=15)
+    wait_until(stopped, "the end of the reply")
 
 
 def test_hanging_up_does_not_stop_a_reply_that_may_be_asked_for_again(

@@ -157,7 +157,7 @@ def test_silence_between_tokens_is_an_interruption(server):
 
 @pytest.mark.parametrize("fault", ["cut_after", "hang_after"])
 def test_an_answer_that_said_it_is_done_is_whole_however_its_connection_ends(server, monkeypatch, fault):
-    monkeypatch.setattr("webapp.llm.chat._TAIL", 0.2)
+    monkeypatch.setattr("webapp.llm.chat.TAIL", 0.2)
     server.script(reply="all of it", fault={fault: 4})
     heard = listen(settings_for(server))
     assert (heard.text, heard.error, heard.finish.reason) == ("all of it", None, "stop")

@@ -55,7 +55,7 @@ class Part:
     paths: list[str]
     sqlite: bool = False
     output: str = ""
-    code: int = 0
+    code: int = TESTS_FAILED
     seconds: float = field(default=0.0)
     unsteady: list[str] = field(default_factory=list)
     """Tests that failed among the others and passed alone."""

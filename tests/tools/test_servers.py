@@ -128,7 +128,7 @@ def test_a_tool_that_writes_is_asked_about(
         pool = db.engine.pool
         others = pool.checkedout()  # type: ignore[attr-defined]  # what an earlier test has left in a thread
     turn_id = begin(client, "Note it")
-    wait_until(lambda: asked_about(app, turn_id) is not None, "the question", seconds=10)
+    wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
     question = asked_about(app, turn_id)
     assert question["title"] == "write_note" and question["input"] == {"text": "Herons came"} and not garden.notes
     # Others of the process may have a connection for a moment; who waits for a decision holds none.
@@ -238,7 +238,7 @@ def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_
     server = add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
-    wait_until(lambda: asked_about(app, turn_id) is not None, "the question", seconds=10)
+    wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
     with app.app_context(), write_transaction():
         db.session.execute(update(ToolServer).where(ToolServer.server_id == server["server_id"]).values(**ended))
     for decision in ("once", "always"):
@@ -256,7 +256,7 @@ def test_only_the_person_is_asked(
     add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
-    wait_until(lambda: asked_about(app, turn_id) is not None, "the question", seconds=10)
+    wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
     path = f"/api/chat/turns/{turn_id}/tools/0"
     for other in (make_user(), make_user(is_admin=True)):
         assert api(other).post(path, json={"decision": "once"}).status_code == 404

@@ -278,7 +278,7 @@ def test_stop_works_in_the_middle_of_a_call_that_holds_no_connection(
         pool = db.engine.pool
         others = pool.checkedout()  # type: ignore[attr-defined]  # what an earlier test has left in a thread
     turn_id = begin(client, conversation_id=conversation)
-    wait_until(lambda: bool(searxng.asked), "the call", seconds=10)
+    wait_until(lambda: bool(searxng.asked), "the call")
     # Others of the process may have a connection for a moment; the call holds none.
     wait_until(lambda: pool.checkedout() <= others, "connections given back", seconds=20)  # type: ignore[attr-defined]
     kinds = [item.kind for item in turnlog.read(app.extensions["redis"], turn_id)]

@@ -14,7 +14,7 @@ MIN_PASSWORD = 8
 MAX_PASSWORD = 1_000
 
 # 19 MiB and two passes (OWASP): a crowd signing in at once must not exhaust the memory of a small machine.
-_HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
+HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _SLOTS = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
 _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop")
 
@@ -37,7 +37,7 @@ def password_problem(password: str, email: str = "") -> str | None:
 def hash_password(password: str) -> str:
     """Return the Argon2id hash to keep."""
     with _SLOTS:
-        return _HASHER.hash(_canonical(password))
+        return HASHER.hash(_canonical(password))
 
 
 def verify_password(password: str, password_hash: str | None) -> bool:
@@ -46,7 +46,7 @@ def verify_password(password: str, password_hash: str | None) -> bool:
         return False
     with _SLOTS:
         try:
-            _HASHER.verify(password_hash or _decoy_hash(), _canonical(password))
+            HASHER.verify(password_hash or _decoy_hash(), _canonical(password))
         except (VerificationError, InvalidHashError):
             return False
     return password_hash is not None
@@ -54,7 +54,7 @@ def verify_password(password: str, password_hash: str | None) -> bool:
 
 def is_outdated(password_hash: str) -> bool:
     """Return whether the hash was made with weaker parameters than today's."""
-    return _HASHER.check_needs_rehash(password_hash)
+    return HASHER.check_needs_rehash(password_hash)
 
 
 def _canonical(password: str) -> str:
@@ -64,7 +64,7 @@ def _canonical(password: str) -> str:
 
 @lru_cache(maxsize=1)
 def _decoy_hash() -> str:
-    return _HASHER.hash(os.urandom(16).hex())
+    return HASHER.hash(os.urandom(16).hex())
 
 
 @lru_cache(maxsize=1)

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 
-_TAIL = 5.0  # seconds to wait for what may follow the reason why an answer ended
+TAIL = 5.0  # seconds to wait for what may follow the reason why an answer ended
 _DRAIN = 0.1  # seconds to wait for the end of a stream whose content is complete
 
 
@@ -188,7 +188,7 @@ class ChatClient:
                         deadline = max(deadline, min(latest, loop.time() + silence))
                 if events or decoder.take_progress():
                     # Before the first text the longer of the two limits applies.
-                    wait = _TAIL if decoder.is_ending else idle
+                    wait = TAIL if decoder.is_ending else idle
                     deadline = loop.time() + wait if decoder.started else max(deadline, loop.time() + wait)
                     for event in events:
                         yield event

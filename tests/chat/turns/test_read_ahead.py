@@ -299,7 +299,7 @@ def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_wo
     assert not runner.has_spare_time
     wait_for_text(app, turn_id)
     assert runner.has_spare_time and runner.active
-    wait_until(lambda: runner.active == 0, "the turn", seconds=10)
+    wait_until(lambda: runner.active == 0, "the turn")
     assert runner.has_spare_time
 
 
@@ -406,7 +406,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
 
     thread = threading.Thread(target=run)
     thread.start()
-    wait_until(lambda: len(tried) > 2, "it to listen again", seconds=10)
+    wait_until(lambda: len(tried) > 2, "it to listen again")
     with app.app_context():
         add(user.user_id, 7)
         assert has_broken.wait(10)

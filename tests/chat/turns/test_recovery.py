@@ -55,7 +55,7 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
     turn_id = begin(client)
-    wait_until(lambda: len(message(app, turn_id)["content"]) > 40, "the text in the table", seconds=5)
+    wait_until(lambda: len(message(app, turn_id)["content"]) > 40, "the text in the table")
     row = message(app, turn_id)
     assert row["status"] == "streaming"
     whole = "".join(f"w{n} " for n in range(400))
@@ -65,7 +65,7 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
         app.extensions["chat"].runner._tasks[turn_id].get_loop().call_soon_threadsafe(
             app.extensions["chat"].runner._abandon, turn_id
         )
-        wait_until(lambda: app.extensions["chat"].runner.active == 0, "the runner", seconds=5)
+        wait_until(lambda: app.extensions["chat"].runner.active == 0, "the runner")
         app.extensions["redis"].flushall()
         recovery.recover_turn(turn_id)
         recovery.recover_turn(turn_id)
@@ -97,7 +97,7 @@ def test_storing_slowly_does_not_put_off_the_next_time(
     model.script(reply=[f"w{n} " for n in range(100)], token_delay=0.02)
     (turn_id,) = _streaming(client, app, 1)
     own_runner.submit(turn_id, {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id})
-    wait_until(lambda: due, "a save", seconds=10)
+    wait_until(lambda: due, "a save")
     assert due[0] <= runner.SAVE_SECONDS
 
 
@@ -165,11 +165,11 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(
     loop = own_runner.start()
     loop.call_soon_threadsafe(own_runner._upkeep[0].cancel)  # what renews the leases wakes up later than the writer
     loop.call_soon_threadsafe(time.sleep, 2.5)  # as SIGSTOP would
-    wait_until(lambda: not turnlog.has_lease(redis, turn_id), "the lease to lapse", seconds=5)
+    wait_until(lambda: not turnlog.has_lease(redis, turn_id), "the lease to lapse")
     with app.app_context():
         recovery.recover_turn(turn_id)
         assert recovery.recover_turn(turn_id)
-    wait_until(lambda: own_runner.active == 0, "the process to notice", seconds=10)
+    wait_until(lambda: own_runner.active == 0, "the process to notice")
     stored = wait_for_end(app, turn_id)["content"]
     assert turnlog.text_of(turnlog.read(redis, turn_id)) == stored
     events = parse(client.get(f"/api/chat/turns/{turn_id}/stream").text)
