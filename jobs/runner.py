@@ -62,9 +62,9 @@ def job(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         @wraps(function)
         def run(**ids: Any) -> Any:
             if current_app:  # already inside an application: a test, or a command
-                return _execute(name, function, ids)
+                return _run_traced(name, function, ids)
             with worker_app().app_context():
-                return _execute(name, function, ids)
+                return _run_traced(name, function, ids)
 
         run.job_name = name  # type: ignore[attr-defined]  # the guard test compares it with the spec
         return run
@@ -102,13 +102,13 @@ def follow_with(name: str, **ids: int) -> None:
         log.warning("job not queued", extra={"follows": name})
 
 
-def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
+def _run_traced(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     rq_job = get_current_job()
     with tracing.span(f"job {name}", "consumer", (rq_job.meta or {}).get("traceparent") if rq_job else None):
-        return _carry_out(name, function, ids, rq_job)
+        return _execute(name, function, ids, rq_job)
 
 
-def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_job: Job | None) -> Any:
+def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_job: Job | None) -> Any:
     client = redis()
     run = Run(name)
     if rq_job is not None:

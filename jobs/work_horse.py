@@ -20,8 +20,7 @@ from webapp.telemetry import tracing
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
-"""How long it waits for another job: long enough for the jobs of one turn but not for the next turn, since it holds
-some 30 MB of its own."""
+"""How long it waits for another job: those of one turn, but not the next turn, since it holds 30 MB."""
 MAX_JOBS = 200
 MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
@@ -58,7 +57,7 @@ class WorkHorse:
         theirs.close()
         return cls(pid, ours)
 
-    def take(self, order: Order) -> bool:
+    def send_order(self, order: Order) -> bool:
         """Give it another order to run; False if it has ended in the meantime."""
         with suppress(OSError):
             self._channel.sendall(json.dumps(order).encode())
@@ -66,7 +65,7 @@ class WorkHorse:
         self.dismiss()
         return False
 
-    def stays(self) -> bool | None:
+    def wait_for_order(self) -> bool | None:
         """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
             if sent := self._channel.recv(_MAX_BYTES):

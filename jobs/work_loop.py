@@ -1,5 +1,4 @@
-"""RQ's worker with our time limits, a process that is kept for several jobs, and a registration and a list of failures
-that stay correct."""
+"""RQ's worker with our time limits, a process kept for several jobs, and correct lists of failures."""
 
 import logging
 import os
@@ -18,7 +17,7 @@ from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, Unix
 
 from jobs.runner import worker_app
 from jobs.work_horse import Order, WorkHorse
-from webapp.background import job_specs
+from webapp.background import failures, job_specs
 from webapp.db.base import now
 from webapp.llm.settings import ModelSettings
 
@@ -66,14 +65,14 @@ class PatientWorker(Worker):
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
         """Hand it to the process of the previous job, or to a new one."""
         order = Order(job.id, next(iter(self.executions)), queue.name)
-        if self._horse is None or not self._horse.take(order):
+        if self._horse is None or not self._horse.send_order(order):
             self._horse = WorkHorse.fork(self._run, order)
         self._horse_pid = self._horse.pid
 
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
         """Wait until the job is done or its process is dead."""
         horse = self._horse
-        goes_on = horse.stays() if horse is not None else None
+        goes_on = horse.wait_for_order() if horse is not None else None
         if horse is None or goes_on is None:
             self._horse = None
             return super().wait_for_horse()
@@ -89,8 +88,7 @@ class PatientWorker(Worker):
         super().heartbeat(timeout, pipeline)
 
     def _run(self, order: Order) -> bool:
-        """Run an order, in the other process: as RQ does, except that the process need not be new. Returns whether
-        others may follow: scheduled jobs come alone."""
+        """Run an order, in the other process, as RQ does; return whether others may follow a job."""
         if not self._is_horse:
             random.seed()
             self.setup_work_horse_signals()  # type: ignore[no-untyped-call]  # rq's
@@ -110,8 +108,7 @@ class PatientWorker(Worker):
             job.timeout = job_specs.seconds_for(spec, self._model)
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
-        """Run the job, in that process. A job that is not one of ours is not run, and fails: whoever can write to Redis
-        could otherwise have any function called."""
+        """Run the job, in that process; one that is not ours fails, or Redis could have any function called."""
         if (spec := job_specs.spec_of(job)) is not None:
             if job.func_name != spec.function:  # reading it first loads what setting it would otherwise lose
                 job.func_name = spec.function  # another version queued it
@@ -126,13 +123,13 @@ class PatientWorker(Worker):
         """Note a failure, so that it can be removed once the same work is done."""
         super().handle_job_failure(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
-            job_specs.note_failure(self.connection, key, job.id)
+            failures.note_failure(self.connection, key, job.id)
 
     def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
         """Remove failures of the same work from the list."""
         super().handle_job_success(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
-            job_specs.forget_failures(self.connection, queue, key)
+            failures.forget_failures(self.connection, queue, key)
 
     def _pubsub_exception_handler(self, exc: Exception, pubsub: PubSub, pubsub_thread: PubSubWorkerThread) -> None:
         """Work without RQ's channel where Redis does not allow it: it is needed to stop a running job, nothing else."""

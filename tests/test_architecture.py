@@ -95,7 +95,7 @@ PUBLIC = {
     "mcp": "metadata",
     "oauth": "metadata register revoke token",
     "oidc_pages": "begin callback",
-    "mail_pages": "ask_to_join ask_for_reset forgot join make_account reset reset_form verify verify_form",
+    "mail_pages": "ask_to_join ask_for_reset forgot_password join make_account reset reset_form verify verify_form",
     "passkey_pages": "options sign_in",
     "password_check_pages": "code check_code",
     "openapi": "document page",

@@ -123,7 +123,7 @@ def test_a_disk_that_takes_no_files_is_503(client: ApiClient, monkeypatch: Any, 
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(uploads, "take_content", refuse)
+    monkeypatch.setattr(uploads, "store_and_read", refuse)
     answer = client.post("/api/files", data={"file": (BytesIO(b"words"), "words.txt")})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
     assert "disk is full" in answer.json["detail"]

@@ -59,10 +59,11 @@ def test_many_failures_are_not_tried_again(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_part_whose_process_died_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run_all, "ROOT", tmp_path)  # where there is nothing to start
-    forks = run_all.Forks(tmp_path)
+    forks = {is_measured: run_all.Forks(tmp_path, is_measured=is_measured) for is_measured in (False, True)}
     part = run_all.Part("MariaDB: one file", ["test_it.py"])
     run_all.run_part(part, [], tmp_path, forks)
-    forks.close()
+    for each in forks.values():
+        each.close()
     assert part.code == run_all.TESTS_FAILED
     assert "The process died." in part.output
 

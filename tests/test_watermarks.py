@@ -140,7 +140,7 @@ def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user) -> No
 
     def note(content: str, continued: MemoryChangeSet | None) -> int:
         with write_transaction():
-            versions.hold(user.user_id)
+            versions.begin_change(user.user_id)
             said = Memory(user_id=user.user_id, memory_type="fact", content=content, statement_hash="")
             db.session.add(said)
             db.session.flush()

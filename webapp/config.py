@@ -269,9 +269,7 @@ class Settings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings of this process, completed from `.env`; empty counts as unset. Raises ConfigError with
-        all names.
-        """
+        """Return this process's settings, completed from `.env`; empty is unset. Raises ConfigError with all names."""
         if environ is None:
             environ = os.environ
             try:

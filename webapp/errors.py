@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from webapp.i18n.marks import N_
+from webapp.i18n.marks import N_, say, say_n
 
 T = TypeVar("T")
 
@@ -66,6 +66,16 @@ class UnsupportedMediaType(DomainError):
 
 class TooMany(DomainError):
     status, title = 429, N_("Too many requests")
+
+    @classmethod
+    def within(cls, seconds: int) -> TooMany:
+        """Return the error that says when there may be more."""
+        wait = say_n(
+            "Too many attempts. Try again in a second.", "Too many attempts. Try again in %(num)s seconds.", seconds
+        )
+        if seconds >= 90:
+            wait = say("Too many attempts. Try again in %(minutes)s minutes.", minutes=-(-seconds // 60))
+        return cls(wait, retry_after=seconds)
 
 
 class Unavailable(DomainError):

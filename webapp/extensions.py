@@ -78,7 +78,6 @@ class Part(Generic[T]):
         return cast(T, app.extensions[self.name])
 
     def __call__(self) -> T:
-        """Return the value for the current application."""
         return self.of(current_app)
 
 

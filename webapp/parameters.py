@@ -36,7 +36,7 @@ class Parameters(Input, JsonColumn):
     system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
     @property
-    def given(self) -> dict[str, Any]:
+    def non_empty(self) -> dict[str, Any]:
         """Return those that are set, by name."""
         return {name: value for name, value in self.model_dump().items() if value not in (None, "")}
 
@@ -63,7 +63,7 @@ class RequestParameters(JsonColumn):
     presence_penalty: Amount | None = Field(None, ge=-2, le=2)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def non_empty(self) -> dict[str, Any]:
         """Return those that are set, by name."""
         values = {name: getattr(self, name) for name in RequestParameters.model_fields}
         return {name: value for name, value in values.items() if value not in (None, [])}
@@ -81,7 +81,7 @@ PAYLOAD = "parameters"
 
 def reply_parameters(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what is sent for one reply besides the conversation's parameters; from restored files nothing else."""
-    layers = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
+    layers = [RequestParameters.of((message or {}).get(PAYLOAD)).non_empty for message in (question, reply)]
     return layers[0] | layers[1]
 
 

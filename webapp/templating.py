@@ -52,7 +52,7 @@ class Environment(FlaskEnvironment):
         super().__init__(app, **{**options, "cache_size": -1})
         self.add_extension(Translations)
         self.policies["ext.i18n.trimmed"] = True
-        self.globals.update(_=self._say, gettext=self._say, ngettext=self._say_number)
+        self.globals.update(_=self._translate, gettext=self._translate, ngettext=self._translate_number)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return the environment's globals themselves, unless a template has some of its own."""
@@ -73,22 +73,22 @@ class Environment(FlaskEnvironment):
         filled = [form for form in forms if form]
         return filled or [message, plural]
 
-    def _say(self, message: Any, **values: Any) -> str:
+    def _translate(self, message: Any, **values: Any) -> str:
         """Translate a text that was not known when the template was compiled."""
         if isinstance(message, Sentence):
             values = {
-                name: self._say(value) if isinstance(value, Sentence) else value
+                name: self._translate(value) if isinstance(value, Sentence) else value
                 for name, value in message.values.items()
             }
             if message.plural:
-                return self._say_number(message.message, message.plural, message.number, **values)
+                return self._translate_number(message.message, message.plural, message.number, **values)
             text = message.message
         else:
             text = message if isinstance(message, str) else str(message)
         text = self._text(text) if text else text
         return text % values if values else text
 
-    def _say_number(self, message: str, plural: str, number: int, **values: Any) -> str:
+    def _translate_number(self, message: str, plural: str, number: int, **values: Any) -> str:
         forms = self._forms(message, plural)
         return forms[min(self.plural(number), len(forms) - 1)] % {"num": number, **values}
 
@@ -117,9 +117,9 @@ class LocalizedEnvironment(Environment):
             overlay.plural = overlay.texts.plural
             overlay.globals = {
                 **self.globals,
-                "_": overlay._say,
-                "gettext": overlay._say,
-                "ngettext": overlay._say_number,
+                "_": overlay._translate,
+                "gettext": overlay._translate,
+                "ngettext": overlay._translate_number,
             }
         return overlay
 

@@ -1,10 +1,11 @@
-"""The input of a structured task, and the views of it that rules need; pure."""
+"""The input of a structured task, and the forms in which it is read; pure."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +13,8 @@ from ..wire import text_of
 
 # In JSON mode and plain text, the schema is in the prompt, as the application's client writes it.
 _DESCRIBED = re.compile(r'the "([\w-]{1,64})", and nothing else.{0,500}?JSON schema:\s*(?=\{)', re.DOTALL)
-_ROLE_LINE = re.compile(
-    r"^\W{0,3}(?:\[?\d+\]?\W{0,3})?(user|human|assistant|ai|system)\W{0,2}:[ \t]*", re.IGNORECASE | re.MULTILINE
-)
-_TAG = re.compile(r"<(/?)(message|turn|msg|user|assistant)\b([^<>]{0,200})>", re.IGNORECASE)
-_ROLE = re.compile(r'\brole="?(\w+)"?')
-_USERS = ("user", "human")
+_MESSAGE = re.compile(r'<message\b[^<>]{0,200}\brole="(\w+)"[^<>]{0,200}>(.*?)</message>', re.DOTALL)
+_EXCHANGE = re.compile(r"User:\n(.*?)\n\nAssistant:\n(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +26,19 @@ class TaskRequest:
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def texts(self, role: str) -> list[str]:
-        """The texts of the messages of one role, in order."""
+        """Return the texts of the messages of one role, in order."""
         return [text_of(m.get("content")) for m in self.messages if m.get("role") == role]
 
     def turns(self) -> list[tuple[str, str]]:
-        """(role, text) of the conversation the task is about, oldest first.
+        """Return (role, text) of the conversation the task is about, oldest first.
 
-        A transcript within one message (`User: …` lines or `<message role="user">` tags) is split up; otherwise the
-        messages themselves are the conversation.
+        It is a transcript within a message (`<message role="user">…</message>`, or one exchange), or else the messages
+        themselves.
         """
         for text in reversed(self.texts("user")):
-            if found := transcript(text):
+            if exchange := _EXCHANGE.match(text):
+                return [("user", exchange[1]), ("assistant", exchange[2])]
+            if found := [(role, body.strip()) for role, body in _MESSAGE.findall(text)]:
                 return found
         return [
             (str(m["role"]), text_of(m.get("content"))) for m in self.messages if m.get("role") in ("user", "assistant")
@@ -49,51 +48,17 @@ class TaskRequest:
         """Return what the user said in that conversation, oldest first."""
         return [text for role, text in self.turns() if role == "user"]
 
-
-def transcript(text: str) -> list[tuple[str, str]]:
-    """The turns of a transcript written into `text`; empty if it is not one."""
-    if tagged := list(_tagged(text)):
-        return [("user" if role.lower() in _USERS else role.lower(), body.strip()) for role, body in tagged]
-    marks = list(_ROLE_LINE.finditer(text))
-    if not any(mark[1].lower() in _USERS for mark in marks):
-        return []
-    turns = []
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        role = mark[1].lower()
-        body = text[mark.end() : following.start() if following else len(text)].strip()
-        turns.append(("user" if role in _USERS else "assistant" if role in ("assistant", "ai") else role, body))
-    return turns
-
-
-def _tagged(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the role and the text of each `<message role="user">…</message>` or `<user>…</user>`."""
-    tags = list(_TAG.finditer(text))
-    closed = {_kind(tag): tag.start() for tag in tags if tag[1]}  # where each kind is closed for the last time
-    opened: tuple[re.Match[str], str] | None = None
-    for tag in tags:
-        if opened is None:
-            role = "" if tag[1] else _role(tag)
-            if role and closed.get(_kind(tag), -1) > tag.start():
-                opened = tag, role
-        elif tag[1] and _kind(tag) == _kind(opened[0]):
-            yield opened[1], text[opened[0].end() : tag.start()]
-            opened = None
-
-
-def _kind(tag: re.Match[str]) -> str:
-    kind = tag[2].lower()
-    return kind if kind in ("user", "assistant") else "message"
-
-
-def _role(tag: re.Match[str]) -> str:
-    if _kind(tag) != "message":
-        return tag[2]
-    found = _ROLE.search(tag[3])
-    return found[1] if found else ""
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the JSON objects, one a line, of the last message, which may begin with instructions."""
+        for text in self.texts("user")[-1:]:
+            for line in text.split("\n"):
+                with suppress(ValueError):
+                    if line.startswith("{"):
+                        yield json.loads(line)
 
 
 def task_request(body: dict[str, Any]) -> TaskRequest | None:
-    """The structured task in a request body, or None if it asks for plain chat."""
+    """Return the structured task in a request body, or None if it asks for plain chat."""
     messages = [m for m in body.get("messages") or () if isinstance(m, dict)]
     wanted = body.get("response_format")
     if not isinstance(wanted, dict):

@@ -37,4 +37,5 @@ onContent((root) => {
   if (!$("#composer")) import("./interrupted-form.js");
   if ($("input.input[type='file']", root)) import("./file-fields.js");
   if ($("[data-choose], [data-keys]", root)) import("./selection.js");
+  if ($("[data-ask]", root)) import("./ask.js");
 });

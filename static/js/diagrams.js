@@ -1,6 +1,6 @@
 // Diagrams of Mermaid and drawings in SVG, shown as pictures: a picture can run no script and fetch nothing.
 // Mermaid itself runs in a hidden frame without an origin, from which only the finished picture comes back.
-import { $, $$, on } from "./dom.js";
+import { $, on } from "./dom.js";
 import { t } from "./i18n.js";
 
 const TIMEOUT_MS = 30_000; // for one, from when its turn has come: of many on an old phone the last waits for all others
@@ -91,10 +91,10 @@ async function drawBlock(block) {
   else showProblem(block, t("This diagram cannot be drawn: %(why)s", { why: error.split("\n")[0].slice(0, 160) }));
 }
 
-/** Draws the diagrams in an element that are finished. */
-export function drawDiagrams(root) {
-  for (const block of $$('.code:is([data-lang="mermaid"], [data-lang="svg"], [data-lang="xml"]):not([data-diagram])', root)) {
-    if (block.closest(".stream-tail")) continue;
+/** Draws those of some blocks of code that are diagrams, and finished. */
+export function drawDiagrams(blocks) {
+  for (const block of blocks) {
+    if ("diagram" in block.dataset || block.closest(".stream-tail")) continue;
     if (block.dataset.lang === "xml" && !/^\s*<svg[\s>]/.test($("pre", block).textContent)) continue;
     drawBlock(block);
   }

@@ -1,5 +1,6 @@
-// What was typed into a form after its session had ended is there again after signing in: this tab keeps it that long.
-import { $$, on } from "./dom.js";
+// What was typed into a form that was answered by an error's page, or by the one for signing in, is there again when the
+// form is next opened: this tab keeps it that long.
+import { $, $$, on } from "./dom.js";
 
 const KEY = "interrupted-form";
 const SECONDS = 60; // from sending a form to the page for signing in; what is older was taken
@@ -27,7 +28,9 @@ function restore(entry) {
 }
 
 const entry = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-if (entry && "nobody" in document.body.dataset) {
+const retry = $(".error-page a[href='']");
+if (entry && retry) retry.href = entry.path;
+if (entry && (retry || "nobody" in document.body.dataset)) {
   if (!entry.isInterrupted && Date.now() - entry.at > SECONDS * 1000) sessionStorage.removeItem(KEY);
   else sessionStorage.setItem(KEY, JSON.stringify({ ...entry, isInterrupted: true }));
 } else if (entry) {

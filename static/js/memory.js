@@ -12,7 +12,7 @@ const filters = () => $("#memory-filters");
 /** What must not move now: a card that is read, edited or asked about. */
 function isBusy() {
   const list = $("#memory-list, .mem-list");
-  return Boolean(list && (list.matches(":hover") || list.contains(document.activeElement))) || $(".mem-editing, .mem-asking, .mem-until[open]") !== null;
+  return Boolean(list && (list.matches(":hover") || list.contains(document.activeElement))) || $(".mem-editing, .mem-confirm, .mem-until[open]") !== null;
 }
 
 function refresh({ moved = false, list = true } = {}) {

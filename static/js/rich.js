@@ -1,6 +1,5 @@
 // What a reply's blocks can do beyond being read. Looks at what is put into the page before it is painted.
 import { $, $$, on, store } from "./dom.js";
-import { drawDiagrams } from "./diagrams.js";
 import { setFormulas } from "./math.js";
 import { addTools } from "./tables.js";
 import { toast } from "./toasts.js";
@@ -95,7 +94,8 @@ function enhance(root) {
     }
     fold(block);
   }
-  drawDiagrams(root);
+  const drawings = $$('.code:is([data-lang="mermaid"], [data-lang="svg"], [data-lang="xml"])', root);
+  if (drawings.length) import("./diagrams.js").then(({ drawDiagrams }) => drawDiagrams(drawings));
 }
 
 // A footnote and back.

@@ -100,4 +100,4 @@ def test_no_address_is_kept_in_redis(people: People) -> None:
     [(1, "a second"), (59, "59 seconds"), (89, "89 seconds"), (90, "2 minutes"), (121, "3 minutes")],
 )
 def test_waiting_in_words(seconds: int, words: str) -> None:
-    assert throttle._refusal(seconds) == f"Too many attempts. Try again in {words}."
+    assert TooMany.within(seconds).detail == f"Too many attempts. Try again in {words}."

@@ -244,7 +244,7 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
             def full(*_given: Any) -> None:
                 raise OSError("No space left on device")
 
-            broken.setattr(Folder, "take", full)
+            broken.setattr(Folder, "store", full)
             with pytest.raises(BackupError, match="No space"):
                 restore(tmp_path / "a.zip")
         assert backup.current_revision() == ""

@@ -16,10 +16,10 @@ BOX = {"name": "Box", "base_url": "http://127.0.0.1:9/v1"}
 @pytest.fixture(autouse=True)
 def _forget():
     catalogue.forget()
-    usage._forget()
+    usage.forget()
     yield
     catalogue.forget()
-    usage._forget()
+    usage.forget()
 
 
 def test_a_group_is_kept_over_the_api(app, api, make_user):

@@ -134,7 +134,7 @@ def test_the_page_says_and_draws_it(app: Flask, login: Callable, make_user: Call
             row.error_code = code
             db.session.add(row)
     page = browser.get("/admin/overview").text
-    assert "3 things need attention" in page and 'class="vitals is-ill"' in page
+    assert "3 things need attention" in page and 'class="vitals is-critical"' in page
     assert re.search(r'<a href="/admin/rq/?">No worker is running', page)
     assert re.search(r'<a href="/admin/models">1 reply failed', page) and "3 MB" in page
     assert page.count('class="chart-spark"') == 4 + 2 * len(Queue)

@@ -1,6 +1,7 @@
 """The RQ dashboard: lists, single jobs, workers and the schedule, for admins, under the site's strict policy."""
 
 import pytest
+import rq
 from rq import Worker
 from rq.job import Job
 from rq.registry import FailedJobRegistry, ScheduledJobRegistry
@@ -104,6 +105,24 @@ def test_a_failed_job_is_put_back_and_deleted(browser, failed_job, connection):
     assert post_form(browser, f"{path}/delete", "/admin").status_code == 303
     assert queue.job_ids == []
     assert post_form(browser, f"{path}/delete", "/admin").status_code == 404
+
+
+def test_after_a_job_is_deleted_comes_the_list_it_was_in(browser, failed_job, connection):
+    waiting = push(connection, JobRequest("title", {"conversation_id": 7}))
+    for job_id, state in ((waiting, "queued"), (failed_job.id, "failed")):
+        answer = post_form(browser, f"/admin/rq/jobs/{job_id}/delete", "/admin")
+        assert answer.location.endswith(f"/queues/turn/{state}")
+
+
+def test_a_job_that_another_program_queued_in_its_own_way_is_shown_and_deleted(browser, connection):
+    queue = rq.Queue("turn", connection=connection)
+    foreign = queue.enqueue("os.getcwd")
+    for state in ("queued", "failed"):
+        foreign.set_status(state)
+        assert foreign.id in browser.get("/admin/rq/queues/turn/queued").text
+        assert browser.get(f"/admin/rq/jobs/{foreign.id}").status_code == 200
+    assert post_form(browser, f"/admin/rq/jobs/{foreign.id}/delete", "/admin").status_code == 303
+    assert queue.job_ids == []
 
 
 def test_a_waiting_job_is_cancelled(browser, connection):

@@ -1,13 +1,15 @@
 """The row that says what came since last time."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testkit.people import ApiClient, Person, page_token
+from testkit.people import ApiClient, Person, api_client, page_token
 from tests.schedules.test_schedules import claim, make, make_due
+from tests.spaces.helpers import invite, make_space
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
@@ -64,6 +66,21 @@ def test_a_schedules_reply_is_named_until_it_is_looked_at(
     assert f'href="/c/{talk}"' in said
     browser.post(f"/c/{talk}/seen", data={"csrf_token": page_token(browser)}, headers=PART)
     assert row(browser) == ""
+
+
+def test_an_invitation_is_said_until_it_is_answered_or_dismissed(
+    app: Flask, client: ApiClient, make_user: Callable, login: Callable
+) -> None:
+    guest = api_client(app, make_user())
+    spaces = [make_space(client, name, "project") for name in ("Boat <1>", "Garden")]
+    invite(client, spaces[0], guest)
+    browser = login(guest.person)
+    assert "You are invited to “Boat &lt;1&gt;”" in row(browser) and f'href="/spaces/{spaces[0]}"' in row(browser)
+    invite(client, spaces[1], guest)
+    assert "You are invited to 2 spaces" in row(browser) and 'href="/spaces"' in row(browser)
+    guest.post(f"/api/spaces/{spaces[1]}/members/accept")
+    (newest,) = re.findall(r'name="newest" value="(\d+)"', row(browser))
+    assert dismiss(browser, "invitation", newest) == "" == row(browser)
 
 
 def test_what_waits_is_dismissed_until_more_waits(app: Flask, user: Person, login: Callable) -> None:

@@ -300,7 +300,7 @@ def replies(page: Page) -> Any:
 
 # Each rule says how bad what it finds is: a third of them find nothing that counts here, and are not tried. Nor are
 # style sheets fetched again, for rules that are not on.
-RUN_AXE = """around => axe.run(around, {
+RUN_AXE = """() => axe.run({
     resultTypes: ["violations"],
     preload: false,
     rules: Object.fromEntries(
@@ -311,13 +311,12 @@ RUN_AXE = """around => axe.run(around, {
 })"""
 
 
-def serious_findings(page: Page, but: str = "") -> list[str]:
-    """What axe-core finds wrong with the page as it is, from "serious" up; not in what a selector names."""
+def serious_findings(page: Page) -> list[str]:
+    """What axe-core finds wrong with the page as it is, from "serious" up."""
     if not page.evaluate("'axe' in window"):
         # Through the debugger: the page's own policy allows no script that is not ours.
         page.evaluate(AXE.read_text())
-    around = {"include": [["html"]], "exclude": [[but]]} if but else {"include": [["html"]]}
-    found = page.evaluate(RUN_AXE, around)
+    found = page.evaluate(RUN_AXE)
     return [
         f"{item['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
         for item in found["violations"]
@@ -357,6 +356,7 @@ def faults(page: Page) -> list[tuple[str, str]]:
     return found
 
 
+EMPTY_SURROUNDINGS = "document.querySelectorAll('#sidebar, #panel, dialog').forEach(each => each.replaceChildren())"
 HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(document.querySelector('#page'))"
 
 
@@ -366,8 +366,8 @@ def look_over(
     """What is wrong with pages, each loaded once, on one screen or the other by turns, and looked at on both.
 
     Of each: what axe-core finds, whether it is wider than its window, or at a desk taller than is said in `tallest`,
-    what it complains of in the console. What is around every page (the sidebar, the panel of memories) is looked at on
-    the first only. axe-core looks at the screen on which a page was loaded; with `--slow`, at both.
+    what it complains of in the console. axe-core looks at the screen that comes last, with `--slow` at both, and on the
+    first page only at what is around every one (the sidebar, the panel of memories), which is most of it.
     """
     page = tab.page
     devices = page.context.new_cdp_session(page)
@@ -382,11 +382,12 @@ def look_over(
                 tab.go(path).add_script_tag(url="/static/vendor/axe.js")  # which Chromium has compiled
             height = page.evaluate(HEIGHT) if device is DESKTOP and path in tallest else 0
             wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
-            but = "#sidebar, #panel, dialog" if number else ""
-            if SLOW or not number or not turn:
-                wrong += [(path, name, finding) for finding in serious_findings(page, but)]
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
             wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
+            if number and turn:
+                page.evaluate(EMPTY_SURROUNDINGS)
+            if SLOW or not number or turn:
+                wrong += [(path, name, finding) for finding in serious_findings(page)]
         wrong += [(path, "console", problem) for problem in tab.problems]
         tab.forgive()
     devices.send("Emulation.setTouchEmulationEnabled", {"enabled": False})

@@ -2,9 +2,10 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from .conftest import (
+    PHONE,
     held,
     on_every_screen,
     replies,
@@ -94,7 +95,7 @@ def test_scrolling_up_stops_following(tab, model):
     hold = held(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
     page = tab.page
     send(page, "Go on and on")
-    expect(page.locator(".stream-done")).to_contain_text("Line 40.")
+    expect(page.locator(".stream-end")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")
     at_end = "e => e.scrollHeight - e.scrollTop - e.clientHeight < 90"
     until(page, lambda: thread.evaluate(at_end), "at the end")
@@ -133,6 +134,7 @@ def test_settings(tab, open_tab, user):
     page.get_by_role("button", name="Create token").click()
     expect(page.locator("#new-token")).to_contain_text("cmpl_")
     page.get_by_role("button", name="Revoke “Script”").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
     expect(page.get_by_role("button", name="Revoke “Script”")).to_have_count(0)
     tab.go("/settings/security")
     page.get_by_label("Current password").fill("wrong")
@@ -144,3 +146,29 @@ def test_settings(tab, open_tab, user):
     page.get_by_label("New password").fill("another heron, another mill")
     page.get_by_role("button", name="Change password").click()
     expect(page.get_by_text("Your password has been changed.")).to_be_visible()
+
+
+PAINTED = "new Promise(painted => requestAnimationFrame(() => setTimeout(painted)))"
+MOVES = """new Promise(tell => new PerformanceObserver(moves => {
+    tell(moves.getEntries().reduce((sum, move) => sum + move.value, 0))
+}).observe({type: "layout-shift", buffered: true}))"""
+
+
+def test_next_to_nothing_moves_when_the_text_font_comes_late(open_tab, user):
+    tab = open_tab(user, PHONE)
+    page = tab.page
+    fonts: list[Route] = []
+
+    def hold(route: Route) -> None:  # Playwright marks the function, which a list's own method does not let it
+        fonts.append(route)
+
+    page.route("**/*.woff2", hold)
+    page.goto(f"{tab.server.url}/usage", wait_until="domcontentloaded")
+    page.evaluate(PAINTED)
+    assert page.evaluate("document.fonts.status") == "loading"
+    while page.evaluate("document.fonts.status") == "loading":
+        while fonts:
+            fonts.pop().continue_()
+        page.evaluate(PAINTED)
+    moved = page.evaluate(f"Promise.race([{MOVES}, new Promise(tell => setTimeout(tell, 1000, 0))])")
+    assert moved < 0.05

@@ -159,8 +159,10 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     point.get_by_label("Title", exact=True).fill("What went well")
     point.get_by_label("What to find out").fill("One thing that went well")
     page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_role("alert")).to_contain_text("points[0].completion_criteria")
+    page.get_by_role("alert").get_by_role("link").click()
     tab.forgive()  # the browser notes the 422
+    expect(point.get_by_label("When it is done")).to_be_in_viewport()
+    expect(point.get_by_label("When it is done")).to_have_accessible_description("“When it is done” is missing.")
     point.get_by_label("When it is done").fill("One thing is named")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("A draft, not published yet.")).to_be_visible()

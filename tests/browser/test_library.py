@@ -98,7 +98,8 @@ def test_the_page_makes_changes_and_deletes(tab, prompts, client):
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Asks for word")).to_be_visible()
     page.get_by_label("More for Rhyme").click()
-    page.get_by_role("button", name="Delete").last.click()
+    page.get_by_role("button", name="Delete “Rhyme”").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(page.locator(".toast-text")).to_have_text("Deleted “Rhyme”.")
     assert len(client.get("/api/saved_prompts").get_json()["prompts"]) == 3
 

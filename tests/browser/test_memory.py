@@ -103,7 +103,7 @@ def test_edit_in_place_history_and_restore(learned):
     changed = cards(page).filter(has_text="black tea")
     expect(changed).to_contain_text("Saved as revision 2")
     expect(changed).to_be_focused()
-    changed.locator(".mem-past > summary").click()
+    changed.locator(".mem-history > summary").click()
     expect(changed.locator(".revision")).to_have_count(2)
     changed.get_by_role("button", name="Restore revision 1").click()
     expect(cards(page).filter(has_text="Restored as revision 3")).to_contain_text("green tea")
@@ -129,7 +129,7 @@ def test_forgetting_asks_once_and_reports(learned):
     page = learned
     card = opened(page, "green tea")
     card.get_by_label("Forget this memory for good").click()
-    question = page.locator(".mem-asking")
+    question = page.locator(".mem-confirm")
     expect(question).to_contain_text("Will be deleted: the memory, 1 quote")
     expect(question.get_by_role("link", name="Cancel")).to_be_focused()  # not what cannot be undone
     page.keyboard.press("Escape")
@@ -137,7 +137,7 @@ def test_forgetting_asks_once_and_reports(learned):
     expect(card.get_by_label("Forget this memory for good")).to_be_focused()
     card.get_by_label("Forget this memory for good").click()
     question.get_by_role("button", name="Forget").click()
-    report = page.locator(".mem-gone")
+    report = page.locator(".mem-deleted")
     expect(report).to_contain_text("Removed: 1 memory, 1 quote")
     expect(page.locator("#memory-log")).not_to_contain_text("green tea")
     expect(page.locator(".traces")).not_to_contain_text("green tea")

@@ -43,6 +43,22 @@ def test_the_database_goes_away_and_comes_back(app, user, tab, live_server, mode
     tab.forgive()
 
 
+@pytest.mark.mysql_only
+def test_what_was_typed_into_a_form_meanwhile_is_there_again(tab, live_server):
+    page = tab.go("/prompts/new")
+    page.get_by_label("Name").fill("Rhyme")
+    page.get_by_label("Text").fill("A rhyme on {{word}}")
+    live_server.stop_database()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Nothing was changed")).to_be_visible()
+    live_server.start_database()
+    page.get_by_role("link", name="Try again").click()
+    expect(page.get_by_label("Text")).to_have_value("A rhyme on {{word}}")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Asks for word")).to_be_visible()
+    tab.forgive()
+
+
 def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model):
     model.script(reply="Here after all.")
     page = tab.page
@@ -125,3 +141,16 @@ def test_a_late_title_reaches_pages_that_came_before_it_but_not_one_being_writte
     expect_titled(second, "My own")
     page.reload()
     expect(page.locator("[hx-sse\\:connect]")).to_have_count(0)
+
+
+def test_a_form_that_was_refused_is_there_again_with_its_words(open_tab, make_user):
+    tab = open_tab(make_user(is_admin=True))
+    page = tab.go("/admin/usage/quotas")
+    page.get_by_label("Tokens").first.fill("1000")
+    page.get_by_label("Schedules of each person").fill("many")
+    page.get_by_role("button", name="Save limits").click()
+    expect(page.get_by_text("The number of schedules is a whole number")).to_be_visible()
+    page.get_by_role("link", name="Try again").click()
+    expect(page.get_by_label("Schedules of each person")).to_have_value("many")
+    expect(page.get_by_label("Tokens").first).to_have_value("1000")
+    tab.forgive()

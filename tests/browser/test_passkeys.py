@@ -61,4 +61,5 @@ def test_a_passkey_from_settings_to_signing_in(
     page.wait_for_url(at(live_server, "/settings/passkeys"))
     expect(page.get_by_text("last used")).to_be_visible()
     page.get_by_role("button", name="Remove Laptop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()
     expect(page.get_by_text("No passkeys yet.")).to_be_visible()

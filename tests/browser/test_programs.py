@@ -62,6 +62,7 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
     page.get_by_role("button", name="Disconnect “Notebook”").click()
+    page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
     expect(page.get_by_text("No program has signed in as you.")).to_be_visible()
 
 

@@ -18,12 +18,23 @@ ARABIC_PHONE = {**PHONE, "locale": "ar"}
 TABS = ":is(.mem-nav, .room-pages, .space-tabs) > a"
 
 
+MARKED = "[aria-current]:not([aria-current=false]), [aria-selected=true], input:checked + span"
+
+
 def test_with_ones_own_colours_one_sees_where_one_is_and_what_is_on(tab):
     page = tab.go("/memory")
     page.emulate_media(forced_colors="active")
-    for path, marked in (("/memory", ".mem-nav [aria-current]"), ("/settings/general", ".room-list [aria-current]")):
+    for path in ("/memory", "/settings/general", "/memories/timeline", "/spaces", "/search?q=x", "/usage"):
         tab.go(path)
-        expect(page.locator(marked)).to_have_css("text-decoration-line", "underline")
+        page.keyboard.press("Control+k")
+        expect(page.locator("#palette [aria-selected=true]")).to_have_count(1)
+        lines = page.locator(MARKED).evaluate_all(
+            "nodes => nodes.map((node) => [getComputedStyle(node).textDecorationLine, node.outerHTML])"
+        )
+        assert [node for line, node in lines if line != "underline"] == []
+    tab.go("/")
+    page.locator("[data-voice]").evaluate("button => button.setAttribute('aria-pressed', 'true')")
+    expect(page.locator("[data-voice]")).to_have_css("outline-style", "solid")
     tab.go("/settings/personalisation")
     colours = "nodes => nodes.map((node) => getComputedStyle(node).backgroundColor)"
     assert len(set(page.locator(".toggle input").evaluate_all(colours))) == 2  # on and off

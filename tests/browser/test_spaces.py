@@ -76,3 +76,21 @@ def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".document")).to_contain_text("Log")
     expect(page.locator(".document progress")).to_have_count(0)
+
+
+def test_what_cannot_be_undone_is_asked_once(open_tab, cast):
+    (anna, _), (hers, his) = cast
+    space = make_space(hers, "Boat", "project")
+    join(hers, space, his)
+    page = open_tab(anna).go(f"/spaces/{space}/members")
+    remove, dialog = page.get_by_role("button", name="Remove Ben"), page.get_by_role("dialog", name="Remove Ben?")
+    remove.press("Enter")
+    expect(dialog).to_contain_text("This cannot be undone.")
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(remove).to_be_focused()
+    remove.click()
+    dialog.get_by_role("button", name="Remove", exact=True).click()
+    expect(remove).to_have_count(0)
+    expect(page.locator(".toast-text")).to_contain_text("Removed.")

@@ -42,9 +42,9 @@ def test_reload_in_the_middle_and_a_second_tab_on_a_slow_network(open_tab, tab, 
     script_title(model, "Boats and bridges")
     page = tab.page
     send(page, "Tell me a tale")
-    expect(page.locator(".stream-done")).to_contain_text("paragraph of it.")
+    expect(page.locator(".stream-end")).to_contain_text("paragraph of it.")
     page.reload()
-    expect(page.locator(".stream-done")).to_contain_text("first")
+    expect(page.locator(".stream-end")).to_contain_text("first")
     other = open_tab(user, beside=tab)
     other.page.route(
         re.compile(r"/static/.*\.js"),

@@ -159,7 +159,7 @@ def test_a_branch_answers_as_where_it_came_from(
 
 
 def test_nothing_chosen_is_nothing_kept() -> None:
-    assert Parameters(system="", temperature=0).given == {"temperature": 0}
+    assert Parameters(system="", temperature=0).non_empty == {"temperature": 0}
     assert Parameters.of(None) == Parameters() == Parameters.of({"temperature": "x"})
 
 

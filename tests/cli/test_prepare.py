@@ -32,7 +32,7 @@ def test_a_stamp_holds_only_for_the_same_inputs(tmp_path: Path) -> None:
 
 def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "has_uv", lambda: True)
     monkeypatch.setattr(installers, "run", lambda *_args, **_options: False)
     with pytest.raises(SetupError, match="continues where it stopped"):
         packages._install_requirements(packages.RUNTIME, "packages")
@@ -63,8 +63,8 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str
         return True
 
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(installers, "_pip_configuration", dict)
-    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "pip_configuration", dict)
+    monkeypatch.setattr(installers, "has_uv", lambda: True)
     monkeypatch.setattr(installers, "run", run)
     monkeypatch.delenv("REQUIRE_HASHES", raising=False)
     return asked
@@ -112,7 +112,7 @@ def test_an_index_with_files_of_its_own_is_used_without_hashes(
 
 def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"find-links": "here there", "timeout": "9", "constraint": "c"}
-    monkeypatch.setattr(installers, "_pip_configuration", told.copy)
+    monkeypatch.setattr(installers, "pip_configuration", told.copy)
     installers.install_file("flask==1\n")
     installers.install_file("flask==1\n", "--require-hashes")
     assert all("--find-links here --find-links there" in command for command, _ in installed)
@@ -122,8 +122,8 @@ def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypat
 def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"index-url": "https://me:secret@one", "extra-index-url": "https://two\nhttps://three", "cert": "c.pem"}
     asked: list[tuple[str, dict[str, str]]] = []
-    monkeypatch.setattr(installers, "_pip_configuration", told.copy)
-    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "pip_configuration", told.copy)
+    monkeypatch.setattr(installers, "has_uv", lambda: True)
     monkeypatch.setattr(installers, "run", lambda command, env: asked.append((str(command), env)) or True)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("UV_INDEX", "https://wished")
@@ -138,15 +138,15 @@ def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pyte
 def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(
     installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installers, "_pip_configuration", lambda: {"client-cert": "ours.pem"})
+    monkeypatch.setattr(installers, "pip_configuration", lambda: {"client-cert": "ours.pem"})
     assert installers.install_file("flask==1\n")
     assert ["-m pip install" in command for command, _ in installed] == [True]
 
 
 def test_pip_installs_what_uv_could_not(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(installers, "_pip_configuration", dict)
-    monkeypatch.setattr(installers, "_has_uv", lambda: True)
+    monkeypatch.setattr(installers, "pip_configuration", dict)
+    monkeypatch.setattr(installers, "has_uv", lambda: True)
     monkeypatch.setattr(installers, "run", lambda command, **_: asked.append(str(command[0])) or "uv" not in asked[-1])
     assert installers.install_file("flask==1\n")
     assert [Path(program).name for program in asked] == ["uv", "python"]
@@ -165,7 +165,7 @@ def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_p
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.setenv("PIP_INDEX_URL", "https://environment")
-    told = installers._pip_configuration.__wrapped__()
+    told = installers.pip_configuration.__wrapped__()
     assert (told["index-url"], told["timeout"]) == ("https://environment", "7")
     assert "no-index" not in told
 
@@ -205,7 +205,7 @@ def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(packages, "_can_compile_mysqlclient", lambda: False)
+    monkeypatch.setenv("PATH", "")
     packages._install_mysqlclient(needed=False)
     assert "mysqlclient is left out" in capsys.readouterr().out
 
@@ -224,12 +224,11 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for module in (packages, venv):
         monkeypatch.setattr(module, "VENV", tmp_path / ".venv")
         monkeypatch.setattr(module, "PYTHON", tmp_path / ".venv" / "bin" / "python")
-    for name in ("_has_ensurepip", "_pip_wheels"):
-        monkeypatch.setattr(venv, name, list)
+    monkeypatch.setattr(venv, "WHEELS", str(tmp_path / "no-wheels"))
     monkeypatch.setattr(venv.sys, "executable", str(tmp_path / "no-python"))
     monkeypatch.setattr(database, "TEMPLATES", tmp_path / "templates")
     monkeypatch.setattr(machine, "OUR_CHROMIUM", tmp_path / "no-chromium")
-    monkeypatch.setattr(machine, "_try_emoji", lambda: "no font")
+    monkeypatch.setattr(machine, "FONTS", tmp_path / "no-fonts")
     monkeypatch.setattr(machine, "apt_install", lambda *_: False)
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "debian"})
     programs = tmp_path / "bin"
@@ -257,7 +256,8 @@ def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine: Path) -> No
 def test_running_asks_for_less(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SetupError, match=rf"apt-get install python{venv.VERSION}-venv\n"):
         machine.install_system_packages(for_tests=False)
-    monkeypatch.setattr(venv, "_has_ensurepip", lambda: True)
+    program(bare_machine, "python", 0)
+    monkeypatch.setattr(venv.sys, "executable", str(bare_machine / "python"))
     machine.install_system_packages(for_tests=False)
     monkeypatch.setenv("DATABASE_URL", "mysql://root@localhost/commonplace")
     with pytest.raises(SetupError, match="apt-get install libmariadb-dev"):

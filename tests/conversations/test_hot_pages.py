@@ -37,7 +37,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(usage, "CACHE_SECONDS", 3_600.0)
-    monkeypatch.setattr(usage, "_quotas", (0.0, False))
+    usage.forget()
     for known in (catalogue.catalogue, web.web):
         known.forget()
     yield

@@ -215,6 +215,8 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: office("word").replace(b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\x63\x00"),
         "packed in a way",
     ),
+    "letter.msg": (lambda: b"\xd0\xcf\x11\xe0" + b"\0" * 600, "Outlook"),
+    "plan.vsdx": (lambda: office("visio", **{"[Content_Types].xml": "<Types/>"}), "kind of file"),
     "any.zip": (lambda: office("files"), "ZIP"),
     "macro.docm": (lambda: office("word", **{"word/vbaProject.bin": "x"}), "macros"),
     "macro.xlsm": (lambda: office("xl", **{"xl/vbaProject.BIN": "x"}), "macros"),

@@ -6,6 +6,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +140,15 @@ def test_what_cannot_be_read_is_refused_in_plain_words_or_says_why(client):
     assert file["status"] == "unreadable" and "damaged" in file["reason"]
 
 
+def test_why_a_file_cannot_be_read_is_said_in_the_readers_language(client, login, user):
+    file = _send(client, b"%PDF-1.7 broken", "a.pdf").get_json()
+    browser, german = login(user), {"Accept-Language": "de"}
+    for place in ("/files", f"/files/{file['file_id']}"):
+        assert "Die PDF ist beschädigt." in browser.get(place, headers=german).text
+    refused = post_form(browser, "/files", file=[(io.BytesIO(b"\x00\x01"), "a.bin")], headers=german)
+    assert "Diese Art von Datei kann nicht gelesen werden." in refused.text
+
+
 def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
     monkeypatch.setattr(subprocesses, "SECONDS", 0.001)
     file = _send(client, b"words", "a.txt").get_json()
@@ -182,14 +192,14 @@ def test_the_bytes_of_an_account_go_with_it_but_not_those_of_others(app, client,
 
 def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkeypatch):
     """Somebody deletes the last other file of the same content while this one is being read."""
-    read = uploads._read
+    read = uploads.run_bounded
 
-    def work(path, media_type):
-        found = read(path, media_type)
-        path.unlink()
+    def work(module, path, media_type):
+        found = read(module, path, media_type)
+        Path(path).unlink()
         return found
 
-    monkeypatch.setattr(uploads, "_read", work)
+    monkeypatch.setattr(uploads, "run_bounded", work)
     number = _send(client, b"same words").get_json()["file_id"]
     with client.get(f"/api/files/{number}/content") as file:
         assert file.data == b"same words"

@@ -70,7 +70,7 @@ def silent() -> Iterator[str]:
 
 def test_both_places_keep_give_list_and_delete(storage: Storage, tmp_path: Path) -> None:
     data = os.urandom(200_000)
-    with storage.take(KEY, io.BytesIO(data)) as path:
+    with storage.store(KEY, io.BytesIO(data)) as path:
         assert path.read_bytes() == data
         assert path.stat().st_mode & 0o077 == 0
     storage.write(f"{KEY}.pictures/0-320.jpg", b"small")
@@ -107,7 +107,7 @@ class Breaking(io.BytesIO):
 
 
 def test_what_breaks_off_in_the_middle_leaves_nothing(storage: Storage, tmp_path: Path) -> None:
-    with pytest.raises(ConnectionResetError), storage.take(KEY, Breaking(b"x" * 1_000_000)):
+    with pytest.raises(ConnectionResetError), storage.store(KEY, Breaking(b"x" * 1_000_000)):
         pass
     assert list(storage.entries()) == [] and storage.size(KEY) is None
     assert not list((tmp_path / "files" / "parts").glob("*"))
@@ -119,7 +119,7 @@ def test_large_files_go_to_the_bucket_in_parts(
     server.empty()
     made = Bucket(app_settings.of(app).model_copy(update=server.settings | {"var_dir": tmp_path}))
     data = os.urandom(12 * 1024**2)
-    with made.take(KEY, io.BytesIO(data)):
+    with made.store(KEY, io.BytesIO(data)):
         pass
     found = server.client.head_object(Bucket="files", Key=f"commonplace/{KEY}")
     assert found["ETag"].strip('"').endswith("-2")  # two parts
@@ -138,7 +138,7 @@ def test_large_files_go_to_the_bucket_in_parts(
 
     send = client.upload_part
     monkeypatch.setattr(client, "upload_part", breaks)
-    with pytest.raises(Unavailable), made.take(KEY, io.BytesIO(data)):
+    with pytest.raises(Unavailable), made.store(KEY, io.BytesIO(data)):
         pass
     assert calls == [1, 2] and server.held() == []
     assert not server.client.list_multipart_uploads(Bucket="files").get("Uploads")
@@ -215,7 +215,7 @@ def test_a_range_of_a_file(request: pytest.FixtureRequest, client: ApiClient, pl
 
 def _away(app: Flask, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(buckets, "ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr(buckets, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(buckets, "RETRY_SECONDS", 0.0)
     return stored_in(
         app, {"s3_bucket": "files", "s3_endpoint": endpoint, "s3_access_key": "a", "s3_secret_key": SECRET}, tmp_path
     )
@@ -341,14 +341,14 @@ def test_an_account_is_not_gone_before_its_files_are(
 def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(
     stored: BucketServer, client: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = uploads._read
+    read = uploads.run_bounded
 
-    def work(path: Path, media_type: str) -> Any:
-        found = read(path, media_type)
+    def work(*file: str) -> Any:
+        found = read(*file)
         stored.empty()
         return found
 
-    monkeypatch.setattr(uploads, "_read", work)
+    monkeypatch.setattr(uploads, "run_bounded", work)
     number = _send(client, b"same words", "a.txt").get_json()["file_id"]
     assert client.get(f"/api/files/{number}/content").data == b"same words"
 
@@ -367,12 +367,12 @@ def test_nothing_is_held_while_the_storage_is_asked(
 
         monkeypatch.setattr(storage, name, ask)
 
-    for name in ("take", "size", "pieces", "delete"):
+    for name in ("store", "size", "pieces", "delete"):
         watched(name)
     number = _send(client, b"read without a connection", "a.txt").get_json()["file_id"]
     client.get(f"/api/files/{number}/content").close()
     client.delete(f"/api/files/{number}")
-    assert {name for name, _ in held} == {"take", "size", "pieces", "delete"}
+    assert {name for name, _ in held} == {"store", "size", "pieces", "delete"}
     assert [name for name, is_held in held if is_held] == []
 
 
@@ -389,13 +389,13 @@ def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
         request.getfixturevalue("stored")
     with stored_in(app, {} if place == "folder" else app_settings.of(app).model_dump(), tmp_path):
         first = _send(client, b"same words", "a.txt").get_json()["file_id"]
-        read = uploads._read
+        read = uploads.run_bounded
 
-        def work(path: Path, media_type: str) -> Any:
+        def work(*file: str) -> Any:
             assert client.delete(f"/api/files/{first}").status_code == 204
-            return read(path, media_type)
+            return read(*file)
 
-        monkeypatch.setattr(uploads, "_read", work)
+        monkeypatch.setattr(uploads, "run_bounded", work)
         second = _send(client, b"same words", "b.txt").get_json()
         assert (second["status"], second["pages"]) == ("ready", 1)
         assert client.get(f"/api/files/{second['file_id']}/content").data == b"same words"

@@ -182,6 +182,7 @@ def test_no_notice_of_a_script_is_unmarked() -> None:
 def texts() -> list[tuple[str, ...]]:
     found = all_texts()
     assert ("There is no such passkey.",) in found, "the second argument of require"
+    assert ("The ZIP is broken. Download the export again.",) in found, "why an import was refused"
     return found
 
 

@@ -41,7 +41,7 @@ def english() -> Environment:
 def german() -> Iterator[Environment]:
     environment = Environment(Flask(__name__), autoescape=True)
     environment.language, environment.texts = "de", Catalog()
-    environment.globals["_"] = environment._say
+    environment.globals["_"] = environment._translate
     yield environment
 
 

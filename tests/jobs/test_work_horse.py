@@ -63,11 +63,11 @@ def ran(note: Path) -> list[tuple[str, int]]:
 
 def test_one_process_runs_what_comes_soon(forked, note):
     one = forked("first")
-    assert one.stays() is True
+    assert one.wait_for_order() is True
     assert not one.has_left()
     for job_id in ("second", "third"):
-        assert one.take(an_order(job_id))
-        assert one.stays() is True
+        assert one.send_order(an_order(job_id))
+        assert one.wait_for_order() is True
     assert ran(note) == [(job_id, one.pid) for job_id in ("first", "second", "third")]
     assert one.pid != os.getpid()
 
@@ -75,10 +75,10 @@ def test_one_process_runs_what_comes_soon(forked, note):
 def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.05)
     one = forked("first")
-    assert one.stays() is True
+    assert one.wait_for_order() is True
     wait_until(lambda: not is_alive(one.pid), "its end")
     assert one.has_left()
-    assert not one.take(an_order("second"))
+    assert not one.send_order(an_order("second"))
     assert [job_id for job_id, _ in ran(note)] == ["first"]
 
 
@@ -87,13 +87,13 @@ def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monk
     one = forked("0")
     taken = 0
     for number in range(1, 80):
-        assert one.stays() is not None
+        assert one.wait_for_order() is not None
         time.sleep(0.002 * (number % 3 > 0))
-        if one.take(an_order(str(number))):
+        if one.send_order(an_order(str(number))):
             taken += 1
         else:
             one = forked(str(number))
-    assert one.stays() is not None
+    assert one.wait_for_order() is not None
     assert [job_id for job_id, _ in ran(note)] == [str(number) for number in range(80)]
     assert taken
 
@@ -101,41 +101,41 @@ def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monk
 def test_after_so_many_jobs_another_follows(forked, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(work_horse, "MAX_JOBS", 2)
     one = forked("first")
-    assert one.stays() is True
-    assert one.take(an_order("second"))
-    assert one.stays() is False
+    assert one.wait_for_order() is True
+    assert one.send_order(an_order("second"))
+    assert one.wait_for_order() is False
     wait_until(lambda: not is_alive(one.pid), "its end")
 
 
 def test_where_nothing_is_to_follow_it_leaves(forked):
     one = forked("first")
-    assert one.stays() is True
-    assert one.take(an_order("alone"))
-    assert one.stays() is False
+    assert one.wait_for_order() is True
+    assert one.send_order(an_order("alone"))
+    assert one.wait_for_order() is False
 
 
 def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(work_horse, "MAX_MORE_MB", -10_000)
     one = forked("first")
-    assert one.stays() is False
+    assert one.wait_for_order() is False
 
 
 def test_its_death_is_seen_at_once(forked, note):
     one = forked("hang")
     wait_until(lambda: bool(ran(note)), "the job")
     os.kill(one.pid, signal.SIGKILL)
-    assert one.stays() is None
+    assert one.wait_for_order() is None
 
 
 def test_a_job_that_ends_its_process_counts_as_its_death(forked):
     one = forked("fail")
-    assert one.stays() is None
+    assert one.wait_for_order() is None
     assert os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1]) == 1
 
 
 def test_it_ends_with_its_worker(forked):
     one = forked("first")
-    assert one.stays() is True
+    assert one.wait_for_order() is True
     one.dismiss()
     assert not is_alive(one.pid)
 

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
+import rq
 from rq import Callback
 from rq.job import Job, JobStatus
 from rq.registry import FailedJobRegistry
@@ -15,7 +16,7 @@ from rq.timeouts import HorseMonitorTimeoutException
 from jobs.work_loop import Deadline, JobOverdue, PatientWorker
 from testkit.processes import descendants, wait_until
 from tests.support.live import LiveServer
-from webapp.background import job_specs
+from webapp.background import failures, job_specs
 from webapp.extensions import make_redis
 from webapp.llm.complete import CompletionClient
 from webapp.llm.settings import ModelSettings
@@ -122,6 +123,18 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
     job.delete()
 
 
+def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(app) -> None:
+    redis = app.extensions["redis"]
+    pickled = rq.Queue("batch", connection=redis).enqueue("os.getcwd")
+    queue = job_specs.rq_queue(redis, job_specs.Queue.BATCH)
+    worker = PatientWorker([queue], connection=redis, serializer=JSONSerializer, model=ModelSettings())
+    (job,) = queue.get_jobs()
+    worker._allow_time(job)
+    assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
+    assert pickled.get_status() == JobStatus.FAILED
+    pickled.delete()
+
+
 def test_a_job_that_an_earlier_version_queued_runs_under_the_name_it_has_now(app) -> None:
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.INDEX)
     job = queue.enqueue("jobs.files.sweep_storage", meta={"name": "sweep_files"})
@@ -166,7 +179,7 @@ class Hook:
 def test_failures_are_looked_for_where_they_are(app) -> None:
     redis = app.extensions["redis"]
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
-    job_specs.note_failure(redis, "title:conversation_id=1", "gone already")
-    job_specs.forget_failures(redis, queue, "title:conversation_id=1")
+    failures.note_failure(redis, "title:conversation_id=1", "gone already")
+    failures.forget_failures(redis, queue, "title:conversation_id=1")
     assert FailedJobRegistry(queue=queue).get_job_count(cleanup=False) == 0
     assert not redis.exists("job:failed:title:conversation_id=1")

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import yaml
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, csrf_token, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, begin, load, points
 from webapp.accounts.service import delete_user
@@ -104,7 +105,7 @@ def test_mistakes_name_the_field(client: ApiClient) -> None:
         ({"points": []}, "points"),
         ({"points": [{**SHORT["points"][0], "elicitation_goals": []}]}, "elicitation_goals"),
         ({"points": [{**SHORT["points"][0], "colour": "red"}]}, "colour"),
-        ({"points": [SHORT["points"][0], SHORT["points"][0]]}, "points"),
+        ({"points": [{**SHORT["points"][0], "slug": "well"}] * 2}, "points"),
     ):
         found = made(client, {**SHORT, **change}, 422)
         assert loc in str(found["errors"][0]["loc"]), found
@@ -132,15 +133,44 @@ def test_loading_files_never_touches_what_was_written_here(app: Flask, garden: P
     assert admin.get("/api/journeys/my-week").json["title"] == "My week"
 
 
+def test_the_editor_says_in_its_own_words_what_is_wrong(user: Person, login: Callable) -> None:
+    browser = login(user)
+    point = {"p0.title": "x" * 300, "p0.suggested_questions": "\n".join("abcdefghijkl"), "p0.confidence_threshold": "2"}
+    for language in ("en", "de"):
+        headers = {"Accept-Language": language}
+        page = browser.post(
+            "/journeys/new",
+            data={"csrf_token": page_token(browser), "count": "1", "do": "save", **point},
+            headers=headers,
+        )
+        assert page.status_code == 422
+        marked = re.findall(r'id="([\w-]+)"[^>]*aria-invalid="true"', page.text)
+        said = dict(re.findall(r'<p class="field-error" id="([\w-]+)-error">.*?<span>(.*?)</span>', page.text))
+        assert marked == list(said) and {"title", "p0-title", "p0-elicitation_goals", "p0-suggested_questions"} <= set(
+            said
+        )
+        assert "p0-confidence_threshold" in said
+        assert not [text for text in said.values() if "_" in text or "points" in text]
+    assert said["title"] == "„Titel“ fehlt."
+
+
+def test_topics_of_the_same_title_are_two_topics(user: Person, client: ApiClient) -> None:
+    point = {"title": "Goals", "elicitation_goals": ["One"], "completion_criteria": ["Named"]}
+    made = client.post(
+        "/api/journeys",
+        json={"title": "Twice", "description": "d", "system_prompt": "s", "points": [point, point]},
+    )
+    assert [item["slug"] for item in made.get_json()["points"]] == ["goals", "goals-2"]
+
+
 def test_the_editor(garden: Path, admin: ApiClient, login: Callable, model: ServerHandle) -> None:
     browser = login(admin.person)
     token = csrf_token(browser.get("/journeys/new").text)
     fields = {"csrf_token": token, "count": "1", "title": "My week", "description": "d", "system_prompt": "s"}
     point = {"p0.title": "Well", "p0.elicitation_goals": "One\n\nTwo", "p0.completion_criteria": "Named"}
     wrong = browser.post("/journeys/new", data={**fields, **point, "p0.completion_criteria": "", "do": "save"})
-    assert (
-        wrong.status_code == 422 and "points[0].completion_criteria" in wrong.text and 'value="My week"' in wrong.text
-    )
+    assert wrong.status_code == 422 and 'value="My week"' in wrong.text
+    assert 'href="#p0-completion_criteria"' in wrong.text and "“When it is done” is missing." in wrong.text
     more = browser.post("/journeys/new", data={**fields, **point, "do": "add"}).text
     assert "Topic 2" in more and "One\nTwo" in more
     assert browser.post("/journeys/new", data={**fields, **point, "do": "save"}).status_code == 303

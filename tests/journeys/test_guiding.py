@@ -16,6 +16,7 @@ from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
 from webapp.journeys.evidence_matches import assign, assign_data, keyword_count
 from webapp.journeys.guidance import PointGuide, directive
+from webapp.shell import upkeep
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"
@@ -322,6 +323,8 @@ def test_a_memory_is_offered_for_what_it_means_and_closes_nothing(
     app: Flask, client: ApiClient, run_jobs: Callable
 ) -> None:
     load(app)
+    with app.app_context():
+        upkeep.sweep()
     run_jobs()  # the points are embedded
     for words in ("Loves the children's book Momo", "Sleeps badly because of the pain"):
         client.post("/api/memories", json={"memory_type": "fact", "content": words})

@@ -71,7 +71,7 @@ def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(
         for words in ("1 of 2 topics covered", "A balcony", QUOTE, "The size is known", "Covered, 90% certain"):
             assert words in shown
     token = page_token(browser)
-    answer = browser.post(f"/c/{told}/points/place/still", data={"csrf_token": token, "answer": "perhaps"})
+    answer = browser.post(f"/c/{told}/points/place/confirm", data={"csrf_token": token, "answer": "perhaps"})
     assert answer.status_code == 422
     for number in (f"{1:012}{'9' * 5_000}", "1" * 13, "²", "-1", ""):  # which no row can have
         given = {"csrf_token": token, "do": "not-right", "evidence_id": number}
@@ -94,7 +94,7 @@ def test_pages_of_a_conversation_are_its_owners(
         token = page_token(other)
         assert other.get(f"/c/{told}/points").status_code == 404
         assert other.get(f"/c/{told}/summary").status_code == 404
-        for path in ("points/place", "points/place/still", "points/place/memories/1"):
+        for path in ("points/place", "points/place/confirm", "points/place/memories/1"):
             assert other.post(f"/c/{told}/{path}", data={"csrf_token": token, "answer": "yes"}).status_code == 404
     assert anonymous.get(f"/c/{told}/points").status_code == 303
     assert anonymous.get("/journeys").status_code == 303

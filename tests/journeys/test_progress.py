@@ -53,7 +53,9 @@ def progress(app: Flask, user: Person) -> JourneyProgress:
 
 def test_start_asks_the_first_question_once_and_goes_on_until_it_is_deleted(browser, client: ApiClient) -> None:
     first = start(browser)
-    assert {start(browser), start(browser), start(browser, over="1")} == {first}, "nor is an unfinished one begun anew"
+    assert {start(browser), start(browser), start(browser, restart="1")} == {first}, (
+        "nor is an unfinished one begun anew"
+    )
     messages = client.get(f"/api/conversations/{first.rpartition('/')[2]}/messages").json["messages"]
     assert [message["role"] for message in messages] == ["assistant"]
     assert len(client.get("/api/conversations").json["conversations"]) == 1
@@ -93,15 +95,15 @@ def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_ov
     finish(client, model, run_jobs, conversation_id)
     page = browser.get("/journeys").text
     assert "Finished" in page and "2 of 2 topics covered" in page and page.count('class="stage-covered"') == 2
-    assert f'href="/c/{conversation_id}/summary"' in page and "/journeys/garden/over" in page
+    assert f'href="/c/{conversation_id}/summary"' in page and "/journeys/garden/restart" in page
     found = progress(app, user)
     assert (found.state, found.next_point) == ("finished", None)
     assert start(browser) == place  # a click on Start never starts over
-    asked = browser.get("/journeys/garden/over")
+    asked = browser.get("/journeys/garden/restart")
     assert asked.status_code == 200 and "Download the one you have" in asked.text
-    again = start(browser, over="1")
+    again = start(browser, restart="1")
     assert again != place
-    assert start(browser, over="1") == again
+    assert start(browser, restart="1") == again
     state = points(client, int(again.rpartition("/")[2]))["by"]["place"]
     assert (state["is_addressed"], state["confidence_score"]) == (False, 0.0)
     assert progress(app, user).state == "running"
@@ -135,8 +137,8 @@ def test_each_person_has_their_own(
         theirs = start(stranger)
         assert theirs != mine and stranger.get(mine).status_code == 404
     assert anonymous.post(START).status_code in (303, 403)
-    assert anonymous.get("/journeys/garden/over").status_code == 303
-    assert browser.get("/journeys/unknown/over").status_code == 404
+    assert anonymous.get("/journeys/garden/restart").status_code == 303
+    assert browser.get("/journeys/unknown/restart").status_code == 404
 
 
 def test_progress_takes_the_same_statements_for_any_number_of_journeys(

@@ -145,7 +145,7 @@ def test_it_follows_what_changes(
     assert "12 m²" in text and "6 m²" not in text.replace("12 m²", "")
     browser = login(user)
     token = page_token(browser)
-    browser.post(f"/c/{complete}/points/wishes/still", data={"answer": "no", "csrf_token": token})
+    browser.post(f"/c/{complete}/points/wishes/confirm", data={"answer": "no", "csrf_token": token})
     assert client.get(f"{path}/status/").json["status"] == "stale"
     assert client.get(f"{path}/download/").status_code == 202
     run_jobs()

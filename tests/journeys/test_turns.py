@@ -304,9 +304,9 @@ def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
     assert points(client, guided)["by"]["place"]["needs_confirmation"] is False
     browser = login(user)
     token = page_token(browser)
-    browser.post(f"/c/{second}/points/place/still", data={"answer": "yes", "csrf_token": token})
+    browser.post(f"/c/{second}/points/place/confirm", data={"answer": "yes", "csrf_token": token})
     assert points(client, second)["by"]["place"]["needs_confirmation"] is False
-    browser.post(f"/c/{second}/points/place/still", data={"answer": "no", "csrf_token": token})
+    browser.post(f"/c/{second}/points/place/confirm", data={"answer": "no", "csrf_token": token})
     place = points(client, second)["by"]["place"]
     assert (place["is_addressed"], place["evidence"]) == (False, [])
 

@@ -160,10 +160,10 @@ def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
 def test_the_fake_model_finds_facts_in_a_legacy(app, client, user, model):
     space = make_space(client, "Rosa Almeida")
     talk = converse(client, space)
-    fill(app, talk, "Rosa was born in Porto in 1921. She taught at the village school.", count=1)
+    fill(app, talk, "Rosa was born in Porto in 1921. Rosa taught at the village school.", count=1)
     answer = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     assert answer.status_code == 200, answer.text
     assert set(facts(client, space)) == {
         "Rosa was born in Porto in 1921.",
-        "Rosa Almeida taught at the village school.",
+        "Rosa taught at the village school.",
     }

@@ -8,7 +8,7 @@ from tests.spaces.helpers import converse, fill, make_space
 from webapp.db.base import write_transaction
 from webapp.legacies.extraction_prompt import LegacyFact
 from webapp.legacies.fact_learning import Vectors, keep_facts, list_facts
-from webapp.legacies.fact_list import SHOWN, list_known
+from webapp.legacies.fact_list import MAX_SHOWN, list_known
 from webapp.memories.review.decisions import review_queue
 from webapp.memories.schemas import MemoryQuery
 
@@ -16,7 +16,7 @@ from webapp.memories.schemas import MemoryQuery
 @given(st.dictionaries(st.integers(1, 10**6), st.text(min_size=1), max_size=80))
 def test_the_newest_facts_are_numbered_each_on_a_line_that_closes_nothing(facts: dict[int, str]) -> None:
     known = list_known(facts)
-    assert list(known.numbered.values()) == list(facts)[:SHOWN]
+    assert list(known.numbered.values()) == list(facts)[:MAX_SHOWN]
     if facts:
         block = known.text.partition("<known_facts>")[2]
         assert block.count("<") == 1 and block.endswith("\n</known_facts>")

@@ -182,6 +182,12 @@ def test_an_answer_that_is_streamed_anyway_is_read(server, settings, chunks):
         assert (completion.model, completion.usage.completion_tokens) == ("tea", 2)
 
 
+def test_an_answer_that_is_an_object_already_is_read(server, settings):
+    message = {"role": "assistant", "content": {"items": [], "score": 1}}
+    server.script(fault={"raw": json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})})
+    assert CompletionClient(settings).complete_structured(ASK, Answer, "answer")[0].score == 1
+
+
 def test_the_error_in_an_answer_that_is_streamed_anyway_is_said(server, settings):
     server.script(fault={"raw": 'data: {"error": {"message": "at capacity"}}\n\n'})
     with pytest.raises(ModelError, match="at capacity"):

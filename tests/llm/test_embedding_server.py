@@ -114,10 +114,10 @@ def test_a_question_goes_before_the_rest_of_a_document() -> None:
     turns, order = Turns(), []
 
     def take(name: str, *, query: bool) -> None:
-        with turns.take(query=query):
+        with turns.hold(query=query):
             order.append(name)
 
-    with turns.take(query=False):
+    with turns.hold(query=False):
         page = threading.Thread(target=take, args=("page",), kwargs={"query": False})
         question = threading.Thread(target=take, args=("question",), kwargs={"query": True})
         page.start()
@@ -145,7 +145,7 @@ def test_a_server_that_nobody_asks_is_idle(server: EmbeddingServer, ask: SharedE
     assert not is_idle_after(AFTER_PASSAGES - 1) and is_idle_after(1)
     ask.embed_query("a")
     assert not is_idle_after(AFTER_QUERIES - 1) and is_idle_after(1)
-    with server.turns.take(query=False):
+    with server.turns.hold(query=False):
         assert not server.is_idle, "somebody computes"
 
 

@@ -20,11 +20,16 @@ CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding
 REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
 
 
+DEEPEST = ("<h2>a</h2>\n", "<h3>b</h3>\n", "<h4>c</h4>\n", "<h5>d</h5>\n", "<h6>e</h6>\n", "<h6>f</h6>\n")
+
+
 @pytest.mark.parametrize(
     ("source", "html"),
     [
         ("*a* **b** `c` ~~d~~", "<p><em>a</em> <strong>b</strong> <code>c</code> <s>d</s></p>\n"),
-        ("# a\n## b\n#### c\n###### d", "<h2>a</h2>\n<h3>b</h3>\n<h5>c</h5>\n<h6>d</h6>\n"),
+        ("# a\n## b\n### c\n###### d", "<h2>a</h2>\n<h3>b</h3>\n<h4>c</h4>\n<h5>d</h5>\n"),
+        ("### a\n#### b\n### c\n# d\n### e", "<h2>a</h2>\n<h3>b</h3>\n<h2>c</h2>\n<h2>d</h2>\n<h3>e</h3>\n"),
+        ("# a\n## b\n### c\n#### d\n##### e\n###### f", "".join(DEEPEST)),
         ("a\n===", "<h2>a</h2>\n"),
         ("[a](https://b.c)", f'<p><a href="https://b.c"{REL}>a</a></p>\n'),
         ("<https://b.c>", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from webapp.markdown import StreamRenderer, render, rendering, split_stable, streaming
 from webapp.markdown.incomplete import showable
 
-REPLY = "# Title\n\nA *paragraph* with `code`.\n\n```python\nprint('a')\n```\n\n- one\n- two\n\nThe end."
+REPLY = "## Title\n\nA *part* with `code`.\n\n```python\nprint('a')\n```\n\n- one\n- two\n\n### Part\n\nEnd.\n\n## Next"
 
 
 def test_a_reply_word_by_word() -> None:
@@ -57,10 +58,10 @@ def test_one_endless_block_costs_linear_work(line: str, monkeypatch: pytest.Monk
     rendered = 0
     inner = rendering.render_growing
 
-    def counting(text: str, code: object) -> object:
+    def counting(text: str, *rest: Any) -> object:
         nonlocal rendered
         rendered += len(text)
-        return inner("", code)
+        return inner("", *rest)
 
     monkeypatch.setattr(streaming, "render_growing", counting)
     monkeypatch.setattr(streaming, "split_stable", lambda text: ([], text))
@@ -89,10 +90,10 @@ def test_brackets_that_open_nothing_are_not_rendered_over_and_over(piece: str, m
     rendered = 0
     inner = streaming.render_growing
 
-    def counting(text: str, code: object) -> object:
+    def counting(text: str, *rest: Any) -> object:
         nonlocal rendered
         rendered += text.count("[")
-        return inner("", code)
+        return inner("", *rest)
 
     monkeypatch.setattr(streaming, "render_growing", counting)
     renderer, total = StreamRenderer(), 0
@@ -183,9 +184,10 @@ def test_streaming_in_any_pieces_finishes_the_same_blocks(text: str, cuts: list[
         update = renderer.feed(text[start:end])
         html += update.finished_html
         shown = update.tail_html or ""
-    assert html == [render(block) for block in blocks]
+    outline: list[int] = []
+    assert html == [render(block, outline) for block in blocks]
     # What is uncoloured yet in unfinished code is the only difference.
-    assert _without_colours(shown) == _without_colours(render(showable(tail)) if tail.strip() else "")
+    assert _without_colours(shown) == _without_colours(render(showable(tail), outline) if tail.strip() else "")
 
 
 def _without_colours(html: str) -> str:
@@ -195,10 +197,12 @@ def _without_colours(html: str) -> str:
 @settings(deadline=None, max_examples=400)
 @given(PLAIN)
 @example("# a | b\n-|-\n")
+@example("## a\n\n> # h\n\n### b\n\na\n-\n")
 @example("- a\n\n\n      code\n\ntext\n")
 def test_the_parts_render_as_the_whole(text: str) -> None:
     blocks, tail = split_stable(text)
-    assert "".join(map(render, [*blocks, tail])) == render(text)
+    outline: list[int] = []
+    assert "".join(render(part, outline) for part in [*blocks, tail]) == render(text)
 
 
 @pytest.mark.parametrize(("text", "finished"), CASES["finished_blocks"])

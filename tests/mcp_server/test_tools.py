@@ -22,7 +22,7 @@ from webapp.accounts.scopes import Scope
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
-from webapp.mcp_server.write_tools import REWORDED
+from webapp.mcp_server.write_tools import REWORDING_NOTE
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import switch_memory
 from webapp.memories.schemas import MemoryFields
@@ -151,7 +151,7 @@ def test_a_token_that_may_write_writes(app: Flask, user: Person, anonymous: Flas
         "used_in": [{"message_id": reply, "conversation_id": talk, "is_shared": False}],
         "used_in_count": 1,
         "used_by_others": 0,
-        "detail": REWORDED,
+        "detail": REWORDING_NOTE,
     }
     assert contents(app, user) == []
     assert len(audit(app, user)) == 3

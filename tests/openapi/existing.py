@@ -116,7 +116,7 @@ class Existing:
         for key, content in (("home", "Lives by the harbour"), ("hobby", "Sails at weekends")):
             body = {"memory_type": "fact", "content": content, "fact_key": key, "fact_value": content}
             self._make("/api/memories", "memory_id", body)
-        sets = next(iter(self._client.get("/api/memories/changes").json.values()))
+        sets = self._client.get("/api/memories/changes").json["changes"]
         self._found["change_set_id"] = [item["change_set_id"] for item in sets]
 
     def _spaces(self) -> None:

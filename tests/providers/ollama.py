@@ -25,6 +25,7 @@ class Ollama:
     error: str = ""
     kept: int = 0
     streams: bool = True
+    greets: bytes = b""  # sent before a reply that is streamed
     refuses_key: bool = False
     asked: list[dict[str, Any]] = field(default_factory=list)
 
@@ -104,6 +105,7 @@ def ollama(port: int = 0, **state: Any) -> Iterator[Ollama]:
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()
+                self.wfile.write(imitated.greets)
                 for word in ("one", " two", None):
                     delta = {"content": word} if word else {}
                     choice = {"index": 0, "delta": delta, "finish_reason": None if word else "stop"}

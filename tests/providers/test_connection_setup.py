@@ -19,6 +19,7 @@ from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Asked, Site
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
+from webapp.providers import connection_check
 from webapp.providers.catalogue import catalogue, has_worker
 from webapp.providers.connection_check import NO_PICTURES, NOBODY, NOT_SPOKEN, probe
 from webapp.providers.providers import PROVIDERS
@@ -49,6 +50,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ollama]:
 def admin(login: Callable[[Person], FlaskClient], boss: Person) -> FlaskClient:
     """The admin's browser."""
     return login(boss)
+
+
+def test_a_list_of_several_pages_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [{"data": [{"id": "a/1"}], "has_more": True, "last_id": "a/1"}, {"data": [{"id": "b"}], "has_more": False}]
+    paths: list[str] = []
+
+    def get(_client: object, path: str, **_options: object) -> object:
+        paths.append(path)
+        return pages[len(paths) - 1]
+
+    monkeypatch.setattr(connection_check, "get", get)
+    rows = connection_check.list_models(ModelSettings(base_url="http://localhost:1/v1"))
+    assert [row.name for row in rows] == ["a/1", "b"]
+    assert paths == ["/models", "/models?after_id=a%2F1&after=a%2F1"]
 
 
 def connections(api: Callable[[Person], ApiClient], boss: Person) -> list[dict[str, Any]]:
@@ -141,6 +156,14 @@ def test_a_model_whose_reply_does_not_stream_is_not_connected(
     assert "The model “aged-7b” does not answer" in refused.text
     assert re.findall(r'name="model"\s+value="([^"]+)"\s+checked', refused.text) == ["gpt-5", "aged-7b"]
     assert connections(api, boss) == []
+
+
+def test_a_model_whose_replies_can_be_read_is_connected_however_odd_they_are(
+    tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
+) -> None:
+    server.greets = b'data: ping\n\ndata: {"choices": [null]}\n\n'
+    made = api(boss).post("/api/connections", json={"name": "Odd", "base_url": server.base_url})
+    assert made.status_code == 201 and made.get_json()["test_result"]["streaming"]["ok"]
 
 
 def test_the_api_offers_what_a_server_lists_and_stores_nothing_that_fails(

@@ -26,7 +26,7 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(usage, "CACHE_SECONDS", 3_600.0)
-    monkeypatch.setattr(usage, "_quotas", (0.0, False))
+    usage.forget()
     monkeypatch.setattr(turn, "FIRST_SAVE", 3_600.0)
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 3_600.0)
     catalogue.catalogue.forget()

@@ -5,7 +5,7 @@ import pytest
 from webapp.providers.downloads import MODELS, fitting_models, programs
 from webapp.providers.providers import PROVIDERS, provider_at
 from webapp.providers.server_models import (
-    FEW,
+    MAX_FIRST_OFFERED,
     MAX_OFFERED,
     ListedModel,
     budget,
@@ -39,9 +39,9 @@ def test_what_a_provider_prefers_comes_before_a_dated_copy_of_it() -> None:
 
 
 def test_of_many_models_a_few_are_ticked() -> None:
-    found = choices_of([ListedModel(f"model-{number:02}") for number in range(FEW + 1)])
+    found = choices_of([ListedModel(f"model-{number:02}") for number in range(MAX_FIRST_OFFERED + 1)])
     assert sum(choice.is_offered for choice in found) == MAX_OFFERED
-    assert len(found) == FEW + 1
+    assert len(found) == MAX_FIRST_OFFERED + 1
 
 
 def test_a_provider_is_known_by_its_address_and_puts_the_key_where_it_wants_it() -> None:
@@ -85,6 +85,9 @@ def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(
         [{"id": "a/b:c", "created": 7}, {"id": "d"}],
         ["a/b:c", "d"],
         {"models": [{"name": "a/b:c", "model": "a/b:c"}, {"name": "d"}]},
+        {"success": True, "errors": [], "messages": [], "result": [{"id": "a/b:c"}, {"id": " d "}]},
+        {"data": {"models": [{"name": "a/b:c"}, {"name": "d"}]}},
+        {"data": None, "models": [{"name": "a/b:c"}, {"name": "d"}]},
         {"data": [{"id": "a/b:c"}, {"id": "a/b:c"}, {"id": None}, None, {"id": 7}, {"id": "d", "created": "x"}]},
     ],
 )  # fmt: skip
@@ -92,7 +95,10 @@ def test_a_list_of_models_is_read_in_any_shape(listing: object) -> None:
     assert [model.name for model in models_from_listing(listing)] == ["a/b:c", "d"]
 
 
-@pytest.mark.parametrize("listing", [{}, "text", None, {"data": {"a": 1}}, {"object": "error"}])
+@pytest.mark.parametrize(
+    "listing",
+    [{}, "text", None, {"data": {"a": 1}}, {"object": "error"}, {"detail": [{"msg": "no"}]}, {"error": [{"id": "a"}]}],
+)
 def test_anything_else_is_no_list_of_models(listing: object) -> None:
     with pytest.raises(TypeError):
         models_from_listing(listing)

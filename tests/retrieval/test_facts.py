@@ -47,7 +47,7 @@ class SlowReads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, user_id: int) -> None:
         self.began, self.go = threading.Event(), threading.Event()
         self.read: list[int] = []
-        real = facts._look_up
+        real = facts.read_keys
 
         def slow(keys: Any, of: int, changed: Any) -> None:
             self.read.append(of)
@@ -56,7 +56,7 @@ class SlowReads:
                 assert self.go.wait(SECONDS)
             real(keys, of, changed)
 
-        monkeypatch.setattr(facts, "_look_up", slow)
+        monkeypatch.setattr(facts, "read_keys", slow)
 
 
 def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monkeypatch) -> None:
@@ -92,18 +92,18 @@ def test_two_turns_of_a_person_read_their_keys_once(app, user, ask, monkeypatch)
 
 def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch) -> None:
     at = keep(app, user, "teal")
-    real = facts._look_up
-    monkeypatch.setattr(facts, "_look_up", lambda keys, *_: keys.put(1, "x/half") or 1 / 0)
+    real = facts.read_keys
+    monkeypatch.setattr(facts, "read_keys", lambda keys, *_: keys.put(1, "x/half") or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(user, "My teal colour?", at).result(SECONDS)
-    monkeypatch.setattr(facts, "_look_up", real)
+    monkeypatch.setattr(facts, "read_keys", real)
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
     assert facts.fact_keys_of(user.user_id).keys.matching_ids(frozenset({"half"})) == []
     at = keep(app, user, "plum")
-    monkeypatch.setattr(facts, "_look_up", lambda *_: 1 / 0)
+    monkeypatch.setattr(facts, "read_keys", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(user, "My plum colour?", at).result(SECONDS)
-    monkeypatch.setattr(facts, "_look_up", real)
+    monkeypatch.setattr(facts, "read_keys", real)
     assert ask(user, "My plum colour?", at).result(SECONDS) == ["Likes plum."], "nor is a change lost"
 
 

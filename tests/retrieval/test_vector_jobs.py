@@ -193,7 +193,7 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
     remember(user.user_id, "Plays the oboe.")
     vector_jobs.index_user(user.user_id)
     with write_transaction():
-        versions.hold(user.user_id)
+        versions.begin_change(user.user_id)
         first = db.session.scalars(db.select(MemoryChangeSet)).one()
         said = "Sings in a choir."
         late = Memory(user_id=user.user_id, memory_type="fact", content=said, statement_hash=statement_hash(said))

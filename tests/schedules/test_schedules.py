@@ -422,6 +422,13 @@ def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: 
     assert client.get("/api/schedules").json["schedules"] == []
 
 
+def test_the_longest_message_that_the_field_takes_is_saved(user: Person, login: Callable) -> None:
+    browser = login(user)
+    (room,) = re.findall(r'<textarea[^>]*name="prompt"[^>]*maxlength="(\d+)"', browser.get("/schedules/new").text)
+    form = {"prompt": "x" * int(room), "repeat": "weekly", "at": "2036-01-01T10:00", "timezone": ""}
+    assert post_form(browser, "/schedules/new", "/schedules/new", **form).status_code == 303
+
+
 def test_it_begins_conversations_of_a_journey(
     app: Flask, client: ApiClient, user: Person, login: Callable, run_jobs: Callable, tmp_path: Path
 ) -> None:

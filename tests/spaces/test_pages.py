@@ -217,6 +217,15 @@ def test_what_a_page_offers_its_reader_may_do(cast):
                 assert post(cast["member"], path).status_code not in (403, 404), path
 
 
+def test_a_page_asks_about_nothing_that_is_not_there(cast):
+    end, home = f"/spaces/{cast['space']}/end", f"/spaces/{cast['space']}"
+    assert "Forget my memories" in cast["owner"].get(end).text
+    assert "Forget my memories" not in cast["member"].get(end).text
+    assert "Read all" not in cast["member"].get(home).text
+    cast["api"]["owner"].put(f"/api/spaces/{cast['space']}", json={"instructions": "Be brief."})
+    assert "Read all" in cast["member"].get(home).text
+
+
 def test_a_document_whose_author_is_gone_is_nobodys(app, cast):
     with app.app_context(), write_transaction():
         db.session.execute(update(SpaceDocument).values(user_id=None))

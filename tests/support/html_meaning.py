@@ -1,7 +1,7 @@
 """What pieces of HTML mean, so that a rendering can be compared with a reference in whatever form.
 
 Differences that every reply has are ignored on purpose, each for a reason:
-- headings begin at `h3`, as `h1` and `h2` belong to the page;
+- headings begin at `h2`, as `h1` belongs to the page, and leave no level out;
 - an image is a link with its description (inside a link only its description): it is fetched after a click;
 - code has a frame with tools, and colours;
 - `~~a~~` is `s` here and `del` in GitHub's reference;
@@ -13,6 +13,7 @@ import re
 from html.parser import HTMLParser
 
 FIRST_HEADING = 2
+_HEADING = re.compile("h[1-6]")
 _EMPTY = {"br", "hr", "img", "input"}
 _BLOCKS = {
     *("p", "blockquote", "ul", "ol", "li", "hr", "br", "pre", "table", "thead", "tbody", "tr", "th", "td", "task"),
@@ -37,6 +38,7 @@ class _Reader(HTMLParser):
         self.ours = ours
         self.parts: list[Part] = []
         self._open: list[tuple[str, str]] = []
+        self._outline: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -44,6 +46,8 @@ class _Reader(HTMLParser):
             self._open.append((tag, given.get("class", "")))
         if self._is_inside("code-bar"):
             return
+        if _HEADING.fullmatch(tag):
+            self._outline = [*(above for above in self._outline if above < tag), tag]
         if tag == "img":
             self._image(given)
         elif tag == "input" or given.get("class") == "task":
@@ -96,8 +100,8 @@ class _Reader(HTMLParser):
     def _name(self, tag: str) -> str:
         if tag == "del":
             return "s"
-        is_reference_heading = not self.ours and re.fullmatch("h[1-6]", tag)
-        return f"h{min(6, int(tag[1]) + FIRST_HEADING - 1)}" if is_reference_heading else tag
+        is_reference_heading = not self.ours and _HEADING.fullmatch(tag)
+        return f"h{min(6, len(self._outline) + FIRST_HEADING - 1)}" if is_reference_heading else tag
 
 
 def _without_loose_space(parts: list[Part]) -> list[Part]:

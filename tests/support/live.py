@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -14,6 +16,35 @@ from typing import ClassVar
 from testkit.processes import ROOT, ServerFailed, children, descendants, end, free_port, is_alive, spawn, wait_until
 from testkit.servers import Servers
 from webapp.config import Settings
+
+
+class Fork:
+    """A process that forks.py has forked for us, with what is used of `subprocess.Popen`."""
+
+    def __init__(self, place: str, task: dict[str, object]) -> None:
+        with socket.socket(socket.AF_UNIX) as connection:
+            wait_until(lambda: connection.connect_ex(place) == 0, "the process to fork from")
+            connection.sendall(json.dumps(task).encode() + b"\n")
+            self.pid = int(connection.makefile().readline())
+
+    def poll(self) -> int | None:
+        """None while it runs."""
+        return None if is_alive(self.pid) else 0
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait for its end. Raises subprocess.TimeoutExpired."""
+        try:
+            wait_until(lambda: not is_alive(self.pid), "its end", seconds=seconds)
+        except ServerFailed as error:
+            raise subprocess.TimeoutExpired(str(self.pid), seconds) from error
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        os.kill(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        os.kill(self.pid, signal.SIGKILL)
 
 
 class LiveServer:
@@ -28,7 +59,7 @@ class LiveServer:
         self.log = servers.directory / "live.log"
         self._environment = as_environment(settings)
         self._overrides: dict[str, str] = {}
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
         self._running.append(self)
 
     # The web
@@ -36,9 +67,8 @@ class LiveServer:
     def start_web(self, *, processes: int = 1, **settings: object) -> None:
         """Start gunicorn, with some settings changed (`turn_lease_seconds=2`); returns once /readyz reports ready."""
         self._overrides = {name.upper(): str(value) for name, value in settings.items()}
-        command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py")]
-        command += ["--bind", f"127.0.0.1:{self.port}", "--workers", str(processes), "--threads", "64"]
-        self._start("web", command)
+        place = ["-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"127.0.0.1:{self.port}"]
+        self._start("web", "gunicorn", *place, "--workers", str(processes), "--threads", "64")
         wait_until(self.is_ready, "the live web", process=self._processes["web"], log=self.log)
 
     @property
@@ -71,7 +101,7 @@ class LiveServer:
 
     def start_worker(self) -> None:
         """Start an RQ worker on all queues, at normal priority: tests wait for what it does."""
-        self._start("worker", [sys.executable, "-m", "jobs.worker", "--nice", "0"])
+        self._start("worker", "jobs.worker", "--nice", "0")
 
     def kill_worker(self) -> None:
         """kill -9 of the worker and of the job it runs."""
@@ -126,7 +156,7 @@ class LiveServer:
 
     def start_scheduler(self) -> None:
         """Start the scheduler, which asks for the sweep every few seconds."""
-        self._start("schedule", [sys.executable, "-m", "jobs.schedule"])
+        self._start("schedule", "jobs.schedule")
 
     # The servers beneath
 
@@ -169,10 +199,14 @@ class LiveServer:
     def _is_running(self, name: str) -> bool:
         return name in self._processes and self._processes[name].poll() is None
 
-    def _start(self, name: str, command: list[str]) -> None:
+    def _start(self, name: str, module: str, *arguments: str) -> None:
         self._kill(name)
         environment = {**os.environ, **self._environment, **(self._overrides if name == "web" else {})}
-        self._processes[name] = spawn(command, self.log, environment)
+        if forks := os.environ.get("TEST_FORKS"):
+            task = {"module": module, "arguments": arguments, "output": str(self.log), "environment": environment}
+            self._processes[name] = Fork(forks, task)
+        else:
+            self._processes[name] = spawn([sys.executable, "-m", module, *arguments], self.log, environment)
 
     def _kill(self, name: str) -> None:
         process = self._processes.pop(name, None)

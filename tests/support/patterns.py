@@ -35,16 +35,16 @@ def patterns(package: str) -> list[Found]:
     module = importlib.import_module(package)
     names = [package, *(info.name for info in pkgutil.walk_packages(module.__path__, f"{package}."))]
     found: dict[tuple[str | bytes, int], Found] = {}
-    sources = {name: _source(name) for name in names if not name.endswith("__main__")}
+    sources = {name: _nodes(name) for name in names if not name.endswith("__main__")}
     everywhere = _methods(sources.values())
-    for name, tree in sources.items():
+    for name, nodes in sources.items():
         held = importlib.import_module(name)
         for label, pattern in _held(held):
             called = label.partition("[")[0]
-            methods = _methods([tree]) if called.startswith("_") else everywhere
+            methods = _methods([nodes]) if called.startswith("_") else everywhere
             used = methods.get(called, {"search"})
             _add(found, Found(f"{name}.{label}", pattern, used <= _ANCHORED))
-        for line, call, pattern in _written(tree, vars(held)):
+        for line, call, pattern in _written(nodes, vars(held)):
             _add(found, Found(f"{name}:{line}", pattern, call in _ANCHORED))
     return list(found.values())
 
@@ -56,19 +56,20 @@ def _add(found: dict[tuple[str | bytes, int], Found], new: Found) -> None:
         found[key] = new
 
 
-def _source(name: str) -> ast.Module:
+def _nodes(name: str) -> list[ast.AST]:
+    """Return all nodes of a module's source."""
     spec = importlib.util.find_spec(name)
     assert spec and spec.origin
     with open(spec.origin, encoding="utf-8") as file:
-        return ast.parse(file.read())
+        return list(ast.walk(ast.parse(file.read())))
 
 
-def _methods(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
+def _methods(sources: Iterable[list[ast.AST]]) -> dict[str, set[str]]:
     """Return which methods are called on each name, whatever module it is used in; `other` where it is passed on."""
     found: dict[str, set[str]] = {}
-    for tree in trees:
+    for nodes in sources:
         direct = set()
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Attribute):
                 owner = node.value
                 while isinstance(owner, ast.Subscript):
@@ -76,7 +77,7 @@ def _methods(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
                 if label := _label(owner):
                     direct.add(id(owner))
                     found.setdefault(label, set()).add(node.attr)
-        for node in ast.walk(tree):
+        for node in nodes:
             used = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
             if used and id(node) not in direct and (label := _label(node)):
                 found.setdefault(label, set()).add("other")
@@ -125,12 +126,12 @@ def _filled(cell: Any) -> bool:
     return True
 
 
-def _written(tree: ast.Module, names: dict[str, Any]) -> Iterator[tuple[int, str, re.Pattern[Any]]]:
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    ]
+def _written(nodes: list[ast.AST], names: dict[str, Any]) -> Iterator[tuple[int, str, re.Pattern[Any]]]:
+    if names.get("re") is not re:
+        return
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
     inside = {id(node) for function in functions for node in ast.walk(function)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CALLS):
             continue
         if node.func.attr == "compile" and id(node) not in inside:

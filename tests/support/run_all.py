@@ -1,10 +1,10 @@
 """What `make test` runs after the set-up: lint and the suite in parts, four at a time, with coverage.
 
 The suite runs on MariaDB, and what depends on the database runs on SQLite as well; browser tests run on MariaDB. Each
-part is a pytest process with its own servers, whose output is shown when it has ended; parts in which coverage is
-measured are forks of a process that has loaded the application (forks.py). If only a few tests failed, they are tried
-once more when nothing else is running: what fails again fails, and what passes then is named. Arguments go to pytest:
-`--slow` runs what is otherwise left out. Standard library only.
+part is a pytest process with its own servers, forked from one that has loaded the application (forks.py), and its
+output is shown when it has ended. If only a few tests failed, they are tried once more when nothing else is running:
+what fails again fails, and what passes then is named. Arguments go to pytest: `--slow` runs what is otherwise left out.
+Standard library only.
 """
 
 import json
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,11 @@ class Part:
     """Tests that failed among the others and passed alone."""
 
     @property
+    def is_measured(self) -> bool:
+        """Only where the code runs in the tests' own process, and only once: SQLite's tests also run on MariaDB."""
+        return not self.sqlite and not self.paths[0].startswith(f"tests/{BROWSER}/")
+
+    @property
     def folder(self) -> str:
         """The name of the folder for its data."""
         return "".join(letter if letter.isalnum() else "-" for letter in self.name)
@@ -96,46 +102,53 @@ def _environment(*, sqlite: bool = False) -> dict[str, str]:
 
 
 class Forks:
-    """The process that parts are forked from (forks.py), started while others are already running."""
+    """A process that others are forked from (forks.py), under slipcover or not."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *, is_measured: bool) -> None:
+        self.is_measured = is_measured
         self._data = data
-        self._path = str(data / "socket")
-        self._log = data / "forks.log"
+        self.path = str(data / f"socket-{self.is_measured}")
+        self._log = data / f"forks-{self.is_measured}.log"
         # Probes that were hit often are not removed again: that would go through every module, thousands of times.
         measuring = ["-m", "slipcover", "--branch", "--threshold=1000000000", f"--source={MEASURED}"]
-        measuring += ["--json", f"--out={data / COVERAGE}", "tests/support/forks.py", self._path]
+        measuring += ["--json", f"--out={data / COVERAGE}"]
+        script = [*(measuring if is_measured else ()), "tests/support/forks.py", self.path]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 # It ends with this process, however that ends.
-                ["setpriv", "--pdeathsig", "KILL", sys.executable, *measuring],
+                ["setpriv", "--pdeathsig", "KILL", sys.executable, *script],
                 cwd=ROOT,
                 env=_environment(),
                 stdout=log,
                 stderr=log,
             )
 
-    def run(self, name: str, arguments: list[str]) -> tuple[str, int]:
+    def run(self, name: str, arguments: list[str], environment: dict[str, str]) -> tuple[str, int]:
         """The output of pytest with these arguments, and its exit code."""
         output = self._data / f"{name}.log"
-        asked = json.dumps({"arguments": arguments, "output": str(output)})
-        code = b""
-        with suppress(OSError), self._connected() as connection:
-            connection.sendall(asked.encode() + b"\n")
-            code = connection.recv(16)
+        task = {"module": "pytest", "arguments": arguments, "output": str(output), "environment": environment}
+        code = ""
+        with suppress(OSError), self._connected() as connection, connection.makefile("rw") as lines:
+            lines.write(json.dumps(task) + "\n")
+            lines.flush()
+            lines.readline()  # the process id
+            code = lines.readline()
         written = (output if output.exists() else self._log).read_text(errors="replace")
         return (written, int(code)) if code else (f"{written}\nThe process died.", TESTS_FAILED)
 
     def close(self) -> None:
-        """Wait for the end of every fork, and for their coverage."""
-        with suppress(OSError):
-            self._connected().close()
+        """End it: with every fork, unless their coverage is to be waited for."""
+        if self.is_measured:
+            with suppress(OSError):
+                self._connected().close()
+        else:
+            self._process.kill()
         self._process.wait()
 
     def _connected(self) -> socket.socket:
         """A connection, once it listens. Raises OSError if it has ended before."""
         connection = socket.socket(socket.AF_UNIX)
-        while connection.connect_ex(self._path):
+        while connection.connect_ex(self.path):
             if self._process.poll() is not None:
                 connection.close()
                 raise ConnectionError
@@ -143,21 +156,22 @@ class Forks:
         return connection
 
 
-def run_part(part: Part, arguments: list[str], data: Path, forks: Forks | None = None) -> None:
-    """Run a part to its end; an interrupt ends it, too."""
+def run_part(part: Part, arguments: list[str], data: Path, forks: Mapping[bool, Forks] | None = None) -> None:
+    """Run a part to its end; an interrupt ends it, too. `forks` are those that are measured and those that are not."""
     began = time.monotonic()
-    # Only where the code runs in the test's own process, and only once: SQLite's tests also run on MariaDB.
-    is_measured = part.paths and not part.sqlite and not part.paths[0].startswith(f"tests/{BROWSER}/")
-    if is_measured and forks is not None:
+    environment = _environment(sqlite=part.sqlite)
+    if part.paths and forks:
+        environment["TEST_FORKS"] = forks[False].path
         # Modules loaded before pytest do not get their asserts rewritten.
         quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        part.output, part.code = forks.run(part.folder, [*_pytest(part, arguments, data), *quiet])
+        wanted = [*_pytest(part, arguments, data), *quiet]
+        part.output, part.code = forks[part.is_measured].run(part.folder, wanted, environment)
     else:
         command = ["-m", "pytest", *_pytest(part, arguments, data)] if part.paths else ["tests/support/lint.py"]
         done = subprocess.run(
             [sys.executable, *command],
             cwd=ROOT,
-            env=_environment(sqlite=part.sqlite),
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -187,7 +201,7 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
     for each in every:
         todo.put(each)
     shown = threading.Lock()
-    forks = Forks(data)
+    forks = {is_measured: Forks(data, is_measured=is_measured) for is_measured in (False, True)}
 
     def work() -> None:
         while True:
@@ -211,7 +225,8 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
             todo.get_nowait()
         raise
     finally:
-        forks.close()
+        for each in forks.values():
+            each.close()
     for part in every:
         try_again(part, arguments, data)
     return every

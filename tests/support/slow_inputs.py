@@ -25,7 +25,7 @@ LITTLE = 0.04
 """Seconds of CPU below which a pattern is not slow."""
 LONGEST = 100_000
 """Characters; work that is still little at this length is no danger."""
-MUCH = 2.0
+MUCH = 1.0
 """Seconds of CPU after which a pattern is stopped: no linear one needs a tenth of that."""
 GROWTH = 3.0
 _FAR = 1_000

@@ -138,36 +138,29 @@ def test_the_nightly_job_queues_one_for_each(app, user, make_user, model, run_jo
         assert all(service.find_digest(conversation_id) for conversation_id in found)
 
 
-def test_an_edit_during_the_model_call_stays(app, user, model, talked, monkeypatch):
+def test_an_edit_during_the_model_call_stays(app, user, model, talked):
     """Writes while the model is asked: theirs is kept."""
-    model.script(match=NAME, structured=DATA)
     mine = ConversationMemoryData(main_topics=["mine"], action=[], typical_observation="")
-    read = generation._read
 
-    def read_then_somebody_writes(conversation_id):
-        source = read(conversation_id)
-        with write_transaction():
-            service.upsert_digest(user.user_id, conversation_id, mine)
-        return source
+    def somebody_writes(_body):
+        with app.app_context(), write_transaction():
+            service.upsert_digest(user.user_id, talked, mine)
+        return {"structured": DATA}
 
-    monkeypatch.setattr(generation, "_read", read_then_somebody_writes)
+    model.script(match=NAME, respond=somebody_writes)
     with app.app_context():
         made = generation.generate(talked)
         assert (made.version, made.is_new) == (1, False)
         assert service.get_digest(talked).memory_data["main_topics"] == ["mine"]
 
 
-def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, talked, monkeypatch):
-    model.script(match=NAME, structured=DATA)
-    read = generation._read
+def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, talked):
+    def somebody_speaks(_body):
+        with app.app_context(), write_transaction():
+            db.session.get(Conversation, talked).updated_at = now() - timedelta(minutes=90)
+        return {"structured": DATA}
 
-    def read_then_somebody_speaks(conversation_id):
-        source = read(conversation_id)
-        with write_transaction():
-            db.session.get(Conversation, conversation_id).updated_at = now() - timedelta(minutes=90)
-        return source
-
-    monkeypatch.setattr(generation, "_read", read_then_somebody_speaks)
+    model.script(match=NAME, respond=somebody_speaks)
     with app.app_context():
         generation.generate(talked)
         assert service.conversations_to_digest(None, idle=timedelta(hours=1)) == [talked]

@@ -99,3 +99,48 @@ def test_what_was_pasted_stays_so_whatever_is_typed_around_it(head, pasted, tail
 def test_spans_follow_an_edit(after, kept):
     spans = carry_spans("I said: LONG LETTER. ok", after, [(8, 19, "pasted")])
     assert "".join(after[start:end] for start, end, _ in spans) == kept
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "who?\n\nFrom: Ann Lee\nSent: Monday, 4 May 2026 10:14\nTo: Sam\nSubject: lease\n\n{}\n\nAnn",
+        "wer?\n\nVon: Ann\nDatum: 4. Mai 2026 um 10:14\nBetreff: Wohnung\n\n{}",
+        "Ann, [12.05.2026 10:14]\n{}\n\nBob, [12.05.2026 10:15]\nok\n\nso?",
+        "[10:14] Ann Lee\n{}\n[10:15] Bob\nok\n\nso?",
+        "Ann  10:14 AM\n{}\n\nBob  10:15 AM\nok\nAnn  10:16 AM\nbye",
+        "Ann — Today at 10:14\n{}\nBob — Today at 10:15\nok\nAnn — Today at 10:16\nbye",
+        "You said:\nhi\nBot said:\nHello.\nYou said:\n{}\n\ngo on",
+        "**User**\n\n{}\n\n**Bot**\n\nNice.\n\n**User**\n\nbye",
+        "## Human\n{}\n## AI\nNice.\n## Human\nbye",
+        "<ann> {}\n<bob> ok\n\nso?",
+        "10:14 <ann> {}\n10:15 <bob> ok",
+        "translate '{}' please",
+        "translate ‘{}’ please",
+        "Korrigiere ‚{}‘ bitte",
+        "translate `{}` please",
+        "- > {}\n- mine",
+        "print('{}')\nwhat is wrong?",
+        "why?\ndef f(x):\n    # {}\n    return 1",
+        "why?\nint main() {{\n  // {}\n  return 0;\n}}",
+        "name;city;note\nAnn;Leeds;{}\nBob;Oslo;meat\n\nsort it",
+        "name\tnote\nAnn\t{}\n\nsort it",
+        "| name | note |\n|---|---|\n| Ann | {} |\n\nsort it",
+        "2026-05-12 10:14:05,123 INFO {}\n2026-05-12 10:14:06,000 ERROR x\nwhy?",
+        "May 12 10:14:05 host app[1]: {}\nMay 12 10:14:06 host app[1]: x\nwhy?",
+        'wrong: ["{}", "x"]',
+        'check {{"user": {{"name": "Ann", "bio": "{}"}}}} thanks',
+        '<person bio="{}"/> is that valid?',
+        "[quote=Ann]{}[/quote]\nreally?",
+        "\\begin{{quote}}\n{}\n\\end{{quote}}\nright?",
+        "BEGIN:VCARD\nNOTE:{}\nEND:VCARD\nimport it",
+        "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-I eat meat\n+{}\n\nok?",
+    ],
+)
+def test_what_others_wrote_is_theirs_by_its_form(message):
+    words = "I live in Leeds and have two dogs"
+    text = message.format(words)
+    start = text.index(words)
+    assert any(left <= start and start + len(words) <= right for left, right in spans_of_others(text))
+    if text.rpartition("\n")[2].endswith("?"):
+        assert not others(text)[-1].endswith("?")

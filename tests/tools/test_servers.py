@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -202,8 +203,8 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
         async def getdel(self, _key: str) -> None:
             raise RedisError("away")
 
-    monkeypatch.setattr(consent, "AWAY_SECONDS", 0.3)
-    assert asyncio.run(consent.ConsentWaiter(Away()).ask(1, 0)) == consent.AWAY  # type: ignore[arg-type]
+    monkeypatch.setattr(consent, "UNREACHABLE_SECONDS", 0.3)
+    assert asyncio.run(consent.ConsentWaiter(Away()).ask(1, 0)) == consent.UNREACHABLE  # type: ignore[arg-type]
 
 
 def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
@@ -379,7 +380,10 @@ def test_servers_are_not_tried_without_end(settings: Settings, user: Person, mon
     client, browser = api_client(limited, user), browser_client(limited, user)
     tries = [client.post("/api/tool-servers/77/test").status_code for _ in range(31)]
     assert tries == [404] * 30 + [429]
-    assert post_form(browser, "/settings/tools/servers/77/test").status_code == 429
+    refused = post_form(browser, "/settings/tools/servers/77/test")
+    assert refused.status_code == 429 and re.search(r"Try again in (\d+ seconds|a second)\.", refused.text)
+    part = post_form(browser, "/settings/tools/servers/77/test", headers={"HX-Request": "true"}).text
+    assert "Try again in" in part and "per 1 minute" not in part
     given = {"name": "Garden", "url": "https://garden.example/mcp", "token": ""}
     assert post_form(browser, "/settings/tools/servers", "/settings/tools", **given).status_code == 429
     assert client.get("/api/tool-servers").json["servers"] == []

@@ -45,7 +45,7 @@ def touring(app: Flask, address: str) -> Iterator[pytest.MonkeyPatch]:
     settings = app.extensions["settings"].model_copy(update={"offline_model": True, **named})
     completions = CompletionClient(settings.model)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "_is_fresh_until", 0.0)
+        catalogue.forget()
         patch.setitem(app.extensions, "settings", settings)
         patch.setitem(app.extensions, "completions", completions)
         yield patch

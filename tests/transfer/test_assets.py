@@ -113,15 +113,15 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
     made = _upload(client, export).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
-    take = import_jobs._take
+    take = import_jobs._import_batch
 
     def killed(*_args):
         raise SystemExit
 
-    monkeypatch.setattr(import_jobs, "_take", killed)
+    monkeypatch.setattr(import_jobs, "_import_batch", killed)
     with app.app_context(), pytest.raises(SystemExit):
         import_jobs.run(made["import_id"])
-    monkeypatch.setattr(import_jobs, "_take", take)
+    monkeypatch.setattr(import_jobs, "_import_batch", take)
     with app.app_context():
         assert db.session.query(File).count() == 3
         assert import_jobs.run(made["import_id"]) == "done"

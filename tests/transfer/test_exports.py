@@ -394,11 +394,11 @@ def test_one_is_a_file_and_several_are_a_zip(app, user):
         assert all(b"Told of Bees" in archive.read(name) for name in archive.namelist())
 
 
-@pytest.mark.parametrize("in_memory", [conversation_download.IN_MEMORY, 1])
+@pytest.mark.parametrize("in_memory", [conversation_download.MAX_IN_MEMORY, 1])
 def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkeypatch, in_memory):
     ids = _make(app, user, "Bees", "Tea", "Rain")
     browser = browser_client(app, user)
-    monkeypatch.setattr(conversation_download, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(conversation_download, "MAX_IN_MEMORY", in_memory)
     whole = post_form(browser, "/exports/chosen", page="/organise", id=ids)
     with whole, zipfile.ZipFile(io.BytesIO(whole.data)) as archive:
         assert len(archive.namelist()) == 3 and archive.testzip() is None

@@ -240,7 +240,7 @@ def test_without_a_model_nothing_is_begun_and_nothing_is_counted_as_read(
         assert db.session.get(Import, brought).learning["failed"] == 0
         settings = app.extensions["settings"].model_copy(update={"offline_model": True})
         monkeypatch.setitem(app.extensions, "settings", settings)
-        monkeypatch.setattr(catalogue, "_is_fresh_until", 0.0)
+        catalogue.forget()
         import_learning.pause(client.person.user_id, brought)
         with pytest.raises(Conflict, match="No language model is connected"):
             import_learning.begin(client.person.user_id, brought, LearnFields())

@@ -326,6 +326,38 @@ def test_a_transcript_is_no_list_of_memories(tmp_path):
         recognise(upload)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"edges": [{"fact": "Keeps bees"}, {"fact": "Old", "invalid_at": "2026-01-01T10:00:00Z"}]},
+        {"facts": [{"fact": "Keeps bees", "rating": 0.9}]},
+        [{"memory": "Keeps bees", "isLatest": True}, {"memory": "Old", "isLatest": False}],
+        [{"memory": "Keeps bees"}, {"memory": "Old", "isForgotten": True}],
+        [{"namespace": ["memories"], "key": "1", "value": {"kind": "Memory", "content": {"content": "Keeps bees"}}}],
+        {"items": [{"content": "Keeps bees", "state": "active"}, {"content": "Old", "state": "deleted"}]},
+    ],
+)
+def test_rows_of_other_stores_of_memories_are_read(tmp_path, content):
+    path = tmp_path / "upload"
+    path.write_bytes(json.dumps(content).encode())
+    with Upload(path, "m.json") as upload:
+        assert [part.content for part in recognise(upload).read(upload)] == ["Keeps bees"]
+
+
+def test_chatgpt_has_memories_in_more_places(parts):
+    bio = {
+        "author": {"role": "assistant"},
+        "recipient": "bio",
+        "content": {"content_type": "code", "text": "Keeps bees"},
+    }
+    context = {"about_user_message": "Lives in Porto", "about_model_message": "Be brief"}
+    hidden = {"author": {"role": "system"}, "metadata": {"user_context_message_data": context}}
+    nodes = {"a": {"parent": None, "message": hidden}, "b": {"parent": "a", "message": bio}}
+    files = {"conversations-000.json": [{"id": "1", "mapping": nodes}], "memories.json": [{"content": "Likes tea"}]}
+    found = _of(parts("chatgpt", zipped(files)), ReadMemory)
+    assert [memory.content for memory in found] == ["Keeps bees", "Lives in Porto", "Be brief", "Likes tea"]
+
+
 def test_a_row_keeps_its_time_and_its_key(parts):
     rows = [{"key": "drink", "value": "tea", "updated_at": "2025-01-02T00:00:00Z"}]
     (memory,) = parts("list", rows, "m.json")
@@ -334,7 +366,7 @@ def test_a_row_keeps_its_time_and_its_key(parts):
     assert (memory.content, memory.at) == ("Likes tea.", datetime(2025, 1, 2, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("content", [[{"role": "user", "content": "How?"}], [{"name": "x"}], [1, 2], {"text": {}}])
+@pytest.mark.parametrize("content", [[{"role": "chef", "content": "How?"}], [{"name": "x"}], [1, 2], {"text": {}}])
 def test_other_rows_are_no_memories(tmp_path, content):
     path = tmp_path / "upload"
     path.write_bytes(json.dumps(content).encode())

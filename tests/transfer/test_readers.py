@@ -190,7 +190,8 @@ def test_grok_shows_the_branch_written_last(read, zip_it):
     assert talk.messages[1].at == datetime.fromtimestamp(1_760_000_002, UTC)
     assert (talk.created_at.year, talk.left_out.total()) == (2025, 2)
     assert [(part.name, part.instructions) for part in _only(parts, ReadProject)] == [("Boats", "Speak like a sailor.")]
-    assert HIDDEN not in str(parts)
+    assert [HIDDEN in message.thought for message in talk.messages] == [False, True, False]
+    assert HIDDEN not in str([message.content for message in talk.messages])
 
 
 def test_librechat(read):
@@ -198,7 +199,7 @@ def test_librechat(read):
     (talk,) = _only(parts, ReadConversation)
     assert (name, talk.title) == ("librechat", "Libre talk")
     assert _said(talk) == [("user", "Question"), ("assistant", "Answer")]
-    assert HIDDEN not in str(parts)
+    assert HIDDEN not in str([message.content for message in talk.messages])
 
 
 def test_sharegpt(read):

@@ -24,9 +24,9 @@ from webapp.usage.schemas import QuotaFields
 
 @pytest.fixture(autouse=True)
 def _fresh():
-    service._forget()
+    service.forget()
     yield
-    service._forget()
+    service.forget()
 
 
 def _spend(app, user, tokens=1_000, *, model="gpt-4o-mini", kind="chat", days_ago=0, **more):
@@ -195,7 +195,7 @@ def test_limits_hold_for_answers_anew_and_edits(app, client, user):
     asked, reply = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"]
     with app.app_context(), write_transaction():
         service.set_quotas(user.user_id, [service.QuotaFields(period="day", tokens=0)])
-    service._forget()
+    service.forget()
     assert client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", json={}).status_code == 429
     assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429
 

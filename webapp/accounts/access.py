@@ -44,8 +44,7 @@ def login_required(
 
 
 def cookieless(view: View) -> View:
-    """A public view with credentials of its own: cookies and tokens are ignored, so that a form on another site cannot
-    borrow them. Goes below the access rule."""
+    """A public view with credentials of its own: cookies and tokens are ignored. Goes below the access rule."""
     view.cookieless = True  # type: ignore[attr-defined]
     return view
 

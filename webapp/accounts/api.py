@@ -114,8 +114,7 @@ def list_sessions(query: PageQuery) -> SessionList:
     page = sessions.list_sessions(current_user_id(), query)
     identity = current_identity()
     current = identity.session_id if identity else None
-    rows = [SessionOut.of(row, current) for row in page.items]
-    return SessionList(sessions=rows, next_cursor=page.next_cursor)
+    return SessionList.of(page.map(lambda row: SessionOut.of(row, current)))
 
 
 @blueprint.delete("/sessions/<int:session_id>")
@@ -128,8 +127,7 @@ def end_session(session_id: Id) -> None:
 @admin_only
 def list_users(query: UserQuery) -> UserList:
     """List all accounts, oldest first."""
-    page = service.list_users(query)
-    return UserList(users=[UserOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
+    return UserList.of(service.list_users(query).map(UserOut.from_row))
 
 
 @blueprint.post("/users", status=201)

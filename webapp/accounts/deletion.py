@@ -75,8 +75,7 @@ def pending_deletion(user_id: int) -> AccountDeletion | None:
 
 
 def begin(user_id: int) -> bool:
-    """Begin to delete an account that is due, so that it cannot be restored and others have nothing of it any more;
-    returns whether to go ahead."""
+    """Begin to delete an account that is due, so that it cannot be restored; return whether to go ahead."""
     row = db.session.scalar(_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False

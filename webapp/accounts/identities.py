@@ -222,14 +222,14 @@ def _unverified() -> Forbidden:
     )
 
 
-WAITING = "link_waiting"
+LINK_WAITING = "link_waiting"
 """Whom a provider vouched for in this browser, kept in its session until they sign in."""
 SECONDS = 600
 
 
 def wait(provider_claims: ProviderClaims) -> None:
     """Keep somebody until they sign in, for ten minutes."""
-    session[WAITING] = {
+    session[LINK_WAITING] = {
         "issuer": provider_claims.issuer,
         "subject": provider_claims.subject,
         "email": provider_claims.email,

@@ -21,8 +21,7 @@ COOKIE_SECONDS = 365 * 86_400
 @blueprint.post("/language")
 @public
 def choose() -> ViewResult:
-    """Use that language from now on: for the account if somebody is signed in, else for this browser. Without a choice
-    the browser's own preference decides."""
+    """Use that language from now on: for the account if somebody is signed in, else for this browser."""
     code = request.form.get("language", "")
     if code and code not in LANGUAGES:
         raise Invalid("There is no such language.")

@@ -87,8 +87,7 @@ def ask_to_join() -> ViewResult:
 
 @blueprint.get("/forgot-password")
 @public
-def forgot() -> ViewResult:
-    """The form for a forgotten password."""
+def forgot_password() -> ViewResult:
     return _render("forgot", errors={}, values={})
 
 
@@ -109,14 +108,12 @@ def ask_for_reset() -> ViewResult:
 @blueprint.get("/join")
 @public
 def join() -> ViewResult:
-    """The form for the requested account."""
     return _choose(JOIN)
 
 
 @blueprint.post("/join")
 @public
 def make_account() -> ViewResult:
-    """Make the account and sign in."""
     auth.count_attempt("link", "")
     try:
         choice = _choice(JOIN)
@@ -133,15 +130,13 @@ def make_account() -> ViewResult:
 @blueprint.get("/reset-password")
 @public
 def reset_form() -> ViewResult:
-    """The form for a new password."""
     return _choose(RESET)
 
 
 @blueprint.post("/reset-password")
 @public
 def reset() -> ViewResult:
-    """Set the password and end other access, except for what was listed and unticked; the user then signs in with the
-    password, and with the second step if that is on."""
+    """Set the password and end other access, except for what was unticked; the user then signs in."""
     auth.count_attempt("link", "")
     try:
         kept_sessions = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))
@@ -165,7 +160,6 @@ def verify_form() -> ViewResult:
 @blueprint.post("/verify-email")
 @public
 def verify() -> ViewResult:
-    """The address is confirmed."""
     auth.count_attempt("link", "")
     mails.verify(_token())
     return commit_and_redirect(url_for("accounts_pages.general"), _("Your e-mail address is confirmed."))
@@ -189,7 +183,6 @@ def ask_to_verify() -> ViewResult:
 @admin_only
 @password_required
 def invite() -> ViewResult:
-    """Invite somebody by mail."""
     try:
         email = read_form(Address).email
         mails.invite(current_user_id(), email)

@@ -86,8 +86,7 @@ class UserSession(Base):
 
 
 class SecondFactor(Base):
-    """The second step of a user's sign-in. It counts once `confirmed_at` is set; `last_step` is that of the last code
-    used, which is not accepted again."""
+    """The second step of signing in, on since `confirmed_at`; the code of `last_step` is not accepted again."""
 
     __tablename__ = "user_second_factors"
 

@@ -89,7 +89,7 @@ def callback() -> ViewResult:
     try:
         provider_claims = ProviderClaims.of(str(claims["iss"]), claims, settings)
         user = identities.user_of(
-            provider_claims, creates=_creates(provider_claims), admin_group=settings.oidc_admin_group
+            provider_claims, creates=_may_register(provider_claims), admin_group=settings.oidc_admin_group
         )
         if provider_claims.groups is None:
             log.warning("the provider did not send somebody's groups", extra={"user_id": user.user_id})
@@ -121,7 +121,7 @@ def _claims(client: Any, needs_groups: bool) -> dict[str, Any]:
     return claims
 
 
-def _creates(provider_claims: ProviderClaims) -> bool:
+def _may_register(provider_claims: ProviderClaims) -> bool:
     """Return whether somebody without an account gets one. The first is an admin's: if its page would ask for the
     set-up token, only a member of the admin group gets it.
     """

@@ -53,7 +53,6 @@ def sign_in() -> ViewResult:
 @blueprint.get("/register")
 @public
 def register() -> ViewResult:
-    """The form for a new account."""
     if current_identity() is not None:
         return redirect(auth.safe_next(request.args.get("next")), 303)
     return register_form()
@@ -85,7 +84,6 @@ def make_account() -> ViewResult:
 @blueprint.post("/logout")
 @public
 def logout() -> ViewResult:
-    """Sign out in this browser."""
     auth.end_session()
     return redirect(url_for(".login"), 303)
 

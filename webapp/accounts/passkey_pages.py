@@ -50,14 +50,12 @@ def sign_in() -> ViewResult:
 
 @blueprint.get("/settings/passkeys")
 def index() -> ViewResult:
-    """The passkeys of the user."""
     return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
 
 
 @blueprint.get("/settings/passkeys/new")
 @password_required
 def new() -> ViewResult:
-    """The form for another one; the browser creates the key."""
     return _new()
 
 
@@ -77,7 +75,6 @@ def add() -> ViewResult:
 
 @blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
 def rename(passkey_id: int) -> ViewResult:
-    """Rename it."""
     passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
     return commit_and_redirect(url_for(".index"))
 
@@ -85,7 +82,6 @@ def rename(passkey_id: int) -> ViewResult:
 @blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
 @password_required
 def remove(passkey_id: int) -> ViewResult:
-    """Remove it."""
     passkeys.remove(current_user_id(), passkey_id)
     return commit_and_redirect(
         url_for(".index"), _("The passkey has been removed. Delete it in your browser or password manager too.")

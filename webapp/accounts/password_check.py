@@ -31,16 +31,16 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
     if identity is None or identity.via != "session" or access == "public":
         return None
     if identity.must_change_password and request.path != NEW_PASSWORD:
-        return _first(NEW_PASSWORD, "", "Change the password that you were given first.")
+        return _interrupt_until_passed(NEW_PASSWORD, "", "Change the password that you were given first.")
     if not getattr(view, "recently_proved", False):
         return None
     if identity.proved_at is not None and now() - identity.proved_at < PROOF_DURATION:
         return None
     next_url = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
-    return _first(CONFIRM, next_url, "Give your password again first: POST /api/account/proof.")
+    return _interrupt_until_passed(CONFIRM, next_url, "Give your password again first: POST /api/account/proof.")
 
 
-def _first(path: str, next_url: str, detail: str) -> Response:
+def _interrupt_until_passed(path: str, next_url: str, detail: str) -> Response:
     if wants_json():
         raise Forbidden(detail)
     target = f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else "")

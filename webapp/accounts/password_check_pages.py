@@ -93,7 +93,6 @@ def go_on() -> ViewResult:
 
 @blueprint.get("/new-password")
 def new_password() -> ViewResult:
-    """The form for a password of one's own, replacing one set by somebody else."""
     return _new_password_form()
 
 
@@ -140,14 +139,13 @@ def confirm_two_step() -> ViewResult:
 @blueprint.post("/settings/two-step/off")
 @password_required
 def end_two_step() -> ViewResult:
-    """Turn it off."""
     second_factor.disable(current_user_id())
     return commit_and_redirect(url_for(".two_step"), _("Two-step sign-in is off."))
 
 
 def _remember(name: str, user: User) -> None:
     """Remember, in this browser and for a short while, that this user has proved who they are."""
-    for key in session.keys() - {identities.WAITING}:
+    for key in session.keys() - {identities.LINK_WAITING}:
         del session[key]
     session[name] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
 

@@ -14,7 +14,7 @@ from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import Flag, Input, Instant, Line, Output, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
@@ -153,11 +153,10 @@ class SessionOut(Output):
         return cls.from_row(row, browser=str(describe_agent(row.user_agent)), current=row.session_id == current)
 
 
-class SessionList(BaseModel):
+class SessionList(ListOut):
     """A page of sessions, newest first."""
 
     sessions: list[SessionOut]
-    next_cursor: str | None
 
 
 class PasskeyName(Input):
@@ -199,11 +198,10 @@ class UserQuery(PageQuery):
     q: Line | None = Field(None, max_length=MAX_EMAIL, description="Part of the e-mail address or name.")
 
 
-class UserList(BaseModel):
+class UserList(ListOut):
     """A page of accounts, oldest first."""
 
     users: list[UserOut]
-    next_cursor: str | None
 
 
 class UserChanges(Input):

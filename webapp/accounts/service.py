@@ -22,6 +22,7 @@ from webapp.accounts.schemas import (
 )
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.db.base import db, now
+from webapp.db.conflicts import insert_unless_taken
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
 from webapp.http.list_pages import read_page
@@ -226,12 +227,8 @@ def update_last_seen(user_id: int, before: datetime) -> None:
 def _add(data: Registration, password_hash: str, *, is_admin: bool = False) -> User:
     user = User(email=data.email, name=data.name, password_hash=password_hash, settings={})
     user.is_admin = is_admin or _claim_first()
-    try:
-        with db.session.begin_nested():
-            db.session.add(user)
-            db.session.flush()
-    except IntegrityError:
-        raise _email_conflict() from None
+    if not insert_unless_taken(user):
+        raise _email_conflict()
     signals.note(user.user_id, "account_created")
     return user
 
@@ -240,13 +237,7 @@ def _claim_first() -> bool:
     """Return whether this account is the first. Of two at once, the second waits here until the first is committed."""
     if db.session.get(SiteSetting, FIRST_ACCOUNT) is not None or has_users():
         return False
-    try:
-        with db.session.begin_nested():
-            db.session.add(SiteSetting(key=FIRST_ACCOUNT, value=True))
-            db.session.flush()
-    except IntegrityError:
-        return False
-    return True
+    return insert_unless_taken(SiteSetting(key=FIRST_ACCOUNT, value=True))
 
 
 def require_other_admin(user_id: int) -> None:

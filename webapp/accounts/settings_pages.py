@@ -46,7 +46,6 @@ def settings() -> ViewResult:
 
 @blueprint.post("/settings/profile")
 def profile() -> ViewResult:
-    """Change the name."""
     try:
         service.update_account(current_user_id(), AccountChanges(name=read_form(AccountChanges).name))
     except Invalid as error:
@@ -91,7 +90,6 @@ def personalise() -> ViewResult:
 
 @blueprint.get("/settings/security")
 def security() -> ViewResult:
-    """The password, the second step and passkeys."""
     return _security()
 
 
@@ -130,7 +128,6 @@ def create_token() -> ViewResult:
 
 @blueprint.post("/settings/tokens/<int:token_id>/revoke")
 def revoke_token(token_id: int) -> ViewResult:
-    """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
     return commit_and_redirect(url_for(".tokens_page"), _("The token has been revoked."))
 
@@ -146,14 +143,12 @@ def sessions_page() -> ViewResult:
 
 @blueprint.post("/settings/sessions/<int:session_id>/end")
 def end_session(session_id: int) -> ViewResult:
-    """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
     return commit_and_redirect(url_for(".sessions_page"), _("That browser has been signed out."))
 
 
 @blueprint.post("/settings/sessions/end-others")
 def end_other_sessions() -> ViewResult:
-    """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())
     return commit_and_redirect(url_for(".sessions_page"), _("You have been signed out everywhere else."))
 

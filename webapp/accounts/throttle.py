@@ -15,7 +15,6 @@ from redis.exceptions import RedisError
 from webapp.config import ConfigError
 from webapp.errors import TooMany
 from webapp.extensions import Part, app_settings, redis
-from webapp.i18n.marks import Sentence, say, say_n
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3
@@ -95,12 +94,4 @@ def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:
         allowed = counter.hit(limit, *key)
     if not allowed:
         wait = max(1, round(counter.get_window_stats(limit, *key).reset_time - time.time()))
-        raise TooMany(_refusal(wait), retry_after=wait)
-
-
-def _refusal(seconds: int) -> Sentence:
-    if seconds < 90:
-        return say_n(
-            "Too many attempts. Try again in a second.", "Too many attempts. Try again in %(num)s seconds.", seconds
-        )
-    return say("Too many attempts. Try again in %(minutes)s minutes.", minutes=-(-seconds // 60))
+        raise TooMany.within(wait)

@@ -19,7 +19,7 @@ from webapp.i18n.marks import say
 PREFIX = "cmpl_"
 SERVICE_PREFIX = "cmps_"
 MAX_TOKENS = 100
-_SHOWN = 11  # the prefix and six characters: enough to tell one's tokens apart, useless to a thief
+_LENGTH = 11  # the prefix and six characters: enough to tell one's tokens apart, useless to a thief
 
 
 def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
@@ -43,7 +43,7 @@ def new_token(user_id: int, data: NewToken, *, is_service: bool = False, **field
         user_id=user_id,
         name=data.name,
         token_hash=digest_of(secret),
-        prefix=secret[:_SHOWN],
+        prefix=secret[:_LENGTH],
         is_service=is_service,
         scopes=list(data.scopes) if data.scopes is not None else None,
         **fields,
@@ -66,7 +66,10 @@ def renew_delegated(token_id: int, expires_at: datetime) -> str:
     """Return a new secret for the token of a program; the previous one is worthless from now on."""
     secret = PREFIX + secrets.token_urlsafe(32)
     statement = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
-    if rows_changed(statement.values(token_hash=digest_of(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
+    if (
+        rows_changed(statement.values(token_hash=digest_of(secret), prefix=secret[:_LENGTH], expires_at=expires_at))
+        == 0
+    ):
         raise NotFound("There is no such token.")
     return secret
 

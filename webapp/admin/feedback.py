@@ -19,7 +19,7 @@ from webapp.i18n.request_language import translate
 blueprint = PageBlueprint("admin_feedback", __name__, access="admin")
 
 DAYS = 30
-SHOWN = 20
+PAGE_SIZE = 20
 SERIES = ("good", "bad")
 
 
@@ -43,7 +43,7 @@ class RatingRow:
 @writes  # every look is recorded
 def index() -> ViewResult:
     """Counts by day, model and prompt version; below them the replies that people agreed to share."""
-    page = feedback.readable(PageQuery(limit=SHOWN, cursor=requested_cursor()))
+    page = feedback.readable(PageQuery(limit=PAGE_SIZE, cursor=requested_cursor()))
     counts, today = feedback.counts(DAYS), now().date()
     answer = render_template(
         "admin/feedback.html",

@@ -80,11 +80,11 @@ def _work(vitals: Vitals) -> Iterator[Concern]:
     if late and vitals.waits[late] > LONG_QUEUE_SECONDS:
         minutes = round(vitals.waits[late] / 60)
         text = say("Queue “%(queue)s”: the first job has waited for %(minutes)s minutes.", queue=late, minutes=minutes)
-        yield Concern(text, "admin_jobs.listed", {"queue": late, "state": "queued"}, is_urgent=False)
+        yield Concern(text, "admin_jobs.list_jobs", {"queue": late, "state": "queued"}, is_urgent=False)
     if failed := sum(vitals.failed.values()):
         worst = max(vitals.failed, key=lambda name: vitals.failed[name])
         text = say_n("%(num)s job failed for good.", "%(num)s jobs failed for good.", failed)
-        yield Concern(text, "admin_jobs.listed", {"queue": worst, "state": "failed"}, is_urgent=False)
+        yield Concern(text, "admin_jobs.list_jobs", {"queue": worst, "state": "failed"}, is_urgent=False)
 
 
 def _models(vitals: Vitals) -> Iterator[Concern]:

@@ -23,8 +23,7 @@ DONE_STEPS, FAILED_STEPS = 12, 7
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The last days, UTC, the newest last: how many people wrote something, and the bytes of what files there are now
-    that had come by its end."""
+    """The last days, UTC, newest last: how many people wrote something, and the bytes of files by its end."""
 
     days: Sequence[date]
     people: Sequence[int]

@@ -13,7 +13,7 @@ from rq.serializers import JSONSerializer
 from rq.worker import BaseWorker
 
 from webapp.admin.job_states import QueueCounts, WorkerState
-from webapp.background.job_specs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue, spec_of
+from webapp.background.job_specs import JOBS, JobRequest, JobSpec, PlainJob, Queue, push, rq_queue, spec_of
 from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
 
@@ -48,13 +48,13 @@ def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[Job],
     """Return a page of a queue's jobs in a state, newest end first, and whether there are more."""
     first = (page - 1) * PAGE_LENGTH
     ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
-    page_jobs = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
+    page_jobs = PlainJob.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
     return [job for job in page_jobs if job is not None], len(ids) > PAGE_LENGTH
 
 
 def name_of(job: Job) -> str:
     """Return the name of a job, or that of its function if it is none of ours."""
-    return str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2])
+    return str((job.meta or {}).get("name") or (job.func_name or "").rpartition(".")[2] or job.id)
 
 
 def requeue(client: Redis, job_id: str) -> None:
@@ -79,8 +79,7 @@ def run_now(client: Redis, job_id: str) -> None:
 
 
 def cancel(client: Redis, job_id: str) -> None:
-    """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over, or that
-    cannot be told to stop."""
+    """Stop a running job, or keep a waiting one from running. Raises NotFound, Conflict for any other."""
     job = get_job(client, job_id)
     try:
         if status_of(job) == "started":
@@ -105,14 +104,14 @@ def delete(client: Redis, job_id: str) -> None:
 
 def requeue_all(client: Redis, queue: Queue) -> int:
     """Put up to `MAX_PER_REQUEST` failed jobs of a queue back; returns how many."""
-    return sum(_succeeds(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, MAX_PER_REQUEST))
+    return sum(_try_action(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, MAX_PER_REQUEST))
 
 
 def delete_all(client: Redis, queue: Queue, state: str) -> int:
     """Delete up to `MAX_PER_REQUEST` jobs of a queue in a state; returns how many. Raises Conflict for running ones."""
     if state == "started":
         raise Conflict("Running jobs are cancelled one by one.")
-    return sum(_succeeds(delete, client, job_id) for job_id in _ids(client, queue, state, 0, MAX_PER_REQUEST))
+    return sum(_try_action(delete, client, job_id) for job_id in _ids(client, queue, state, 0, MAX_PER_REQUEST))
 
 
 def start(client: Redis, name: str) -> bool:
@@ -122,7 +121,7 @@ def start(client: Redis, name: str) -> bool:
     return push(client, JobRequest(name)) is not None
 
 
-def _succeeds(action: Any, client: Redis, job_id: str) -> bool:
+def _try_action(action: Any, client: Redis, job_id: str) -> bool:
     try:
         action(client, job_id)
     except (NotFound, Conflict):
@@ -158,7 +157,7 @@ def _ids(client: Redis, name: Queue, state: str, first: int, count: int) -> list
 def get_job(client: Redis, job_id: str) -> Job:
     """Return one job. Raises NotFound if it is no longer kept."""
     try:
-        return Job.fetch(job_id, connection=client, serializer=JSONSerializer)
+        return PlainJob.fetch(job_id, connection=client, serializer=JSONSerializer)
     except (NoSuchJobError, ValueError):
         raise NotFound("This job is no longer kept.") from None
 

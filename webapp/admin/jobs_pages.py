@@ -25,7 +25,7 @@ DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = N_(
         "delete": (jobs.delete, "The job has been deleted."),
     }
 )
-LABELS = N_({"requeue": "Queue again", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
+LABELS = N_({"requeue": "Retry", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
 STATE_WORDS = N_(
     {
         "queued": "waiting",
@@ -56,8 +56,7 @@ def overview() -> ViewResult:
 
 
 @blueprint.get("/queues/<queue>/<state>")
-def listed(queue: str, state: str) -> ViewResult:
-    """The jobs of a queue in one state."""
+def list_jobs(queue: str, state: str) -> ViewResult:
     page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
     lines, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
     context = {"queue": queue, "state": state, "jobs": lines, "page": page, "has_more": has_more, "states": STATE_WORDS}
@@ -69,7 +68,7 @@ def requeue_all(queue: str) -> ViewResult:
     """Put failed jobs of a queue back, a few hundred at a time."""
     count = jobs.requeue_all(redis(), _queue(queue))
     flash(ngettext("%(num)s job queued again.", "%(num)s jobs queued again.", count))
-    return redirect(url_for(".listed", queue=queue, state="failed"), 303)
+    return redirect(url_for(".list_jobs", queue=queue, state="failed"), 303)
 
 
 @blueprint.post("/queues/<queue>/<state>/delete")
@@ -77,7 +76,7 @@ def delete_all(queue: str, state: str) -> ViewResult:
     """Delete jobs of a queue in one state, a few hundred at a time."""
     count = jobs.delete_all(redis(), _queue(queue), _state(state))
     flash(ngettext("%(num)s job deleted.", "%(num)s jobs deleted.", count))
-    return redirect(url_for(".listed", queue=queue, state=state), 303)
+    return redirect(url_for(".list_jobs", queue=queue, state=state), 303)
 
 
 @blueprint.get("/jobs/<job_id>")
@@ -102,18 +101,18 @@ def act(job_id: str, action: str) -> ViewResult:
     if action not in DONE:
         raise NotFound("There is no such action.")
     do, sentence = DONE[action]
-    queue = jobs.get_job(redis(), job_id).origin
+    job = jobs.get_job(redis(), job_id)
+    queue, state = job.origin, jobs.status_of(job)
     do(redis(), job_id)
     flash(_(sentence))
     if action != "delete":
         return redirect(url_for(".job", job_id=job_id), 303)
-    is_known = queue in {name.value for name in Queue}
-    return redirect(url_for(".listed", queue=queue, state="failed") if is_known else url_for(".overview"), 303)
+    is_listed = queue in {name.value for name in Queue} and state in jobs.STATES
+    return redirect(url_for(".list_jobs", queue=queue, state=state) if is_listed else url_for(".overview"), 303)
 
 
 @blueprint.post("/schedule/<name>")
 def start(name: str) -> ViewResult:
-    """Run a scheduled job now."""
     flash(_("It is in its queue.") if jobs.start(redis(), name) else _("It is already waiting."))
     return redirect(url_for(".overview"), 303)
 

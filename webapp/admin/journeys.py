@@ -15,7 +15,7 @@ from webapp.memories.showing.admin_view import note_look, view_as_admin
 
 blueprint = PageBlueprint("admin_journeys", __name__, access="admin")
 
-SHOWN = 50
+PAGE_SIZE = 50
 
 
 @blueprint.get("/admin/users/<int:user_id>/memory")
@@ -23,7 +23,7 @@ SHOWN = 50
 def look(user_id: int) -> ViewResult:
     """Return what is known about a user: profile, points by journey, memories."""
     user = get_user(user_id)
-    page = view_as_admin(current_user_id(), user_id, MemoryQuery(limit=SHOWN))
+    page = view_as_admin(current_user_id(), user_id, MemoryQuery(limit=PAGE_SIZE))
     html = render_template(
         "journeys/admin.html",
         user=user,

@@ -29,7 +29,7 @@ from webapp.redis.clients import server_of
 ALIVE = timedelta(seconds=90)
 SCHEDULE_LOCK = "schedule:lock"
 """What the scheduler that runs holds (jobs/schedule.py)."""
-AT_THE_SERVER = tuple(error.code for error in (ModelError, MissingKey, ModelNotFound, Unauthorized))
+SERVER_ERRORS = tuple(error.code for error in (ModelError, MissingKey, ModelNotFound, Unauthorized))
 """Codes of replies that failed because of the model's server."""
 RECENT = timedelta(hours=1)
 PACKAGES = ("Flask", "SQLAlchemy", "rq", "redis", "openai", "gunicorn")
@@ -123,7 +123,7 @@ def free_bytes() -> int:
 
 
 def _unanswered() -> int:
-    failed = Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(AT_THE_SERVER)
+    failed = Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)
     return db.session.scalar(select(func.count()).select_from(Message).where(*failed)) or 0
 
 

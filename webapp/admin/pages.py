@@ -65,7 +65,6 @@ def overview() -> ViewResult:
 
 @blueprint.post("/admin/registration")
 def registration() -> ViewResult:
-    """Open or close registration."""
     is_open = _switch("open")
     service.set_registration_open(is_open)
     return commit_and_redirect(
@@ -101,7 +100,6 @@ def user(user_id: int) -> ViewResult:
 @blueprint.post("/admin/users/<int:user_id>/admin")
 @password_required
 def set_admin(user_id: int) -> ViewResult:
-    """Make or unmake an admin."""
     user = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
     message = (
         _("%(email)s is now an admin.", email=user.email)
@@ -114,7 +112,6 @@ def set_admin(user_id: int) -> ViewResult:
 @blueprint.post("/admin/users/<int:user_id>/active")
 @password_required
 def set_active(user_id: int) -> ViewResult:
-    """Deactivate or reactivate an account."""
     user = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
     message = (
         _("%(email)s can sign in again.", email=user.email)
@@ -135,7 +132,6 @@ def reset_password(user_id: int) -> ViewResult:
 @blueprint.post("/admin/users/<int:user_id>/delete")
 @password_required
 def delete_user(user_id: int) -> ViewResult:
-    """Delete an account and everything in it, for good."""
     try:
         email = people.delete(current_user_id(), user_id, request.form.get("email", ""))
     except Invalid as error:

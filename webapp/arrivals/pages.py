@@ -14,12 +14,9 @@ from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 
 blueprint = PageBlueprint("arrivals", __name__, url_prefix="/arrivals", access="user")
 
-KINDS = ("schedule", "review", "shared")
-
 
 @blueprint.get("")
 def row() -> ViewResult:
-    """Return the row; nothing if nothing came."""
     if not wants_partial():
         return redirect(url_for("conversations_pages.new"), 303)
     identity = current_identity()
@@ -30,7 +27,7 @@ def row() -> ViewResult:
 def dismiss() -> ViewResult:
     """Say no more of what came up to now of one kind, on any device."""
     kind, newest = request.form.get("kind", ""), parse_id(request.form.get("newest", ""))
-    if kind in KINDS and newest:
+    if kind in service.KINDS and newest:
         service.dismiss(current_user_id(), kind, newest)
         db.session.commit()
     if wants_partial():

@@ -13,13 +13,15 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.memories.models import Memory
 from webapp.memories.service import readable, visible
 from webapp.schedules.models import Schedule, ScheduleRun
+from webapp.spaces.models import Space, SpaceMember
 
+KINDS = ("invitation", "schedule", "review", "shared")
 SHARED_WITHIN = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Things of one kind (schedule, review or shared): how many, and the ever growing `newest`, with title and ids."""
+    """Things of one kind (one of KINDS): how many, and the ever growing `newest`, with title and ids."""
 
     kind: str
     count: int
@@ -43,8 +45,23 @@ def dismiss(user_id: int, kind: str, newest: int) -> None:
 
 def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:
     """Return what came for a user, without what was `dismissed`: by kind, the newest of then."""
-    counts = (_replies(user_id), _pending_memories(user_id), _shared(user_id))
+    counts = (_invitations(user_id), _replies(user_id), _pending_memories(user_id), _shared(user_id))
     return [item for item in counts if item is not None and item.newest > dismissed.get(item.kind, 0)]
+
+
+def _invitations(user_id: int) -> Arrival | None:
+    """Return the spaces that the user is invited to."""
+    rows = db.session.execute(
+        select(SpaceMember.space_member_id, Space.name, Space.space_id)
+        .join(Space, Space.space_id == SpaceMember.space_id)
+        .where(SpaceMember.user_id == user_id, SpaceMember.status == "invited")
+        .order_by(SpaceMember.space_member_id.desc())
+        .limit(20)
+    ).all()
+    if not rows:
+        return None
+    newest = rows[0]
+    return Arrival("invitation", len(rows), newest.space_member_id, newest.name, space_id=newest.space_id)
 
 
 def _replies(user_id: int) -> Arrival | None:

@@ -12,6 +12,4 @@ blueprint = api_blueprint("audit_api", __name__, tag="Audit", access="user")
 @blueprint.get("/audit")
 def list_audit_events(query: PageQuery) -> AuditList:
     """List what was read or changed about you, and by whom, newest first."""
-    page = service.list_events(current_user_id(), query)
-    events = [AuditEventOut.of(event) for event in page.items]
-    return AuditList(events=events, next_cursor=page.next_cursor)
+    return AuditList.of(service.list_events(current_user_id(), query).map(AuditEventOut.of))

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
+from webapp.http.paging import ListOut
 from webapp.http.validation import Instant, Output
 
 
@@ -48,8 +49,7 @@ class AuditEventOut(Output):
         )
 
 
-class AuditList(BaseModel):
+class AuditList(ListOut):
     """A page of events, newest first."""
 
     events: list[AuditEventOut]
-    next_cursor: str | None

@@ -10,8 +10,8 @@ from redis.client import Pipeline
 from redis.exceptions import RedisError, WatchError
 from rq import Queue as RQQueue
 from rq import Retry
+from rq.exceptions import DeserializationError
 from rq.job import Job, JobStatus
-from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
 
 from webapp.llm.settings import ModelSettings
@@ -164,6 +164,13 @@ class PlainJob(Job):
     def send_webhooks(self, status: str | JobStatus, *, exc_string: str | None = None) -> None:
         """Send nothing: ours have no webhooks."""
 
+    def _deserialize_data(self) -> None:
+        """Read which function it calls; none if another program queued it in a form of its own."""
+        try:
+            super()._deserialize_data()  # type: ignore[no-untyped-call]
+        except DeserializationError:
+            self._func_name, self._instance, self._args, self._kwargs = "", None, (), {}
+
 
 def rq_queue(client: Redis, queue: Queue) -> RQQueue:
     """Return the RQ queue, with JSON arguments only, so that nothing but ids is ever stored."""
@@ -265,27 +272,3 @@ def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
         pipe.expire(key, _TURNS_SECONDS)
         pipe.smembers(key)
         return sorted(int(turn) for turn in pipe.execute()[-1])
-
-
-def _failures_key(key: str) -> str:
-    return f"job:failed:{key}"
-
-
-def note_failure(client: Redis, key: str, job_id: str) -> None:
-    """Remember a failed job by what it was supposed to do."""
-    with client.pipeline(transaction=False) as pipe:
-        pipe.sadd(_failures_key(key), job_id)
-        pipe.expire(_failures_key(key), FAILURE_SECONDS)
-        pipe.execute()
-
-
-def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
-    """Remove failed jobs from the list of failures, since their work has been done."""
-    failed = [member.decode() for member in client.smembers(_failures_key(key)) if isinstance(member, bytes)]
-    if not failed:
-        return
-    registry = FailedJobRegistry(queue=queue)
-    for job_id in failed:
-        if job_id in registry:
-            registry.remove(job_id, delete_job=True)
-    client.delete(_failures_key(key))

@@ -66,7 +66,6 @@ class Push:
     request: JobRequest
 
     def __call__(self) -> None:
-        """Put it there."""
         try:
             push(redis(), self.request)
         except RedisError as error:
@@ -110,7 +109,7 @@ def _token(key: str) -> str:
     return f"owed:{key}"
 
 
-def _tries(key: str) -> str:
+def _attempts_key(key: str) -> str:
     return f"owed:{key}:tries"
 
 
@@ -121,10 +120,10 @@ def is_request_due(client: Redis, key: str) -> bool:
 
 def note_request(client: Redis, key: str) -> None:
     """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
-    tries = int(client.incr(_tries(key)))
+    tries = int(client.incr(_attempts_key(key)))
     pause = min(FIRST_SECONDS * 2 ** min(tries - 1, 20), LONGEST_SECONDS)
     with client.pipeline(transaction=False) as pipe:
-        pipe.expire(_tries(key), _FORGOTTEN_SECONDS)
+        pipe.expire(_attempts_key(key), _FORGOTTEN_SECONDS)
         pipe.set(_token(key), b"1", ex=pause)
         pipe.execute()
 
@@ -132,6 +131,6 @@ def note_request(client: Redis, key: str) -> None:
 def note_success(client: Redis, key: str) -> None:
     """Note that a job succeeded, or failed for a reason outside itself."""
     with client.pipeline(transaction=False) as pipe:
-        pipe.delete(_tries(key))
+        pipe.delete(_attempts_key(key))
         pipe.set(_token(key), b"1", ex=FIRST_SECONDS, xx=True)
         pipe.execute()

@@ -13,7 +13,7 @@ SECONDS = 2.0
 ENDLESS = float("inf")
 """For a command that has a process of its own."""
 FEW, MANY = 8, 64
-QUICK = 1 / 8
+QUICK_SHARE = 1 / 8
 MAX_UNFINISHED = 4
 """The most generators that a process keeps; the oldest goes first."""
 
@@ -33,7 +33,7 @@ class Slice:
     def has_time(self) -> bool:
         """Return whether there is time for another portion, which doubles if the last one took little of the slice."""
         moment = time.monotonic()
-        if moment - self._checked_at < QUICK * self.seconds:
+        if moment - self._checked_at < QUICK_SHARE * self.seconds:
             self.portion = min(2 * self.portion, MANY)
         self._checked_at = moment
         return moment - self.began < self.seconds

@@ -152,7 +152,7 @@ def retry(turn_id: TurnId) -> ResponseStarted:
 @idempotency.idempotent
 def regenerate(turn_id: TurnId, body: Again) -> ResponseStarted:
     """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
-    values = body.parameters.given if body.parameters else {}
+    values = body.parameters.non_empty if body.parameters else {}
     turn = service.regenerate(
         current_user_id(), turn_id, instruction=body.instruction, model=body.model, parameters=values
     )

@@ -35,5 +35,5 @@ def read_message_parameters() -> dict[str, Any] | None:
         choice = json.loads(request.form.get("once", "")[:1_000])
     except (ValueError, RecursionError):
         return None
-    values = RequestParameters.of(choice if isinstance(choice, dict) else None).given
+    values = RequestParameters.of(choice if isinstance(choice, dict) else None).non_empty
     return {PAYLOAD: values} if values else None

@@ -18,7 +18,7 @@ MAX_ADDRESS = 2_000
 def diagrams() -> Response:
     """Return where Mermaid runs: without an origin, so that it reaches none of the reader's data, and no network."""
     policy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'"
-    return _framed(render_template("chat/diagrams.html"), policy)
+    return _frame_response(render_template("chat/diagrams.html"), policy)
 
 
 @blueprint.get("/image")
@@ -30,7 +30,7 @@ def image() -> Response:
     if host is None:
         raise Invalid("This is not the address of an image.")
     policy = f"sandbox; default-src 'none'; img-src {host}; style-src 'self'"
-    answer = _framed(render_template("chat/image.html", src=url), policy)
+    answer = _frame_response(render_template("chat/image.html", src=url), policy)
     answer.headers["Referrer-Policy"] = "no-referrer"
     return answer
 
@@ -49,7 +49,7 @@ def image_host(url: str) -> str | None:
     return f"{parts.scheme}://{host}{port}"
 
 
-def _framed(html: str, policy: str) -> Response:
+def _frame_response(html: str, policy: str) -> Response:
     answer = make_response(html)
     answer.headers["Content-Security-Policy"] = f"{policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     answer.headers["X-Frame-Options"] = "SAMEORIGIN"

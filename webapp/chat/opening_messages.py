@@ -29,12 +29,10 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
 
 
 def start_journey(
-    user_id: int, slug: str, language: str, *, starts_over: bool = False
+    user_id: int, slug: str, language: str, *, is_restart: bool = False
 ) -> tuple[Conversation, StartedTurn | None]:
-    """Return the conversation of a journey, and the turn that opens its first point, if new. Raises NotFound,
-    Unavailable.
-    """
-    conversation = begin_journey(user_id, slug, language, over=starts_over)
+    """Return a journey's conversation, and the turn that opens its first point if new. Raises NotFound, Unavailable."""
+    conversation = begin_journey(user_id, slug, language, restart=is_restart)
     if conversation.message_count:
         return conversation, None
     first = journey_view(user_id, conversation.journey_id, conversation, prefill=False).next_slug

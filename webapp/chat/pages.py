@@ -107,7 +107,6 @@ def start() -> ViewResult:
 @limit_turns
 @idempotency.idempotent(replay=_repeated_answer)
 def send(conversation_id: int) -> ViewResult:
-    """A further message."""
     try:
         body = read_form(NewMessage)
         spans = read_origins(body.content)
@@ -206,7 +205,6 @@ def message(message_id: int) -> ViewResult:
 
 @blueprint.get("/messages/<int:message_id>/edit")
 def edit(message_id: int) -> ViewResult:
-    """A message of the user's, for editing."""
     row = messages.get_message(current_user_id(), message_id)
     if row.role != "user":
         raise NotFound("There is no such message of yours.")

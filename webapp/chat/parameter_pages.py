@@ -144,7 +144,7 @@ def _for_next_message(parameters: Parameters, before: Parameters) -> Parameters:
         return Parameters()
     if parameters.system != before.system and (parameters.system or before.system):
         raise Invalid.field("once", WRONG["once"])
-    other = {name: value for name, value in parameters.given.items() if value != getattr(before, name)}
+    other = {name: value for name, value in parameters.non_empty.items() if value != getattr(before, name)}
     return Parameters(**other)
 
 

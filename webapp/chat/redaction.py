@@ -10,7 +10,7 @@ from sqlalchemy import or_, select
 from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryVersion
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
-from webapp.memories.store.copies import GONE, replace_copies, without
+from webapp.memories.store.copies import FORGOTTEN_MARK, replace_copies, without
 from webapp.memories.store.tombstones import recent_tombstone_sets
 from webapp.spaces.service import active_members, spaces_of
 
@@ -55,9 +55,9 @@ def redact(
     longest_first, statements = sorted(texts, key=len, reverse=True), ForgottenStatements(texts)
 
     def cleared(text: str) -> str:
-        text = without_repeats(replace_copies(text, longest_first), statements, GONE)
+        text = without_repeats(replace_copies(text, longest_first), statements, FORGOTTEN_MARK)
         for tombstones in tombstone_sets:
-            text = tombstones.without_forgotten(text, GONE)
+            text = tombstones.without_forgotten(text, FORGOTTEN_MARK)
         return text
 
     return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
@@ -75,7 +75,7 @@ def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], texts: Collec
     memories = [item for call in tool_calls for item in _memories_in(call.get("output"))]
     forgotten_ids = {memory_id for memory_id, _ in _forgotten_memories(memories)}
     stripped = [
-        {**call, "input": dict.fromkeys(call.get("input") or {}, GONE)}
+        {**call, "input": dict.fromkeys(call.get("input") or {}, FORGOTTEN_MARK)}
         if (call.get("output") or {}).get("memory_id") in forgotten_ids
         else call
         for call in tool_calls

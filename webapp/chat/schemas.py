@@ -52,7 +52,7 @@ MESSAGE_ONLY = "For the replies to this message only, before what the conversati
 
 
 def _payload(parameters: ReplyParameters | None, **fields: Any) -> dict[str, Any]:
-    values = parameters.given if parameters else {}
+    values = parameters.non_empty if parameters else {}
     return {name: value for name, value in {**fields, PAYLOAD: values}.items() if value}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.chat.context.stored_prompts import unmask
+from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.consent import Consent
@@ -277,7 +277,7 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
     for step in steps:
         db.session.expunge(step)
         if "prompt" in step.data:
-            step.data = {**step.data, "prompt": unmask(user_id, conversation, step.data["prompt"])}
+            step.data = {**step.data, "prompt": fill_marks(user_id, conversation, step.data["prompt"])}
     return list(steps)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Response
 
-from webapp.chat.turns.turnlog import FINAL_KINDS, GONE, REASONING, SETTLED, TEXT_KINDS, Entry, preceding_id
+from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, REPLY_DELETED, SETTLED, TEXT_KINDS, Entry, preceding_id
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -56,7 +56,7 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             announced = True
         elif item.kind not in FINAL_KINDS:
             if item.kind == SETTLED and not is_over:
-                yield event("error", GONE, f"{preceding_id(item.id)}:{length}")
+                yield event("error", REPLY_DELETED, f"{preceding_id(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")
         elif not is_over:  # an entry written twice, because Redis did not answer the first time, is sent once
             content = (item.data.get("message") or {}).get("content", "")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.llm.reply_markup import overlap_of
+from webapp.llm.dialects import overlap_of
 
 OPENS, CLOSES = "<suggestions>", "</suggestions>"
 MAX_SUGGESTIONS = 4

@@ -23,15 +23,14 @@ from webapp.usage import service as usage
 
 @dataclass(frozen=True, slots=True)
 class RoundElsewhere:
-    """A part of a reply that was written elsewhere: its text, its calls as waiting records, and the texts of their
-    results by call id."""
+    """A part of a reply written elsewhere: its text, its calls as waiting records, and their results by call id."""
 
     text: str
     calls: Sequence[dict[str, Any]]
     results: Mapping[str, str]
 
 
-def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTurn:
+def continue_reply(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTurn:
     """Return the next part of a reply from its calls' results by id; later text is superseded.
 
     Raises Conflict if the conversation went on otherwise or a later reply is being written; TooMany; Unavailable.
@@ -45,7 +44,7 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTu
         raise Conflict("The conversation went on without these answers.")
     if any(row.status == "streaming" for row in rest):
         raise Conflict("The reply to these answers is being written.")
-    take(reply, results)
+    store_results(reply, results)
     following = messages.add_part(conversation, reply)
     if rest:
         messages.supersede_from(conversation, rest[0].message_id, following)
@@ -54,19 +53,18 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> StartedTu
 
 
 def store_client_parts(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
-    """Store earlier parts, which the client brings along, of the reply to a question just asked; the part to be written
-    follows them."""
+    """Store the earlier parts of the reply to a question just asked, which the client brings along."""
     reply = turn.reply
     for part in parts:
         reply.status, reply.content = "complete", part.text
         reply.tool_calls = list(part.calls)
-        take(reply, part.results)
+        store_results(reply, part.results)
         reply = messages.add_part(turn.conversation, reply)
     db.session.flush()
     return StartedTurn(turn.conversation, turn.question, reply, embedded=turn.embedded)
 
 
-def take(reply: Message, results: Mapping[str, str]) -> None:
+def store_results(reply: Message, results: Mapping[str, str]) -> None:
     """Store the results of a reply's calls with them."""
     for call in reply.tool_calls or ():
         if call.get("by") == CLIENT and call.get("call_id") in results:

@@ -66,7 +66,7 @@ def models(message_id: int) -> Any:
 
 @blueprint.post("/turns/<int:message_id>/continue")
 @limit_turns
-def go_on(message_id: int) -> Any:
+def continue_reply(message_id: int) -> Any:
     """Ask the model to continue a reply that was cut short, in the language of the person asking."""
     words = _("Continue exactly where you stopped.")
     return launch_turn(service.continue_reply(current_user_id(), message_id, words), redraw=True)
@@ -87,12 +87,10 @@ def decide(message_id: int, number: int) -> ViewResult:
 @blueprint.post("/journeys/<slug>/start")
 @limit_turns
 def start(slug: str) -> ViewResult:
-    """Open a journey's conversation at its first question; `over` in the form starts a finished journey again."""
+    """Open a journey's conversation at its first question; `restart` in the form starts a finished journey again."""
     language = language_of(this_app()).code
-    starts_over = request.form.get("over") == "1"
-    conversation, turn = opening_messages.start_journey(
-        current_user_id(), slug[:100], language, starts_over=starts_over
-    )
+    is_restart = request.form.get("restart") == "1"
+    conversation, turn = opening_messages.start_journey(current_user_id(), slug[:100], language, is_restart=is_restart)
     question = messages.point_opened_by(turn.reply) if turn is not None else None
     place = url_for("conversations_pages.show", conversation_id=conversation.conversation_id, point=question)
     db.session.commit()

@@ -1,2 +1,1 @@
-"""Commands around the application: setting it up (`prepare`), running all of it on one machine (`launch`), and using it
-from a terminal (`client`)."""
+"""Commands around the application: `prepare`, `launch` on one machine, and the terminal's `client`."""

@@ -67,8 +67,7 @@ UNREAD_BYTES = 65_536
 
 
 def pre_request(_worker: Any, request: Any) -> None:
-    """Announce that the connection ends with the answer to a large body: left unread, gunicorn ends it unannounced, and
-    a client's next request fails."""
+    """Announce that the connection ends after a large body: otherwise a client's next request fails."""
     sent = dict(request.headers)
     if "TRANSFER-ENCODING" in sent or int(sent.get("CONTENT-LENGTH", 0)) >= UNREAD_BYTES:
         request.force_close()

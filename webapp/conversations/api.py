@@ -36,8 +36,7 @@ blueprint = api_blueprint("conversations_api", __name__, tag="Conversations", ac
 @blueprint.get("/conversations")
 def list_conversations(query: ConversationQuery) -> ConversationList:
     """List conversations, newest activity first."""
-    page = lists.list_conversations(current_user_id(), query)
-    return ConversationList(conversations=[ConversationOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return ConversationList.of(lists.list_conversations(current_user_id(), query).map(ConversationOut.of))
 
 
 @blueprint.post("/conversations", status=201)
@@ -87,15 +86,13 @@ def delete_conversation(conversation_id: Id, query: DeleteConversationQuery) -> 
 def list_messages(conversation_id: Id, query: MessagesQuery) -> MessageList:
     """A page of messages, oldest first: the newest ones, or those before or after an id."""
     row = service.get_conversation(current_user_id(), conversation_id)
-    page = messages.list_messages(row.conversation_id, query)
-    return MessageList(messages=[MessageOut.of(message) for message in page.items], next_cursor=page.next_cursor)
+    return MessageList.of(messages.list_messages(row.conversation_id, query).map(MessageOut.of))
 
 
 @blueprint.get("/folders")
 def list_folders(query: PageQuery) -> FolderList:
     """List your folders by name."""
-    page = folders.list_folders(current_user_id(), query)
-    return FolderList(folders=page.items, next_cursor=page.next_cursor)
+    return FolderList.of(folders.list_folders(current_user_id(), query))
 
 
 @blueprint.post("/folders", status=201)

@@ -16,7 +16,7 @@ from webapp.i18n.marks import say
 
 MAX_COPIED = 2_000
 """The most messages a branch may begin with."""
-_COPIED = (
+_COPIED_COLUMNS = (
     *("role", "content", "created_at", "tool_calls", "suggested_values", "status", "error_code", "error_detail"),
     *("model", "prompt_version", "prompt_tokens", "completion_tokens"),
 )
@@ -55,7 +55,7 @@ def _copy(rows: Sequence[Message], target: Conversation) -> dict[int, Message]:
     copies: dict[int, Message] = {}
     last_id = None
     for row in rows:
-        copy = Message(conversation_id=target.conversation_id, **{name: getattr(row, name) for name in _COPIED})
+        copy = Message(conversation_id=target.conversation_id, **{name: getattr(row, name) for name in _COPIED_COLUMNS})
         if row.role == "user":
             copy.custom_payload = row.custom_payload
         copy.parent_id = last_id

@@ -89,7 +89,6 @@ def take_back_many(word: str) -> Any:
 
 @blueprint.post("/c/<int:conversation_id>/pin")
 def pin(conversation_id: int) -> Any:
-    """Pin a conversation to the top of the list, or unpin it."""
     pinned = request.form.get("pinned") == "1"
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
     return commit_and_redirect(
@@ -100,7 +99,6 @@ def pin(conversation_id: int) -> Any:
 
 @blueprint.post("/c/<int:conversation_id>/model")
 def choose_model(conversation_id: int) -> ViewResult:
-    """Choose the model that answers in a conversation from now on."""
     model = request.form.get("model", "").strip()[:220] or None
     check_choice(model)
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(model=model))
@@ -112,14 +110,12 @@ def choose_model(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/c/<int:conversation_id>/organise")
-def one(conversation_id: int) -> str:
-    """The folder and the tags of one conversation."""
+def organise_form(conversation_id: int) -> str:
     return _render_row(conversation_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/organise")
 def change_one(conversation_id: int) -> Any:
-    """Change the folder and the tags of one conversation."""
     tags = [tag.strip() for tag in request.form.get("tags", "").split(",") if tag.strip()]
     try:
         changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
@@ -131,7 +127,6 @@ def change_one(conversation_id: int) -> Any:
 
 @blueprint.post("/folders")
 def create_folder() -> Any:
-    """Create a folder."""
     try:
         row = folders.create_folder(current_user_id(), read_form(FolderFields))
     except DomainError as error:
@@ -141,7 +136,6 @@ def create_folder() -> Any:
 
 @blueprint.post("/folders/<int:folder_id>/rename")
 def rename_folder(folder_id: int) -> Any:
-    """Rename a folder."""
     try:
         folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
     except Invalid as error:

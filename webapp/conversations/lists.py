@@ -82,13 +82,11 @@ def keyset_of(user_id: int, query: ConversationQuery, *, pinned_first: bool = Fa
 
 
 def _place(row: Any, *, pinned_first: bool) -> tuple[Any, ...]:
-    """Return where a conversation stands in the list."""
     place = (row.updated_at or EPOCH, row.conversation_id)
     return (int(row.is_pinned), *place) if pinned_first else place
 
 
 def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, pinned_first: bool) -> Statement:
-    """Return the statement, ordered and starting after a position."""
     order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
     if pinned_first:
         order.insert(0, Conversation.is_pinned.desc())

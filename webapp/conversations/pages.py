@@ -188,7 +188,6 @@ def delete(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 def undelete(conversation_id: int) -> ViewResult:
-    """Restore a conversation that has just been deleted."""
     row = service.unhide_conversation(current_user_id(), conversation_id)
     notice = _("Restored %(title)s.", title=_quoted_title(row))
     return _commit(notice, url_for(".show", conversation_id=conversation_id))
@@ -212,7 +211,6 @@ def sidebar() -> ViewResult:
 
 @blueprint.get("/c/<int:conversation_id>/item")
 def sidebar_item(conversation_id: int) -> ViewResult:
-    """One conversation's place in the list."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
     return render_template(
         "conversations/_sidebar_item.html", conversation=conversation, current_conversation_id=_open_now()
@@ -220,8 +218,7 @@ def sidebar_item(conversation_id: int) -> ViewResult:
 
 
 @blueprint.post("/c/<int:conversation_id>/seen")
-def seen(conversation_id: int) -> Any:
-    """Note that the user has seen the conversation as it is now."""
+def mark_seen(conversation_id: int) -> Any:
     service.mark_seen(current_user_id(), conversation_id)
     db.session.commit()
     return "", 204
@@ -229,7 +226,6 @@ def seen(conversation_id: int) -> Any:
 
 @blueprint.get("/archive")
 def archived() -> ViewResult:
-    """Archived conversations."""
     cursor = requested_cursor()
     page = lists.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
     template = "conversations/_archive_rows.html" if wants_partial() and cursor else "conversations/archive.html"

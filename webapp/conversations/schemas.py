@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, SearchText, Whole
 from webapp.i18n.marks import N_, say
 from webapp.parameters import Parameters
@@ -43,9 +43,8 @@ class FolderOut(Output):
     created_at: Instant
 
 
-class FolderList(BaseModel):
+class FolderList(ListOut):
     folders: list[FolderOut]
-    next_cursor: str | None
 
 
 class DeleteConversationQuery(BaseModel):
@@ -178,12 +177,11 @@ class MessageOut(Output):
         )
 
 
-class ConversationList(BaseModel):
+class ConversationList(ListOut):
     conversations: list[ConversationOut]
-    next_cursor: str | None
 
 
-class MessageList(BaseModel):
+class MessageList(ListOut):
     messages: list[MessageOut]
     next_cursor: str | None = Field(description="Pass as `before` (or as `after` when paging forward).")
 
@@ -249,9 +247,8 @@ class ReadableFeedback(FeedbackOut):
     reply: str
 
 
-class ReadableFeedbackList(BaseModel):
+class ReadableFeedbackList(ListOut):
     feedback: list[ReadableFeedback]
-    next_cursor: str | None
 
 
 assert {reason for words in WORDS.values() for reason in words} == set(get_args(Reason))

@@ -65,7 +65,7 @@ def create_conversation(
         makes_memory=fields.makes_memory,
         is_pinned=fields.is_pinned,
         model=fields.model or None,
-        parameters=(fields.parameters.given if fields.parameters else None) or None,
+        parameters=(fields.parameters.non_empty if fields.parameters else None) or None,
         uses_web=fields.uses_web,
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=moment,
@@ -112,7 +112,7 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
     if "model" in fields:
         row.model = changes.model or None
     if "parameters" in fields:
-        row.parameters = (changes.parameters.given if changes.parameters else None) or None
+        row.parameters = (changes.parameters.non_empty if changes.parameters else None) or None
     if "folder_id" in fields:
         row.folder_id = _own_folder(user_id, changes.folder_id)
     db.session.flush()

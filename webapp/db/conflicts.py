@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from webapp.db.base import LOST, db, error_code, savepoint_is_gone
+from webapp.db.base import LOST, Base, db, error_code, savepoint_is_gone
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +45,16 @@ def is_conflict(error: BaseException) -> bool:
         return True
     # A COMMIT that is refused by a node without a cluster may have reached the others.
     return code == NOT_READY and error.statement is not None
+
+
+def insert_unless_taken(row: Base) -> bool:
+    """Insert a row; return False, with nothing changed, if another one has a key that is unique."""
+    try:
+        with db.session.begin_nested():
+            db.session.add(row)
+    except IntegrityError:
+        return False
+    return True
 
 
 def forget_session() -> None:

@@ -98,7 +98,6 @@ def _reset_open(engine: Engine) -> None:
 
 
 def _measure(engine: Engine) -> None:
-    """Time every statement."""
 
     @event.listens_for(engine, "before_cursor_execute")
     def _before(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:

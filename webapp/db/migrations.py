@@ -32,7 +32,7 @@ def init_migrations(app: Flask) -> None:
 
 
 # Table exists, unknown table, column exists, key exists, nothing of that name to drop, constraint exists.
-_DONE = {1050, 1051, 1060, 1061, 1091, 1826}
+_ALREADY_DONE = {1050, 1051, 1060, 1061, 1091, 1826}
 # A foreign key of that name exists, as InnoDB reports it.
 _DUPLICATE_KEY = "errno: 121"
 
@@ -41,7 +41,7 @@ def _is_done(statement: object, error: DBAPIError) -> bool:
     original = error.orig
     if original is None or not isinstance(statement, ExecutableDDLElement):
         return False
-    return (original.args[:1] or (0,))[0] in _DONE or _DUPLICATE_KEY in str(original)
+    return (original.args[:1] or (0,))[0] in _ALREADY_DONE or _DUPLICATE_KEY in str(original)
 
 
 class RepeatableMySQL(MySQLImpl):

@@ -17,7 +17,7 @@ _MARKED = re.compile("[\u0590-\u06ff]")
 _SYLLABLES = range(0xAC00, 0xD7A4)
 _FINALS = 28
 """So many syllables begin alike: the first has no final consonant."""
-_ABOVE = re.compile("[\U00010000-\U0010ffff]+")
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]+")
 
 
 def contains_words(column: Any, words: str) -> ColumnElement[bool]:
@@ -28,7 +28,7 @@ def contains_words(column: Any, words: str) -> ColumnElement[bool]:
         return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
     contains = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
     exact = [
-        collate(column, "utf8mb4_bin").contains(run, autoescape=True) for run in dict.fromkeys(_ABOVE.findall(words))
+        collate(column, "utf8mb4_bin").contains(run, autoescape=True) for run in dict.fromkeys(_ASTRAL.findall(words))
     ]
     return and_(contains, *exact)
 

@@ -27,8 +27,7 @@ def reachable_conversation(identity: Identity, conversation_id: int) -> Conversa
 
 
 def require_user(identity: Identity, user_id: int) -> None:
-    """Raise NotFound unless this is the caller, or the caller an admin and the user exists, or a service and the user's
-    account is in use."""
+    """Raise NotFound unless this is the caller, a user for an admin, or an active account for a service."""
     if identity.is_admin or identity.is_service:
         if not get_user(user_id).is_active and not identity.is_admin:
             raise NotFound("There is no such account.")

@@ -40,7 +40,6 @@ def show(conversation_id: int) -> ViewResult:
 
 @blueprint.post("")
 def save(conversation_id: int) -> ViewResult:
-    """Save the digest as its owner wrote it."""
     conversation = _own_conversation(conversation_id)
     try:
         data = _form()
@@ -54,7 +53,6 @@ def save(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/generate")
 def generate(conversation_id: int) -> ViewResult:
-    """Make the digest now."""
     _own_conversation(conversation_id)
     try:
         generation.generate_now(conversation_id)
@@ -65,7 +63,6 @@ def generate(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/history")
 def history(conversation_id: int) -> ViewResult:
-    """The versions the digest had."""
     conversation = _own_conversation(conversation_id)
     rows = [ConversationMemoryVersionOut.of(row) for row in service.history(conversation_id)]
     return render_template("digests/history.html", conversation=conversation, versions=rows, partial=wants_partial())
@@ -73,7 +70,6 @@ def history(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/versions/<int:version>/restore")
 def restore(conversation_id: int, version: int) -> ViewResult:
-    """Bring back a version."""
     _own_conversation(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
     return commit_and_redirect(url_for(".show", conversation_id=conversation_id), _("That version has been restored."))

@@ -58,8 +58,7 @@ def add_file_to_space(space_id: Id, body: FileAsDocument) -> DocumentOut:
 @blueprint.get("/files")
 def list_files(query: PageQuery) -> FileList:
     """Your files, newest first."""
-    page = service.list_files(current_user_id(), query)
-    return FileList(files=[FileOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
+    return FileList.of(service.list_files(current_user_id(), query).map(FileOut.from_row))
 
 
 @blueprint.get("/files/<int:file_id>")

@@ -1,6 +1,6 @@
 """Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or anything else that speaks the protocol.
 
-At most one part of 8 MB is in memory. A bucket that does not answer is not tried again for AWAY_SECONDS.
+At most one part of 8 MB is in memory. A bucket that does not answer is not tried again for RETRY_SECONDS.
 """
 
 import logging
@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 5.0
-AWAY_SECONDS = 2.0
+RETRY_SECONDS = 2.0
 PART = 8 * 1024**2
 PIECE = 64 * 1024
-AWAY = N_("The file storage cannot be reached at the moment. Nothing is lost; try again later.")
+UNREACHABLE = N_("The file storage cannot be reached at the moment. Nothing is lost; try again later.")
 _MISSING = ("404", "NoSuchKey", "NotFound")
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Bucket:
             logging.getLogger(name).setLevel(logging.WARNING)  # they would log what is signed, and every URL
 
     @contextmanager
-    def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
+    def store(self, key: str, data: BinaryIO) -> Iterator[Path]:
         """Store a file's content, by way of a file on this disk, which can be read in the meantime."""
         with self._part() as path:
             with path.open("wb") as file:
@@ -141,7 +141,7 @@ class Bucket:
         """Write, read, list and delete something small. Raises Unavailable."""
         self.write("check/written", b"ok")
         if self.read("check/written") != b"ok" or "check/written" not in dict(self.entries("check/")):
-            raise Unavailable(AWAY)
+            raise Unavailable(UNREACHABLE)
         self.delete("check/written")
 
     def keeps_versions(self) -> bool:
@@ -158,7 +158,7 @@ class Bucket:
     def _ask(self, work: Callable[[Any], T]) -> T:
         """Return the result of a call, made again unless it is too slow. Raises FileNotFoundError, Unavailable."""
         if time.monotonic() < self._away_until:
-            raise Unavailable(AWAY)
+            raise Unavailable(UNREACHABLE)
         for is_last in (False, True):
             try:
                 return work(self._client())
@@ -172,8 +172,8 @@ class Bucket:
                 slow = isinstance(cause, ConnectTimeoutError | ReadTimeoutError | NoCredentialsError)
                 if is_last or slow or status < 500:
                     log.warning("the bucket cannot be used", extra={"problem": code or type(cause).__name__})
-                    self._away_until = time.monotonic() + AWAY_SECONDS if status >= 500 else 0.0
-                    raise Unavailable(AWAY) from None
+                    self._away_until = time.monotonic() + RETRY_SECONDS if status >= 500 else 0.0
+                    raise Unavailable(UNREACHABLE) from None
         raise AssertionError("the second try returns or raises")
 
     def _client(self) -> Any:
@@ -219,4 +219,4 @@ class Bucket:
             try:
                 yield from iter(lambda: body.read(PIECE), b"")
             except (BotoCoreError, OSError):
-                raise Unavailable(AWAY) from None
+                raise Unavailable(UNREACHABLE) from None

@@ -17,7 +17,7 @@ _BLOCKS = ("p", "li", "td", "th", "h3", "h4", "h5", "h6", "blockquote")
 _QUOTED = re.compile(r"“([^“”]{6,300})”|„([^„“]{6,300})“|«([^«»]{6,300})»|\"([^\"]{6,300})\"")
 NEAR = 60
 """The most characters between the name of a file and its page."""
-FAR = 600
+MAX_DISTANCE = 600
 """How many characters back to look for quoted words."""
 
 
@@ -55,7 +55,7 @@ def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
             continue
         after = unescape("".join(part for part in pieces[number + 1 : number + 6] if not part.startswith("<")))
         out.append(piece if depth > 0 else _link_pages(piece, plain, after[:NEAR], files, link))
-        plain = (plain + unescape(piece))[-2 * FAR :]
+        plain = (plain + unescape(piece))[-2 * MAX_DISTANCE :]
     return "".join(out)
 
 
@@ -66,7 +66,7 @@ def _link_pages(piece: str, before: str, after: str, files: Sequence[Citable], l
         file = _nearest_file(left, unescape(piece[match.end() :]) + after, files)
         if file is None or not 1 <= page <= file.pages:
             return match[0]
-        quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-FAR:])]
+        quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-MAX_DISTANCE:])]
         url = link(file, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
         return f'<a class="page-link" href="{escape(url)}">{match[0]}</a>'
 

@@ -23,7 +23,7 @@ def move() -> None:
             if ".pictures/" in key:
                 continue  # drawn again when they are asked for
             if file_storage().size(key) is None:
-                with folder.path(key).open("rb") as data, file_storage().take(key, data):
+                with folder.path(key).open("rb") as data, file_storage().store(key, data):
                     moved += 1
             folder.delete(key)
     except Unavailable as error:

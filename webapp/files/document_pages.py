@@ -60,5 +60,4 @@ def picture(space_id: int, document_id: int) -> Response:
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content")
 def content(space_id: int, document_id: int) -> Response:
-    """The original file."""
     return send_document(space_id, document_id)

@@ -16,7 +16,7 @@ from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.schemas import PictureQuery
 from webapp.files.service import get_file
-from webapp.files.uploads import drop_orphan, keep_after_commit, take_content
+from webapp.files.uploads import drop_orphan, keep_after_commit, store_and_read
 from webapp.i18n.marks import say
 from webapp.spaces import documents
 from webapp.spaces.chunks import PAGE_END
@@ -55,7 +55,7 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
 def upload_to_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
     """Store `data`, open until the commit, as a document of a space. Raises as `store_upload` and `add_to_space` do."""
     require_member(user_id, space_id)
-    content = take_content(name, data)
+    content = store_and_read(name, data)
     original = Original(content.digest, content.media_type, content.name)
     document = _add(user_id, space_id, "", original, content.pages, content.reason)
     keep_after_commit(content.digest, lambda: data)

@@ -30,9 +30,9 @@ class Folder:
         self.root = root
 
     @contextmanager
-    def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
+    def store(self, key: str, data: BinaryIO) -> Iterator[Path]:
         """Store a file's content; it appears under its name once complete; the path can be read to its end."""
-        with self._part(data) as part, self._another(part) as target:
+        with self._part(data) as part, self._second_name(part) as target:
             self._put(key, target)
             yield part
 
@@ -124,7 +124,7 @@ class Folder:
             part.unlink(missing_ok=True)
 
     @contextmanager
-    def _another(self, part: Path) -> Iterator[Path]:
+    def _second_name(self, part: Path) -> Iterator[Path]:
         """Yield the same bytes under a second name; a copy if the file system has no links."""
         other = part.with_name(f"{part.name}-2")
         try:

@@ -64,8 +64,7 @@ _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
 MAX_UNPACKED = 256 * 1024**2
 RATIO_FROM = 25 * 1024**2
 MAX_RATIO = 50
-"""How many times larger than itself a file may unpack to, once that is more than RATIO_FROM: Expat took a minute over
-60 MB without a tag."""
+"""How many times larger than itself a file beyond RATIO_FROM may unpack to: 60 MB took Expat a minute."""
 HEAD = 8_192
 """How many bytes are examined for the kind."""
 
@@ -90,6 +89,8 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
     if data.startswith(b"PK\x03\x04"):
         return _office_kind(file, size)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
+        if suffix in (".msg", ".oft"):
+            raise FileRejected("Messages of Outlook cannot be read. Save it as .eml or PDF.")
         raise FileRejected(
             "Old or protected Office files cannot be read. Save it as .docx, .xlsx or .pptx without a password."
         )
@@ -156,4 +157,6 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
             if any(name.lower().endswith("vbaproject.bin") for name in names):
                 raise FileRejected("Files with macros are not accepted. Save it without them.")
             return kind
+    if "[Content_Types].xml" in names:
+        raise FileRejected("This kind of file cannot be read.")
     raise FileRejected("ZIP files cannot be attached. Unpack it and attach what you need.")

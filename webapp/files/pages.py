@@ -113,7 +113,6 @@ def attach() -> ViewResult:
 
 @blueprint.get("/files")
 def index() -> ViewResult:
-    """All of the user's files."""
     page = service.list_files(current_user_id(), PageQuery(limit=50, cursor=requested_cursor()))
     return render_template("files/index.html", files=page.items, next_cursor=page.next_cursor)
 
@@ -153,12 +152,10 @@ def picture(file_id: int) -> ViewResult:
 
 @blueprint.get("/files/<int:file_id>/content")
 def content(file_id: int) -> ViewResult:
-    """The original file."""
     return send_content(file_id)
 
 
 @blueprint.post("/files/<int:file_id>/delete")
 def delete(file_id: int) -> ViewResult:
-    """Delete a file."""
     service.delete_file(current_user_id(), file_id)
     return commit_and_redirect(url_for(".index"), _("File deleted."))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webapp.files.kinds import HEIC, PDF
+from webapp.i18n.marks import N_
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -39,9 +40,9 @@ def main(path: str, media_type: str, requests: str) -> None:
     except NotDrawable as error:
         answer = {"error": str(error)}
     except MemoryError:
-        answer = {"error": "The picture needs too much memory to be shown."}
+        answer = {"error": N_("The picture needs too much memory to be shown.")}
     except Exception:  # anything a library makes of a broken file
-        answer = {"error": "The file is damaged, or not what its name says."}
+        answer = {"error": N_("The file is damaged, or not what its name says.")}
     sys.stdout.write(json.dumps(answer))
 
 
@@ -98,7 +99,7 @@ def _pages(data: bytes, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         scale = min(request["edge"] / max(width, height, 1), 8.0)
         picture = page.render(scale=scale).to_pil().convert("RGB")
         if request.get("words"):
-            picture = _marked(picture, _places(page, request["words"]), height, scale)
+            picture = _highlight(picture, _places(page, request["words"]), height, scale)
         drawn.append(_jpeg(picture, request["edge"]))
     return drawn
 
@@ -115,7 +116,7 @@ def _places(page: Any, words: str) -> list[tuple[float, float, float, float]]:
     return [text.get_rect(index) for index in range(text.count_rects(match.start(), match.end() - match.start()))]
 
 
-def _marked(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
+def _highlight(picture: Image, places: list[tuple[float, float, float, float]], height: float, scale: float) -> Image:
     import PIL.Image  # noqa: PLC0415
     import PIL.ImageDraw  # noqa: PLC0415
 

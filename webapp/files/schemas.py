@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from webapp.http.paging import ListOut
 from webapp.http.validation import Id, Input, Instant, Line, Output
 
 
@@ -31,9 +32,8 @@ class FileOut(Output):
     created_at: Instant
 
 
-class FileList(BaseModel):
+class FileList(ListOut):
     files: list[FileOut]
-    next_cursor: str | None
 
 
 class PageOut(BaseModel):

@@ -19,7 +19,7 @@ from webapp.files.folder import Folder
 class Storage(Protocol):
     """The operations of both storages. Raises FileNotFoundError for a missing key, Unavailable."""
 
-    def take(self, key: str, data: BinaryIO) -> AbstractContextManager[Path]:
+    def store(self, key: str, data: BinaryIO) -> AbstractContextManager[Path]:
         """Store a file's content, from its beginning; until the context ends it can be read at a path."""
 
     def write(self, key: str, data: bytes) -> None:

@@ -9,6 +9,7 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from webapp.errors import Unavailable
+from webapp.i18n.marks import N_
 
 SECONDS = 60
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,9 +36,9 @@ def run_bounded(
         )
         answer = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
-        return {"error": "It takes too long to read."}
+        return {"error": N_("It takes too long to read.")}
     except ValueError:
-        return {"error": "The file is damaged, or needs too much memory to be read."}
+        return {"error": N_("The file is damaged, or needs too much memory to be read.")}
     finally:
         _readers.release()
-    return answer if isinstance(answer, dict) else {"error": "The file is damaged."}
+    return answer if isinstance(answer, dict) else {"error": N_("The file is damaged.")}

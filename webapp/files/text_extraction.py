@@ -14,6 +14,7 @@ from webapp.files.kinds import BOOK, CSV, DOCX, HTML, MAIL, MAILBOX, NOTEBOOK, O
 from webapp.files.readers import mail, office, pdf, text, word
 from webapp.files.readers.page import read_book, read_page
 from webapp.files.readers.result import Pages, Unreadable
+from webapp.i18n.marks import N_
 
 MEMORY = 1024**3
 MAX_PAGES = 2_000
@@ -52,9 +53,9 @@ def main(path: str, media_type: str) -> None:
     except Unreadable as error:
         answer = {"error": str(error)}
     except MemoryError:
-        answer = {"error": "The file needs too much memory to be read."}
+        answer = {"error": N_("The file needs too much memory to be read.")}
     except Exception:  # anything a library raises for a broken file
-        answer = {"error": "The file is damaged, or not what its name says."}
+        answer = {"error": N_("The file is damaged, or not what its name says.")}
     sys.stdout.write(json.dumps(answer))
 
 

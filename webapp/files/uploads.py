@@ -49,18 +49,18 @@ def store_upload(user_id: int, name: str, data: BinaryIO) -> File:
     """Store a file and read it; `data` stays open until the commit. Raises Invalid, TooLarge, Conflict, Unavailable."""
     if count_rows(File.user_id == user_id) >= MAX_FILES:
         raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MAX_FILES))
-    content = take_content(name, data)
+    content = store_and_read(name, data)
     row = _row_of(user_id, content)
     keep_after_commit(content.digest, lambda: data)
     return row
 
 
-def take_content(name: str, data: BinaryIO) -> StoredContent:
+def store_and_read(name: str, data: BinaryIO) -> StoredContent:
     """Store and read content like `store_upload`; the caller writes its row and calls `keep_after_commit`."""
     content = _identify(name, data)
     db.session.rollback()
     # Written even if it exists: it might just be being deleted, with its last file or by the sweep.
-    with file_storage().take(key_of(content.digest), data) as path:
+    with file_storage().store(key_of(content.digest), data) as path:
         if content.media_type.startswith("image/"):
             reason, seen = _check_picture(path, content.digest, content.media_type)
             return replace(content, reason=reason, seen=seen)
@@ -69,10 +69,10 @@ def take_content(name: str, data: BinaryIO) -> StoredContent:
 
 
 def store_content(name: str, data: BinaryIO) -> StoredContent:
-    """Store content like `take_content`, but without extracting its text."""
+    """Store content like `store_and_read`, but without extracting its text."""
     content = _identify(name, data)
     db.session.rollback()
-    with file_storage().take(key_of(content.digest), data):
+    with file_storage().store(key_of(content.digest), data):
         return content
 
 
@@ -136,10 +136,10 @@ def is_named(digest: str) -> bool:
 
 def existing_contents(digests: Collection[str]) -> set[str]:
     """Return which of some contents a file, or a document of a space, has."""
-    return {digest for digest in db.session.scalars(_naming(digests)) if digest}
+    return {digest for digest in db.session.scalars(_references_to(digests)) if digest}
 
 
-def _naming(digests: Collection[str]) -> CompoundSelect[str | None]:
+def _references_to(digests: Collection[str]) -> CompoundSelect[str | None]:
     files = select(File.digest).where(File.digest.in_(digests))
     documents = select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests))
     return union_all(files, documents)
@@ -170,14 +170,14 @@ def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
 def _restore_content(digest: str, open_data: Callable[[], BinaryIO]) -> None:
     """Store content again if its bytes went in the meantime, with the last other file that had it."""
     if file_storage().size(key_of(digest)) is None:
-        with file_storage().take(key_of(digest), open_data()):
+        with file_storage().store(key_of(digest), open_data()):
             pass
 
 
 def _drop(digest: str) -> None:
     """If the storage is unavailable, the bytes are left to the sweep."""
     with db.engine.connect() as connection:  # the session is between two transactions
-        if connection.scalars(_naming([digest])).first():
+        if connection.scalars(_references_to([digest])).first():
             return  # another row has named it since
     try:
         file_storage().delete(key_of(digest))
@@ -187,7 +187,7 @@ def _drop(digest: str) -> None:
 
 YOUNG_SECONDS = 3_600
 """Seconds: newer content may belong to a row that is not committed yet."""
-AT_A_TIME = 500
+BATCH_SIZE = 500
 
 
 def sweep_storage() -> int:
@@ -197,7 +197,7 @@ def sweep_storage() -> int:
     old = (
         (key, digest) for key, modified_at in storage.entries() if modified_at < before and (digest := digest_of(key))
     )
-    while keys := list(islice(old, AT_A_TIME)):
+    while keys := list(islice(old, BATCH_SIZE)):
         stored = existing_contents({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:

@@ -155,7 +155,7 @@ def _ask(
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
-        tool_answers.take(reply, results)
+        tool_answers.store_results(reply, results)
     if existing is None:
         return start(user_id, request, preferences, reply.conversation_id, pictures)
     return continue_conversation(user_id, request, preferences, conversation.conversation_id, pictures, *existing)

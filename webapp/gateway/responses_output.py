@@ -149,7 +149,7 @@ class Stream:
         """Yield the events after the last piece; `text` is the whole text as stored."""
         items = output_of(self.about.turn_id, text, calls, finish=finish, is_open=self._is_open)
         for index, item in enumerate(items):
-            yield from self._close(item) if item["type"] == "message" else self._called(index, item)
+            yield from self._close(item) if item["type"] == "message" else self._call_events(index, item)
         document = response(self.about, "completed", items, finish=finish, usage=usage)
         yield self._event(f"response.{document['status']}", response=document)
 
@@ -171,7 +171,7 @@ class Stream:
         yield self._event("response.content_part.done", **self._place(), part=part)
         yield self._event("response.output_item.done", output_index=0, item=item)
 
-    def _called(self, index: int, item: Item) -> Iterator[bytes]:
+    def _call_events(self, index: int, item: Item) -> Iterator[bytes]:
         place = {"item_id": item["id"], "output_index": index}
         item_start = {**item, "status": "in_progress", "arguments": ""}
         yield self._event("response.output_item.added", output_index=index, item=item_start)

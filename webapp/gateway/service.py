@@ -22,7 +22,7 @@ from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import Round
 from webapp.gateway.wire import GatewayRequest
 from webapp.memories.rules.tombstones import TombstoneSet
-from webapp.memories.store.copies import GONE
+from webapp.memories.store.copies import FORGOTTEN_MARK
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.parameters import PAYLOAD
 from webapp.providers.catalogue import HOME_ID
@@ -153,7 +153,9 @@ def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: P
 
 def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    return _write_another_reply(tool_answers.go_on(user_id, reply, results), reply.conversation_id, preferences)
+    return _write_another_reply(
+        tool_answers.continue_reply(user_id, reply, results), reply.conversation_id, preferences
+    )
 
 
 def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferences: Preferences) -> LaunchableReply:
@@ -265,8 +267,8 @@ def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.RoundElsewhere:
         | {name: _without_forgotten(record[name], tombstones) for name in ("input", "arguments") if name in record}
         for record in records
     ]
-    results = {call_id: tombstones.without_forgotten(text, GONE) for call_id, text in item.results.items()}
-    return tool_answers.RoundElsewhere(tombstones.without_forgotten(item.text, GONE), calls, results)
+    results = {call_id: tombstones.without_forgotten(text, FORGOTTEN_MARK) for call_id, text in item.results.items()}
+    return tool_answers.RoundElsewhere(tombstones.without_forgotten(item.text, FORGOTTEN_MARK), calls, results)
 
 
 def _without_forgotten(value: Any, tombstones: TombstoneSet) -> Any:
@@ -274,7 +276,7 @@ def _without_forgotten(value: Any, tombstones: TombstoneSet) -> Any:
         return {name: _without_forgotten(part, tombstones) for name, part in value.items()}
     if isinstance(value, list):
         return [_without_forgotten(part, tombstones) for part in value]
-    return tombstones.without_forgotten(value, GONE) if isinstance(value, str) else value
+    return tombstones.without_forgotten(value, FORGOTTEN_MARK) if isinstance(value, str) else value
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:

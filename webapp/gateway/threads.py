@@ -12,7 +12,7 @@ from webapp.db.base import db, now
 from webapp.gateway.fingerprints import TextLine, fingerprint, is_same_reply
 from webapp.gateway.models import GatewayThread
 from webapp.gateway.wire import GatewayRequest
-from webapp.memories.store.copies import GONE
+from webapp.memories.store.copies import FORGOTTEN_MARK
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.tools.client_tools import CLIENT
 
@@ -44,7 +44,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
         return None
     for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
         is_partial = reply.status in _PARTIAL
-        if not is_same_reply(reply.content, history[-1][1], is_partial=is_partial, placeholder=GONE):
+        if not is_same_reply(reply.content, history[-1][1], is_partial=is_partial, placeholder=FORGOTTEN_MARK):
             continue
         if (conversation := _lock_conversation(user_id, reply)) is not None:
             return conversation, reply.message_id
@@ -71,7 +71,7 @@ def find_part(user_id: int, request: GatewayRequest, seed: str) -> Message | Non
     ids = {call.id for call in last.calls}
     for reply in _candidates(user_id, fingerprint(seed, before)):
         handed = {call.get("call_id") for call in reply.tool_calls or () if call.get("by") == CLIENT}
-        if ids == handed and is_same_reply(reply.content, last.text, is_partial=True, placeholder=GONE):
+        if ids == handed and is_same_reply(reply.content, last.text, is_partial=True, placeholder=FORGOTTEN_MARK):
             return reply
     return None
 
@@ -109,7 +109,7 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
 def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
     """Create a conversation from a client's history, without memories of it or forgotten text in it."""
     tombstones = tombstone_set(user_id)
-    lines = [(role, tombstones.without_forgotten(text, GONE), now()) for role, text in history]
+    lines = [(role, tombstones.without_forgotten(text, FORGOTTEN_MARK), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")
     conversation = create_conversation(user_id, fields, first_words=first)
     past = messages.add_past(conversation, lines)

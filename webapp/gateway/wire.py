@@ -125,7 +125,7 @@ def read(request: Completion) -> GatewayRequest:
     instructions = instructions[:MAX_INSTRUCTIONS]
     spans = tuple(spans_within(question, messages[-1].metadata.spans))
     gateway_request = GatewayRequest(
-        question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given, spans=spans
+        question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.non_empty, spans=spans
     )
     return with_response_format(gateway_request, form)
 

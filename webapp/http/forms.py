@@ -62,11 +62,12 @@ def sentences(
         name = str(item["loc"][-1]) if item["loc"] else otherwise
         if name not in labels:
             name = otherwise
-        errors.setdefault(name, _sentence(labels.get(name, "") if item["loc"] else "", item))
+        errors.setdefault(name, sentence(labels.get(name, "") if item["loc"] else "", item))
     return errors
 
 
-def _sentence(label: str, item: Mapping[str, Any]) -> str:
+def sentence(label: str, item: Mapping[str, Any]) -> str:
+    """Return one error of `field_errors` as a sentence about the field with this label."""
     message = "Field required" if _EMPTY.match(item["msg"]) else item["msg"]
     if language_of(this_app()).code != SOURCE:
         return _translated(label, message)
@@ -81,13 +82,13 @@ def _translated(label: str, message: str) -> str:
     """Return the same in another language, in which the message about a field is a sentence that contains the field."""
     field = translate(label) if label else _("This")
     if match := _LENGTH.match(message):
-        sentence = N_(
+        bound = N_(
             {
                 "at least": "%(field)s must have at least %(number)s characters.",
                 "at most": "%(field)s must have at most %(number)s characters.",
             }
         )
-        return _(sentence[match[1]], field=field, number=match[2])
+        return _(bound[match[1]], field=field, number=match[2])
     if message == "Field required":
         return _("%(field)s is missing.", field=field)
     if message[:1].isupper():

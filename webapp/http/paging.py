@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -48,6 +48,18 @@ class Page(Generic[T]):
     def map(self, show: Callable[[T], U]) -> Page[U]:
         """Return the page with each of its items as something else."""
         return Page([show(item) for item in self.items], self.next_cursor)
+
+
+class ListOut(BaseModel):
+    """The response with a page of a list, whose items are in the field that each kind adds."""
+
+    next_cursor: str | None
+
+    @classmethod
+    def of(cls, page: Page[Any]) -> Self:
+        """Return a page of such items."""
+        field = next(name for name in cls.model_fields if name != "next_cursor")
+        return cls(**{field: page.items, "next_cursor": page.next_cursor})
 
 
 class Keyset:

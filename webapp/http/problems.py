@@ -3,11 +3,13 @@
 import errno
 import logging
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, current_app, g, json, redirect, render_template, request
+from flask_limiter import RateLimitExceeded
 from pydantic import ValidationError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
@@ -20,7 +22,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.db.base import database_is_away, database_is_full, db
 from webapp.db.conflicts import forget_session
-from webapp.errors import DomainError, Unavailable
+from webapp.errors import DomainError, TooMany, Unavailable
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial
 from webapp.i18n.marks import N_, Sentence
@@ -167,6 +169,9 @@ def init_errors(app: Flask) -> None:
     def _http(error: HTTPException) -> AnyResponse | HTTPException:
         if error.response is not None or (error.code or 500) < 400:
             return error
+        if isinstance(error, RateLimitExceeded):
+            limit = limiter.current_limit
+            return _domain(TooMany.within(max(1, round(limit.reset_at - time.time())) if limit else 60))
         adapter = current_app.create_url_adapter(request)
         if isinstance(error, MethodNotAllowed) and adapter and _is_navigation():
             return redirect(nearest_page(adapter, request.path))
@@ -176,7 +181,7 @@ def init_errors(app: Flask) -> None:
             status,
             HTTPStatus(status).phrase.capitalize(),
             UNKNOWN_PAGE if error.description == NotFound.description else error.description or "",
-            retry_after=retry_after if isinstance(retry_after, int) else (60 if status == 429 else None),
+            retry_after=retry_after if isinstance(retry_after, int) else None,
         )
         for name, value in error.get_headers(request.environ):
             if name.lower() in ("allow", "retry-after"):

@@ -13,13 +13,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Texts = tuple[str, ...]
 
 MARKS = {"_", "gettext", "say"}
-WORDED = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3)}
+TEXT_ARGUMENTS = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3)}
 """Classes of data whose texts are shown on pages, and the positions of those texts among the arguments."""
 PAIRS = {"ngettext", "say_n", "NN_"}
 ERRORS = {
+    "BrokenMember",
     "Conflict",
     "DomainError",
+    "FileRejected",
     "Forbidden",
+    "ImportRefused",
     "Invalid",
     "NotFound",
     "Refused",
@@ -27,6 +30,7 @@ ERRORS = {
     "TooMany",
     "Unauthenticated",
     "Unavailable",
+    "Unreadable",
     "ValueError",
 }
 """Errors whose message is shown to people: their first argument; for `Invalid.field` and `require`, the second."""
@@ -100,8 +104,8 @@ def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]
             pair = [text for arg in node.args[:2] for text in _constants(arg)]
             if len(pair) == 2:
                 yield (pair[0], pair[1])
-        elif name in WORDED:
-            yield from ((text,) for arg in node.args[WORDED[name]] for text in _constants(arg))
+        elif name in TEXT_ARGUMENTS:
+            yield from ((text,) for arg in node.args[TEXT_ARGUMENTS[name]] for text in _constants(arg))
         elif name == "N_":
             yield from ((text,) for text in _values(node.args[0]))
         elif with_errors and isinstance(node.func, ast.Name) and name in ERRORS and node.args:

@@ -24,7 +24,7 @@ from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
 
 _STATE = TypeAdapter(PointState)
-BELOW = 0.1
+REOPENING_MARGIN = 0.1
 """A confirmed memory's confidence stays this far below a point's threshold: it is evidence, but settles nothing."""
 
 
@@ -92,7 +92,9 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
         lock.remember()
         state = lock.state
         db.session.add(_from_memory(row, memory))
-        share = min(memory.confidence / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
+        share = min(
+            memory.confidence / max(1, len(point.completion_criteria)), point.confidence_threshold - REOPENING_MARGIN
+        )
         assessment = Assessment(False, max(share, state.confidence), now())
         merged = merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1)
         write_state(row, merged)
@@ -175,7 +177,9 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
             criteria=list(wrong.criteria) or None if wrong is not None else None,
         )
     )
-    assessment = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
+    assessment = Assessment(
+        state.is_addressed, max(state.confidence, point.confidence_threshold - REOPENING_MARGIN), now()
+    )
     write_state(lock.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
     if lock.row.is_addressed:
         lock.row.settled_for = aims_of(point)

@@ -53,9 +53,7 @@ PDF: Responses = {
 @blueprint.get("/journeys")
 def list_journeys(query: PageQuery) -> JourneyList:
     """The published journeys."""
-    page = service.page_of_journeys(current_user_id(), query)
-    journeys = [JourneyOut.from_row(row) for row in page.items]
-    return JourneyList(journeys=journeys, next_cursor=page.next_cursor)
+    return JourneyList.of(service.page_of_journeys(current_user_id(), query).map(JourneyOut.from_row))
 
 
 @blueprint.get("/journeys/<slug>")
@@ -119,7 +117,7 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 @blueprint.post(f"{PLACE}/answer")
 def answer(conversation_id: Id, point: Slug, body: PointAnswer) -> PointOut:
     """Say whether something is still true, is not right, or what is right instead."""
-    return _point_response(conversation_id, _take(conversation_id, point, body))
+    return _point_response(conversation_id, _store_answer(conversation_id, point, body))
 
 
 @blueprint.post(f"{PLACE}/skip")
@@ -151,7 +149,7 @@ def reset(conversation_id: Id, point: Slug) -> PointReset:
     return PointReset(conversations_read_again=count)
 
 
-def _take(conversation_id: int, point: str, body: PointAnswer) -> PointView:
+def _store_answer(conversation_id: int, point: str, body: PointAnswer) -> PointView:
     key = (current_user_id(), conversation_id, point)
     if body.text is not None:
         return answers.correct(*key, body.text, body.evidence_id)

@@ -10,23 +10,48 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.http.answers import commit_and_redirect
+from webapp.http.forms import sentence
+from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import language_of, translate
 from webapp.journeys import authoring, forms
 from webapp.journeys.authoring import preview_opening
 from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, read_definition
-from webapp.journeys.journey_files import problems
 
 blueprint = PageBlueprint("journey_authoring", __name__, access="user")
 
 NEW: dict[str, Any] = {"points": [{}]}
+LABELS = N_(
+    {
+        "title": "Title",
+        "description": "What it is for",
+        "system_prompt": "Instructions for the assistant",
+        "front_page": "Front page of the summary",
+    }
+)
+POINT_LABELS = N_(
+    {
+        "title": "Title",
+        "description": "What it is about",
+        "elicitation_goals": "What to find out",
+        "completion_criteria": "When it is done",
+        "curiosity_prompt": "Text in the panel",
+        "system_message_template": "How to approach it",
+        "example_questions": "Example questions",
+        "suggested_questions": "Suggested questions",
+        "semantic_keywords": "Keywords",
+        "confidence_threshold": "Required certainty (0.1 to 1)",
+        "keeps": "Answers stay valid for",
+    }
+)
+"""What the fields of the editor are called on its page; those of a topic follow its number there."""
 
 
 @blueprint.get("/journeys/mine")
-def mine() -> ViewResult:
-    """The journeys the user may change."""
+def my_journeys() -> ViewResult:
     return _render_own()
 
 
@@ -44,8 +69,7 @@ def take_file() -> ViewResult:
 
 @blueprint.get("/journeys/new")
 def new() -> ViewResult:
-    """The empty editor."""
-    return render_template("journeys/editor.html", work=None, definition=NEW, errors=[])
+    return render_template("journeys/editor.html", work=None, definition=NEW, errors={})
 
 
 @blueprint.post("/journeys/new")
@@ -62,7 +86,7 @@ def create() -> ViewResult:
 def edit(slug: str) -> ViewResult:
     """The editor of a journey, with its versions."""
     work = authoring.get_editable(current_user_id(), slug)
-    return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[])
+    return render_template("journeys/editor.html", work=work, definition=work.definition, errors={})
 
 
 @blueprint.post("/journeys/<slug>/edit")
@@ -82,21 +106,19 @@ def save(slug: str) -> ViewResult:
         db.session.remove()  # no connection is held while the model writes
         tried = preview_opening(fixture)
         work = authoring.get_editable(current_user_id(), slug)
-        return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[], preview=tried)
+        return render_template("journeys/editor.html", work=work, definition=work.definition, errors={}, preview=tried)
     flash(_("Published.") if do == "publish" else _("Saved as a draft."))
     return redirect(url_for(".edit", slug=slug), 303)
 
 
 @blueprint.post("/journeys/<slug>/versions/<int:number>")
 def roll_back(slug: str, number: int) -> ViewResult:
-    """Restore an earlier version."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
     return commit_and_redirect(url_for(".edit", slug=slug), _("Version %(number)s is published again.", number=number))
 
 
 @blueprint.post("/journeys/<slug>/duplicate")
 def duplicate(slug: str) -> ViewResult:
-    """Copy a journey into the user's own."""
     copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
     return commit_and_redirect(url_for(".edit", slug=copy))
 
@@ -106,20 +128,18 @@ def archive(slug: str) -> ViewResult:
     """Withdraw a journey, or delete a draft."""
     authoring.archive(current_user_id(), slug)
     return commit_and_redirect(
-        url_for(".mine"), _("It is no longer published. Conversations that follow it can continue.")
+        url_for(".my_journeys"), _("It is no longer published. Conversations that follow it can continue.")
     )
 
 
 @blueprint.post("/journeys/<slug>/restore")
 def restore(slug: str) -> ViewResult:
-    """Publish an archived journey again."""
     authoring.publish(current_user_id(), slug)
-    return commit_and_redirect(url_for(".mine"))
+    return commit_and_redirect(url_for(".my_journeys"))
 
 
 @blueprint.get("/journeys/<slug>/file/<form>")
 def export(slug: str, form: str) -> ViewResult:
-    """A journey as a file."""
     if form not in ("json", "yaml"):
         raise Invalid.field("form", "must be json or yaml")
     return file_response(authoring.get_editable(current_user_id(), slug), form)  # type: ignore[arg-type]
@@ -130,15 +150,27 @@ def _read_editor(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewR
     values = forms.read(request.form)
     do = request.form.get("do", "")
     if do.partition("-")[0] in ("add", "remove", "up", "down"):
-        page = render_template("journeys/editor.html", work=work, definition=forms.apply_button(values, do), errors=[])
+        page = render_template("journeys/editor.html", work=work, definition=forms.apply_button(values, do), errors={})
         return None, page
     try:
         body = JourneyBody.model_validate(values)
         body.complete()
     except ValidationError as error:
-        page = render_template("journeys/editor.html", work=work, definition=values, errors=problems(error))
+        page = render_template("journeys/editor.html", work=work, definition=values, errors=_errors(error))
         return None, (page, 422)
     return body, ""
+
+
+def _errors(error: ValidationError) -> dict[str, str]:
+    """Return a sentence for each field of the editor that is wrong, by its id; under no id what is about no field."""
+    errors: dict[str, str] = {}
+    for item in field_errors(error):
+        first, *rest = item["loc"] or [""]
+        point, name = (f"p{rest[0]}-", rest[1]) if first == "points" and len(rest) > 1 else ("", first)
+        label = (POINT_LABELS if point else LABELS).get(name)
+        words = _("“%(label)s”", label=translate(label)) if label else ""
+        errors.setdefault(f"{point}{name}" if label else "", sentence(words, item))
+    return errors
 
 
 def _render_own(text: str = "", errors: list[str] | None = None) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import yaml
@@ -34,10 +34,9 @@ class PointBody(Input):
     keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
 
     def complete(self) -> dict[str, Any]:
-        """Return the point in the form of a file."""
+        """Return the point in the form of a file, except for a slug if it has none."""
         return {
             **self.model_dump(),
-            "slug": self.slug or slug_from(self.title),
             "description": self.description or self.title,
             "curiosity_prompt": self.curiosity_prompt or f"I'd like to hear about this: {self.title}.",
             "system_message_template": self.system_message_template
@@ -59,16 +58,22 @@ class JourneyBody(Input):
 
     def complete(self) -> JourneyFixture:
         """Return the journey in the form of a file. Raises ValidationError, which names the field."""
-        points = [point.complete() for point in self.points]
+        taken = {point.slug for point in self.points if point.slug}
+        points = []
+        for point in self.points:
+            slug = point.slug or slug_from(point.title, taken)
+            taken.add(slug)
+            points.append({**point.complete(), "slug": slug})
         return JourneyFixture.model_validate(
             {**self.model_dump(), "slug": self.slug or slug_from(self.title), "points": points}
         )
 
 
-def slug_from(title: str) -> str:
-    """Return a slug made of a title's letters."""
+def slug_from(title: str, taken: Collection[str] = ()) -> str:
+    """Return a slug made of a title's letters, with a number if it is taken."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain))[:80].strip("-") or "journey"
+    slug = "-".join(re.findall(r"[a-z0-9]+", plain))[:80].strip("-") or "journey"
+    return next(each for each in (slug, *(f"{slug}-{number}" for number in range(2, 200))) if each not in taken)
 
 
 def read_definition(text: str) -> JourneyBody:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 TAG = "guide"
 MAX_ITEMS = 12
 
-_HOW = (
+_INSTRUCTIONS = (
     "First answer what the person says. If it leads away from the point, answer it all the same and then come back to "
     "the point in a sentence. Ask ONE question at a time, about what is still missing; never ask for what is known. "
     "A short answer answers your last question. When nothing is missing, say in half a sentence what you understood "
@@ -45,7 +45,7 @@ class CurrentPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class GuideNow:
+class GuideSituation:
     """The state of a journey: its current point, if one is open, and what comes after it."""
 
     journey: str
@@ -58,7 +58,7 @@ class GuideNow:
     is_paused: bool = False
 
 
-def guide_section(now: GuideNow) -> str:
+def guide_section(now: GuideSituation) -> str:
     """Return the block of the guide."""
     parts = [
         _NOTE,
@@ -76,10 +76,10 @@ def guide_section(now: GuideNow) -> str:
         )
     if now.next_title:
         parts.append(f"Next point: {_line(now.next_title)}")
-    return _block([*parts, *_set_aside_lines(now), f"How to go on: {_HOW}"])
+    return _block([*parts, *_set_aside_lines(now), f"How to go on: {_INSTRUCTIONS}"])
 
 
-def without_knowledge(now: GuideNow) -> GuideNow:
+def without_knowledge(now: GuideSituation) -> GuideSituation:
     """Return the same without anything known about the person, for the record."""
     now = replace(now, unclear=())
     bare = now.current and replace(
@@ -107,7 +107,7 @@ def _current_point_lines(point: CurrentPoint) -> list[str]:
     return [part for part in parts if part]
 
 
-def _set_aside_lines(now: GuideNow) -> list[str]:
+def _set_aside_lines(now: GuideSituation) -> list[str]:
     if not now.set_aside:
         return []
     return [_bullet_list("Set aside at their wish; do not ask about these:", now.set_aside)]

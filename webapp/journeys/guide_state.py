@@ -1,11 +1,11 @@
 """The stored state of a guided conversation: its guide, the point it is at, and what the person set aside."""
 
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
+from webapp.db.conflicts import insert_unless_taken
 from webapp.errors import NotFound
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointMemory
 from webapp.memories.learning.journey_points import Request
@@ -22,13 +22,10 @@ def hold_guide(conversation_id: int) -> JourneyGuide:
     row = db.session.get(JourneyGuide, conversation_id)
     if row is not None:
         return row
-    try:
-        with db.session.begin_nested():
-            row = JourneyGuide(conversation_id=conversation_id, is_paused=False, report_due=False)
-            db.session.add(row)
+    row = JourneyGuide(conversation_id=conversation_id, is_paused=False, report_due=False)
+    if insert_unless_taken(row):
         return row
-    except IntegrityError:
-        return db.session.get_one(JourneyGuide, conversation_id, populate_existing=True)
+    return db.session.get_one(JourneyGuide, conversation_id, populate_existing=True)
 
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
@@ -42,22 +39,19 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
     row = db.session.scalar(statement)
     if row is not None:
         return row
-    try:
-        with db.session.begin_nested():
-            row = PointMemory(
-                user_id=user_id,
-                journey_id=point.journey_id,
-                point_id=point.point_id,
-                is_addressed=False,
-                confidence_score=0.0,
-                evidence_count=0,
-                message_count_analyzed=0,
-                manually_initiated=False,
-            )
-            db.session.add(row)
+    row = PointMemory(
+        user_id=user_id,
+        journey_id=point.journey_id,
+        point_id=point.point_id,
+        is_addressed=False,
+        confidence_score=0.0,
+        evidence_count=0,
+        message_count_analyzed=0,
+        manually_initiated=False,
+    )
+    if insert_unless_taken(row):
         return row
-    except IntegrityError:
-        return db.session.scalars(statement).one()  # another conversation's turn created it first
+    return db.session.scalars(statement).one()  # another conversation's turn created it first
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.journeys.evidence_matches import keyword_count
-from webapp.journeys.guide_section import CurrentPoint, GuideNow, guide_section, without_knowledge
+from webapp.journeys.guide_section import CurrentPoint, GuideSituation, guide_section, without_knowledge
 from webapp.journeys.guide_state import guide_of
 from webapp.journeys.models import Journey, JourneyGuide
 from webapp.journeys.point_views import JourneyView, PointView
@@ -39,7 +39,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)
     following = view.view(view.after(current.point.slug) or "") if current else None
-    moment = GuideNow(
+    moment = GuideSituation(
         view.journey.title,
         view.addressed,
         len(view.points),

@@ -78,12 +78,12 @@ def picker() -> ViewResult:
     return render_template("journeys/page.html", journeys=journeys_with_progress(current_user_id()))
 
 
-@blueprint.get("/journeys/<slug>/over")
-def over(slug: str) -> ViewResult:
+@blueprint.get("/journeys/<slug>/restart")
+def confirm_restart(slug: str) -> ViewResult:
     """Show what starting a finished journey over will do."""
     user_id = current_user_id()
     progress = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
-    return render_template("journeys/over.html", item=require(progress, "There is no such journey."))
+    return render_template("journeys/confirm_restart.html", item=require(progress, "There is no such journey."))
 
 
 @blueprint.get("/c/<int:conversation_id>/points")
@@ -93,8 +93,8 @@ def points(conversation_id: int) -> ViewResult:
     return _show(conversation)
 
 
-@blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
-def still(conversation_id: int, slug: str) -> ViewResult:
+@blueprint.post("/c/<int:conversation_id>/points/<slug>/confirm")
+def confirm_point(conversation_id: int, slug: str) -> ViewResult:
     """Confirm what other conversations established about a point, or ask again: `answer` is yes or no."""
     if _answer():
         answers.confirm_point(current_user_id(), conversation_id, slug)

@@ -60,7 +60,7 @@ class Quote:
     retired_why: str | None = None
 
     @property
-    def understood(self) -> list[str]:
+    def findings(self) -> list[str]:
         """Return its named values; its statements if it has none."""
         values = [f"{name.replace('_', ' ')}: {value}" for name, value in self.structured_data.items()]
         return values or list(self.extracted_points)
@@ -155,7 +155,7 @@ class PointView:
     def faded(self) -> list[str]:
         """Return what was said so long ago that it is asked about again."""
         stale = (item for item in self.evidence if self._certainty_of(item) < STALE)
-        return merge_texts((), (text for item in stale for text in item.understood))
+        return merge_texts((), (text for item in stale for text in item.findings))
 
     @property
     def confidence(self) -> float:

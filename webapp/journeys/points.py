@@ -61,7 +61,7 @@ def journey_view(
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
     evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id)
-    prefills = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
+    prefills = _prefilled_memories(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
     return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, prefills))
 
 
@@ -111,7 +111,7 @@ def load_evidence(point_memory_ids: Collection[int], current_id: int | None = No
     for row, conversation_id, statement in rows:
         # A memory that has since been edited says what it says now.
         retired = row.retired or []
-        texts = [statement] if statement is not None else _without(row.extracted_points, retired)
+        texts = [statement] if statement is not None else _without_retired(row.extracted_points, retired)
         names = {item["name"] for item in retired if "name" in item}
         quote = statement if statement is not None and row.message_id is None else row.quote
         quotes[row.point_memory_id].append(
@@ -137,7 +137,7 @@ def load_evidence(point_memory_ids: Collection[int], current_id: int | None = No
     return quotes
 
 
-def _without(texts: Sequence[str], retired: Sequence[dict[str, Any]]) -> list[str]:
+def _without_retired(texts: Sequence[str], retired: Sequence[dict[str, Any]]) -> list[str]:
     statements = {item["statement"] for item in retired if "statement" in item}
     return [text for text in texts if text not in statements]
 
@@ -186,7 +186,7 @@ def _replaced_pieces(evidence: Sequence[Quote]) -> list[Former]:
     return versions
 
 
-def _prefilled(
+def _prefilled_memories(
     user_id: int,
     points: Sequence[ConversationPoint],
     rows: dict[int, PointMemory],

@@ -93,10 +93,10 @@ def _last_conversations(user_id: int) -> dict[int, Conversation]:
     return {row.journey_id: row for row in rows if row.journey_id is not None}
 
 
-def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False) -> Conversation:
+def begin_journey(user_id: int, slug: str, language: str, *, restart: bool = False) -> Conversation:
     """Return the conversation in which a user follows a journey, created with a title in `language` if there is none.
 
-    With `over`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
+    With `restart`, a finished journey begins again in a new one; an unfinished one goes on. Raises NotFound.
     """
     journey = require(visible_journey(user_id, slug), "There is no such journey.")
     journey_id = journey.journey_id
@@ -107,17 +107,17 @@ def begin_journey(user_id: int, slug: str, language: str, *, over: bool = False)
         last = last_conversation(user_id, journey_id)
         if last is not None:
             return last
-    elif over:
+    elif restart:
         get_conversation(user_id, last.conversation_id, lock=True)
         newest = last_conversation(user_id, journey_id) or last
         if newest.conversation_id != last.conversation_id:
             return newest
-    starts_over = over and journey_view(user_id, journey_id, last, prefill=False).is_complete
-    if last is not None and not starts_over:
+    is_restart = restart and journey_view(user_id, journey_id, last, prefill=False).is_complete
+    if last is not None and not is_restart:
         return last
     conversation = create_conversation(user_id, NewConversation(journey=slug))
     conversation.title = translate_journey_text(journey, conversation.title or "", language)
-    if starts_over:
+    if is_restart:
         _ask_all_again(user_id, conversation)
     return conversation
 

@@ -77,7 +77,7 @@ def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Seque
     for item in items:
         for name, value in item.values.items():
             entries = latest.setdefault(name, [])
-            if _form(value) and all(not _agree(value, other) for _, other in entries):
+            if _form(value) and all(not _have_same_value(value, other) for _, other in entries):
                 entries.append((item.evidence_id, value))
     return [
         Disagreement(name, first, other, str(first_value), str(other_value))
@@ -87,7 +87,7 @@ def disagreements(items: Sequence[Interpretation], settled_pairs: Sequence[Seque
     ]
 
 
-def _agree(left: Any, other: Any) -> bool:
+def _have_same_value(left: Any, other: Any) -> bool:
     """Return whether two values say the same, or one says the other in more detail."""
     first, second = set(terms_of(str(left))), set(terms_of(str(other)))
     return first <= second or second <= first

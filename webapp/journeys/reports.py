@@ -135,7 +135,7 @@ def _source_with_content(user_id: int, conversation_id: int) -> tuple[Conversati
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
     if not source.evidence_ids:
-        raise Conflict("There is nothing to sum up yet. Talk about one of the points first.")
+        raise Conflict("There is nothing to sum up yet. Talk about one of the topics first.")
     return conversation, source
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from webapp.http.paging import ListOut
 from webapp.http.validation import Id, Instant, Line, Output
 from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.replacements import Disagreement
@@ -86,9 +87,8 @@ class JourneyDetail(JourneyOut):
     points: list[PointDefinition]
 
 
-class JourneyList(BaseModel):
+class JourneyList(ListOut):
     journeys: list[JourneyOut]
-    next_cursor: str | None
 
 
 class PointEvidenceOut(Output):

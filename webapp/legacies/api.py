@@ -21,8 +21,7 @@ blueprint = api_blueprint("legacies_api", __name__, tag="Spaces", access="user")
 @blueprint.get("/ai/legacies/<int:space_id>/facts")
 def list_facts(space_id: Id, query: PageQuery) -> FactList:
     """Your facts about the person of a legacy, and those that other members share."""
-    page = facts.page_of_facts(current_user_id(), space_id, query)
-    return FactList(facts=[FactOut.of(fact) for fact in page.items], next_cursor=page.next_cursor)
+    return FactList.of(facts.page_of_facts(current_user_id(), space_id, query).map(FactOut.of))
 
 
 @blueprint.post("/ai/legacies/<int:space_id>/facts", status=201)

@@ -72,7 +72,7 @@ def _move_memories(_sender: object, *, conversation: Conversation, to: int | Non
     shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
     if shared:
         lock_withdrawal(conversation.user_id, shared)
-    versions.hold(conversation.user_id)
+    versions.begin_change(conversation.user_id)
     move = _plan(conversation, to)
     if move.withdrawn and not confirmed:
         raise Conflict(

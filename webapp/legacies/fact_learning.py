@@ -10,7 +10,7 @@ from sqlalchemy import select
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.legacies.extraction_prompt import LegacyFact
-from webapp.legacies.fact_list import SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
+from webapp.legacies.fact_list import MAX_SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning import model_call
 from webapp.memories.models import IN_USE, Memory
@@ -73,7 +73,7 @@ def keep_facts(
     """Store the proposed facts that the user said, by the rules of every memory; the conversation is locked."""
     if not statements:
         return LearningResult()
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()
@@ -131,7 +131,7 @@ def list_facts(user_id: int, space_id: int) -> KnownFacts:
         select(Memory.memory_id, Memory.content)
         .where(Memory.user_id == user_id, Memory.space_id == space_id, *IN_USE)
         .order_by(Memory.memory_id.desc())
-        .limit(SHOWN)
+        .limit(MAX_SHOWN)
     ).all()
     return list_known({row.memory_id: row.content for row in rows})
 

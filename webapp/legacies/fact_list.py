@@ -58,7 +58,7 @@ def _shares(quote: str, content: str, subject: str) -> bool:
     return not terms or not terms.isdisjoint(quoted) or len(quoted) >= 3
 
 
-SHOWN = 40
+MAX_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def list_known(facts: Mapping[int, str]) -> KnownFacts:
     """Number the facts in use, by memory id, newest first, for the prompt."""
     if not facts:
         return KnownFacts()
-    items = list(facts.items())[:SHOWN]
+    items = list(facts.items())[:MAX_SHOWN]
     lines = "\n".join(f"{number}. {' '.join(content.split())}" for number, (_, content) in enumerate(items, 1))
     return KnownFacts(
         "\n\nKnown already. Do not repeat them; where the user now says otherwise, give the new fact, and in "

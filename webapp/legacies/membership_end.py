@@ -79,7 +79,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
     shared = db.session.scalars(select(Memory.memory_id).where(*conditions, IS_SHARED)).all()
     if shared:
         lock_withdrawal(user_id, shared)
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     db.session.execute(
         update(ConversationChunk)
         .where(ConversationChunk.user_id == user_id, ConversationChunk.space_id == space_id)

@@ -60,7 +60,6 @@ def index(space_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/facts")
 def add(space_id: int) -> ViewResult:
-    """Write a fact by hand."""
     user_id = current_user_id()
     service.require_member(user_id, space_id)
     try:
@@ -75,7 +74,6 @@ def add(space_id: int) -> ViewResult:
 
 @blueprint.post("/facts/<int:memory_id>/visibility")
 def set_visibility(memory_id: int) -> ViewResult:
-    """Share a fact or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
     db.session.commit()
     space_id = fact.memory.space_id or 0  # a fact about a person is always in their space
@@ -90,7 +88,6 @@ def set_visibility(memory_id: int) -> ViewResult:
 
 @blueprint.post("/facts/<int:memory_id>/delete")
 def delete(memory_id: int) -> ViewResult:
-    """Forget a fact for good."""
     space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
     facts.delete_fact(current_user_id(), memory_id)
     return commit_and_redirect(url_for(".index", space_id=space_id), _("Forgotten for good."))

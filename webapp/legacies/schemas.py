@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from webapp.http.paging import ListOut
 from webapp.http.validation import Id, Input, Instant, Output
 from webapp.i18n.marks import say
 from webapp.legacies.conversation_moves import Move
@@ -66,9 +67,8 @@ class FactOut(Output):
         )
 
 
-class FactList(BaseModel):
+class FactList(ListOut):
     facts: list[FactOut] = Field(description="Yours and the shared ones, in order of extraction.")
-    next_cursor: str | None
 
 
 class MovedMemory(Output):

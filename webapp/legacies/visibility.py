@@ -65,7 +65,7 @@ def _conversations_shown(user_id: int, passages: Sequence[tuple[str, Any]]) -> d
 
 
 @reach_asked.connect
-def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
+def _lock_conversations(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
     """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
     ids = sorted(number for numbers in _conversations_with_memories(user_id, memory_ids).values() for number in numbers)
     if ids:
@@ -75,7 +75,9 @@ def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
 
 @being_withdrawn.connect
 @being_forgotten.connect
-def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
+def _remove_copies(
+    _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
+) -> Reach:
     reach = Reach()
     for other, conversation_ids in sorted(_conversations_with_memories(user_id, memory_ids).items()):
         reach += _redact_conversations(other, sorted(conversation_ids), memory_ids, _without_own(other, texts))

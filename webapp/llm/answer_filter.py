@@ -80,7 +80,6 @@ class AnswerFilter:
 
 
 def _types(parameters: Any) -> dict[str, str]:
-    """Return the JSON types of a tool's parameters."""
     properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
     items = properties.items() if isinstance(properties, Mapping) else ()
     return {name: str(schema.get("type", "")) for name, schema in items if isinstance(schema, Mapping)}

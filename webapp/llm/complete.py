@@ -269,7 +269,10 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
 
 
 def _misplaced_answer(message: Mapping[str, Any]) -> str:
-    """Return the answer that some servers put in the arguments of a call, or the reasoning."""
+    """Return the answer that some servers send as an object, or put in the arguments of a call, or the reasoning."""
+    for value in map(message.get, ("content", "parsed")):
+        if isinstance(value, dict):
+            return json.dumps(value)
     with suppress(KeyError, IndexError, TypeError):
         arguments = message["tool_calls"][0]["function"]["arguments"]
         return arguments if isinstance(arguments, str) else json.dumps(arguments)

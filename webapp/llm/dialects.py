@@ -45,3 +45,8 @@ def may_begin(text: str, marks: Iterable[str]) -> bool:
     low = text.lower()
     is_tag = re.fullmatch(r"<[\w:]+\s[^<>\n]*", low) is not None
     return any(mark.startswith(low) or (is_tag and low.startswith(f"{mark[:-1]} ")) for mark in marks)
+
+
+def overlap_of(text: str, mark: str) -> int:
+    """Return how many characters at the end of a text may be the beginning of a mark."""
+    return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)

@@ -47,7 +47,7 @@ class Turns:
         return not self._is_taken and not self.waiting
 
     @contextmanager
-    def take(self, *, query: bool) -> Iterator[None]:
+    def hold(self, *, query: bool) -> Iterator[None]:
         """Wait for one's turn, and have it."""
         with self._condition:
             self.waiting += 1
@@ -119,7 +119,7 @@ class EmbeddingServer:
         model = self._models[name]
         rows = []
         for start in range(0, len(texts), 1 if query else BATCH):
-            with self.turns.take(query=query):
+            with self.turns.hold(query=query):
                 self._note(query=query)
                 if query:
                     rows.append(model.embed_query(texts[start])[None])

@@ -16,7 +16,7 @@ from .sdk import ProcessClient, json_of, post, with_retries
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]
-_TOO_MANY = (400, 413, 422)
+_BATCH_REFUSALS = (400, 413, 422)
 """How servers answer more texts than they take at once; few name the number."""
 
 
@@ -85,7 +85,7 @@ class OpenAIEmbedder:
         try:
             return with_retries(partial(self._request, texts, self.settings.embedding_timeout), self.settings)
         except ModelError as error:
-            if len(texts) == 1 or error.status not in _TOO_MANY:
+            if len(texts) == 1 or error.status not in _BATCH_REFUSALS:
                 raise
         middle = (len(texts) + 1) // 2
         return np.concatenate([self._batch(texts[:middle]), self._batch(texts[middle:])])

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 from .error_bodies import error_fields, loggable_code, parse_retry_after, quotable
 
-_SAYS = " The model server says: “"
+_REASON_INTRO = " The model server says: “"
 
 
 def split_reason(detail: str) -> tuple[str, str]:
     """Return a detail without the reason at its end, and the reason without a full stop; empty if there is none."""
-    before, _, reason = detail.partition(_SAYS)
+    before, _, reason = detail.partition(_REASON_INTRO)
     return before, reason.removesuffix("”").removesuffix(".")
 
 
@@ -35,7 +35,7 @@ class ModelError(Exception):
         provider_code: str | None = None,
         reason: str = "",
     ) -> None:
-        self.detail = (detail or self.default_detail) + (f"{_SAYS}{reason}”" if reason else "")
+        self.detail = (detail or self.default_detail) + (f"{_REASON_INTRO}{reason}”" if reason else "")
         self.retryable = self.default_retryable if retryable is None else retryable
         self.retry_after = retry_after
         self.status = status

@@ -65,7 +65,7 @@ class Place:
         if read.is_indented and not self.in_paragraph:
             return True
         body = read.body.removesuffix(_ANYTHING)
-        return bool(_FENCE.match(body)) or bool(_open_ticks(body, self._continued(read)))
+        return bool(_FENCE.match(body)) or bool(_open_ticks(body, self._ticks_before(read)))
 
     @property
     def in_quote(self) -> bool:
@@ -87,7 +87,7 @@ class Place:
             return place
         if fence := _FENCE.match(read.body):
             return replace(place, fence=fence[1] or fence[2], margin=read.margin)
-        ticks = _open_ticks(read.body, self._continued(read))
+        ticks = _open_ticks(read.body, self._ticks_before(read))
         if ticks >= 3:  # three or more within a line are meant to open a block, too
             return replace(place, fence="`" * ticks, margin=read.margin)
         is_end = bool(_BLOCK.match(read.body))
@@ -101,7 +101,7 @@ class Place:
     def _quotes(self, read: _Line) -> int:
         return self.quotes if self._continues_paragraph(read) else read.quotes
 
-    def _continued(self, read: _Line) -> int:
+    def _ticks_before(self, read: _Line) -> int:
         """Return the backticks that opened inline code before this line, if it continues the paragraph."""
         return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
 

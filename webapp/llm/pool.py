@@ -105,8 +105,7 @@ def prompt_tokens(messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, 
 
 
 def first_token_seconds(tokens: int, speed: float, least: float) -> float:
-    """Return how long to wait for the first token of a reply to so many, read at `speed` a second; never under
-    `least`."""
+    """Return how long to wait for a reply's first token to so many, read at `speed` a second; at least `least`."""
     return max(least, SLACK * tokens / speed)
 
 

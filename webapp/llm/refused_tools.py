@@ -48,19 +48,19 @@ class Search:
     _trials: int = 0
 
     async def run(self, tools: Sequence[Tool]) -> bool:
-        if await self._takes(tools):
+        if await self._try(tools):
             return False
-        if not await self._takes([ORDINARY]):
-            self.takes_none = await self._takes([])  # otherwise it answers nothing at all now
+        if not await self._try([ORDINARY]):
+            self.takes_none = await self._try([])  # otherwise it answers nothing at all now
             return self.takes_none
-        await self._among(tools)
+        await self._search_halves(tools)
         return True
 
-    async def _among(self, tools: Sequence[Tool]) -> None:
+    async def _search_halves(self, tools: Sequence[Tool]) -> None:
         """Keep those of some tools that are taken; all of them together are not."""
         if len(tools) == 1:
             # Alone, and not because the server takes nothing just now: this is held against it for a day.
-            if not await self._takes(tools) and await self._takes([ORDINARY]):
+            if not await self._try(tools) and await self._try([ORDINARY]):
                 self.refuse(tools[0])
             return
         middle = (len(tools) + 1) // 2
@@ -68,12 +68,12 @@ class Search:
         for half in (tools[:middle], tools[middle:]):
             if self._trials >= MAX_TRIALS:
                 return
-            if not is_known and await self._takes([*self.tools, *half]):
+            if not is_known and await self._try([*self.tools, *half]):
                 self.tools += half
                 is_known = True
             else:
-                await self._among(half)
+                await self._search_halves(half)
 
-    async def _takes(self, tools: Sequence[Tool]) -> bool:
+    async def _try(self, tools: Sequence[Tool]) -> bool:
         self._trials += 1
         return await self.takes(tools)

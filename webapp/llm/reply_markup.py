@@ -1,14 +1,14 @@
 """Separates what a model writes for its server from its answer: thoughts, channels, the marks of turns; pure.
 
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
-beginning of a line or right before a word; a closing one alone at the beginning or end of a line, where without an
-opening one (a template has eaten that) all text before it was a thought; an end of the turn at the end of a line.
+beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
+it, where without an opening one (eaten by a template) all before it was a thought; an end of the turn at a line's end.
 """
 
 import re
 from collections.abc import Iterator
 
-from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin
+from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin, overlap_of
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from .markdown_state import Place
 from .partial_calls import ToolCall, own_id
@@ -149,8 +149,7 @@ class ReplyMarkup:
         if mark["answer"]:
             return self.has_thought and not self._has_text and not before.strip()
         if mark["answered"]:
-            is_last = mark[0].lower() == self._answer_close and not self._buffer[end:].strip()
-            return is_last and (ended or None)
+            return mark[0].lower() == self._answer_close and not self._buffer[end:].strip() and (ended or None)
         if mark["channel"]:
             is_whole = _HEADER.match(self._buffer, mark.start())
             is_open = not ended and len(self._buffer) - mark.start() < _LONGEST_HEADER
@@ -161,7 +160,8 @@ class ReplyMarkup:
         if mark["opens"] or (not rest and not ended):
             return None
         if mark["closes"]:
-            return begins_line or not rest or rest[0] == "\n"
+            is_glued = line[-1:].strip() and self._buffer[end : end + 1].isalnum()
+            return bool(begins_line or not rest or rest[0] == "\n" or is_glued)
         if mark[0].lower() == "</s>":  # struck out in HTML, if that was opened
             return not rest and not self._strikes and "<s>" not in before.lower()
         if not rest or rest[0] == "\n" or _MARK.match(rest):
@@ -208,8 +208,11 @@ class ReplyMarkup:
         low = self._buffer.lower()
         index, inner = low.find(self._close), low.find(self._opening) if self._opening else -1
         if inner >= 0 and (index < 0 or inner < index):
-            yield from self._think(inner + len(self._opening))
-            self._depth += 1
+            if self._thought or low[:inner].strip():
+                yield from self._think(inner + len(self._opening))
+                self._depth += 1
+            else:  # its server began it, too
+                self._buffer = self._buffer[inner + len(self._opening) :]
         elif index >= 0:
             self._depth -= 1
             yield from self._think(index)
@@ -235,11 +238,9 @@ class ReplyMarkup:
         is_partial = not match and not ended and cut >= 0 and len(self._buffer) - cut < len("<|channel|>")
         size = match.start() if match else cut if is_partial else len(self._buffer)
         part, self._buffer = self._buffer[:size], self._buffer[match.end() if match else size :]
-        if part.strip() and self._channel == _TEXT:
-            yield self._show(self._gap + part.lstrip() if self._gap else part)
-            self._gap = ""
-        elif part and self._channel == _TEXT:
-            yield self._show(part)
+        if part and self._channel == _TEXT:
+            gap, self._gap = (self._gap, "") if part.strip() else ("", self._gap)
+            yield self._show(gap + part.lstrip() if gap else part)
         elif part and self._channel == _THOUGHT:
             self.has_thought = True
             yield ReasoningDelta(part)
@@ -281,17 +282,19 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def overlap_of(text: str, mark: str) -> int:
-    """Return how many characters at the end of a text may be the beginning of a mark."""
-    return next((size for size in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-size:])), 0)
-
-
 def answer_text(text: str) -> str:
     """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    markup, reply = ReplyMarkup(), ""
+    return answer_and_thought(text)[0]
+
+
+def answer_and_thought(text: str) -> tuple[str, str]:
+    """Return the same, and the thoughts."""
+    markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):
             reply += event.text
+        elif isinstance(event, ReasoningDelta):
+            thought += event.text
         elif isinstance(event, ThoughtSoFar):
-            reply = ""
-    return reply
+            reply, thought = "", reply + thought
+    return reply, thought

@@ -61,7 +61,7 @@ class TextualCalls:
 
     def _work(self, ended: bool) -> Iterator[Event]:
         while self._buffer:
-            if self._after_block and not self._drop_stray(ended):
+            if self._after_block and not self._drop_stray_mark(ended):
                 return
             if not self._block:
                 start, opening = self._opening(ended)
@@ -126,7 +126,7 @@ class TextualCalls:
                     return index, True
         return len(self._buffer), False
 
-    def _drop_stray(self, ended: bool) -> bool:
+    def _drop_stray_mark(self, ended: bool) -> bool:
         """Drop a closing mark that follows a call without its opening one; False if it has not arrived in full."""
         rest = self._buffer.lstrip()
         for mark in _STRAY:

@@ -55,9 +55,19 @@ def _tildes(state: StateInline, silent: bool) -> bool:
 
 
 def _page_headings(state: StateCore) -> None:
+    """Give headings their place in the page: below its own, and without a level left out, wherever a reply begins.
+
+    `outline` in the environment holds the levels, as written, of the last heading and those it stands under.
+    """
+    outline: list[int] = state.env.setdefault("outline", [])
     for token in state.tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+            while outline and outline[-1] >= level:
+                outline.pop()
+            outline.append(level)
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + FIRST_HEADING - 1)}"
+            token.tag = f"h{min(6, len(outline) + FIRST_HEADING - 1)}"
 
 
 def _images_as_links(state: StateCore) -> None:

@@ -70,14 +70,17 @@ _CODE_BAR = (
 )
 
 
-def render(text: str) -> Markup:
-    """Return sanitised HTML of a Markdown text; an excessive text is shown unrendered."""
-    return _render(text, {})
+def render(text: str, outline: list[int] | None = None) -> Markup:
+    """Return sanitised HTML of a Markdown text; an excessive text is shown unrendered.
+
+    `outline`: the headings above a text that goes on; it is changed to those above what follows.
+    """
+    return _render(text, {"outline": [] if outline is None else outline})
 
 
-def render_growing(text: str, code: GrowingCode) -> Markup:
+def render_growing(text: str, code: GrowingCode, outline: Sequence[int]) -> Markup:
     """Return HTML as `render` for a stream's unfinished end, as far as it can be shown; `code` has its blocks."""
-    return _render(showable(text), {"growing_code": code, "code_blocks": 0})
+    return _render(showable(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
 
 
 def render_plain(text: str) -> Markup:

@@ -35,6 +35,7 @@ class StreamRenderer:
         self._wait_for = 0
         self._has_news = False
         self._code = GrowingCode()
+        self._outline: list[int] = []
 
     def feed(self, delta: str) -> Update:
         """Takes the next piece of text."""
@@ -51,7 +52,7 @@ class StreamRenderer:
         self._wait_for = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
         if growth == GROWTH and self._tail.count("[") > MANY_BRACKETS:
             self._wait_for = 2 * len(self._tail)
-        return Update([render(block) for block in blocks], self._render_tail())
+        return Update([render(block, self._outline) for block in blocks], self._render_tail())
 
     def finish(self) -> Update:
         """Return the end of the text: the tail becomes final, nothing is left."""
@@ -59,10 +60,10 @@ class StreamRenderer:
         self._tail = ""
         self._wait_for = 0
         last = [tail] if tail.strip() else []
-        return Update([render(block) for block in (*blocks, *last)], Markup(""))
+        return Update([render(block, self._outline) for block in (*blocks, *last)], Markup(""))
 
     def _render_tail(self) -> Markup:
-        return render_growing(self._tail, self._code) if self._tail.strip() else Markup("")
+        return render_growing(self._tail, self._code, self._outline) if self._tail.strip() else Markup("")
 
 
 _PARSER = make_parser(inline_definitions=True)

@@ -31,12 +31,12 @@ def require_right(tool: str) -> None:
 
 def is_limited() -> bool:
     """Return whether the token names spaces."""
-    return _only() is not None
+    return _allowed_spaces() is not None
 
 
 def includes(space_id: int | None) -> bool:
     """Return whether the token may look into a space; None stands for what is in no space."""
-    only = _only()
+    only = _allowed_spaces()
     return only is None or (space_id or NO_SPACE) in only
 
 
@@ -48,7 +48,7 @@ def require(space_id: int | None) -> None:
 
 def scope(user_id: int) -> Scope:
     """Return what the token may find."""
-    return replace(scope_of(user_id), only=_only())
+    return replace(scope_of(user_id), only=_allowed_spaces())
 
 
 def readable_passages(user_id: int, found: Iterable[FoundPassage]) -> list[FoundPassage]:
@@ -60,6 +60,6 @@ def readable_passages(user_id: int, found: Iterable[FoundPassage]) -> list[Found
     return [item for item in items if item.key in seen]
 
 
-def _only() -> frozenset[int] | None:
+def _allowed_spaces() -> frozenset[int] | None:
     identity = current_identity()
     return identity.space_ids if identity else None

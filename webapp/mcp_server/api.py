@@ -89,7 +89,7 @@ def _result(user_id: int, call: Call) -> dict[str, Any]:
     if call.method == "tools/list":
         return {"tools": schemas.tool_list(access.may_call)}
     if call.method == "tools/call":
-        return _called(user_id, call)
+        return _call_tool(user_id, call)
     if call.method == "resources/list":
         return {"resources": read_tools.resources(user_id)}
     if call.method == "resources/templates/list":
@@ -99,7 +99,7 @@ def _result(user_id: int, call: Call) -> dict[str, Any]:
     raise ProtocolError(protocol.UNKNOWN_METHOD, "There is no such method here.")
 
 
-def _called(user_id: int, call: Call) -> dict[str, Any]:
+def _call_tool(user_id: int, call: Call) -> dict[str, Any]:
     name = call.params.get("name")
     if not isinstance(name, str) or name not in schemas.TOOLS:
         raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
@@ -109,16 +109,16 @@ def _called(user_id: int, call: Call) -> dict[str, Any]:
         access.require_right(name)
         found = _RUN[name](user_id, args)
     except ValidationError as error:
-        return _failed(_wrong(problems.field_errors(error, given)))
+        return _failed(_invalid_arguments(problems.field_errors(error, given)))
     except DomainError as error:
         db.session.rollback()
-        return _failed(_wrong(error.errors) if error.errors else error.detail or error.title)
+        return _failed(_invalid_arguments(error.errors) if error.errors else error.detail or error.title)
     log.info("mcp tool used", extra={"tool": name})
     text = json.dumps(found, ensure_ascii=False)
     return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
 
 
-def _wrong(errors: Sequence[dict[str, Any]]) -> str:
+def _invalid_arguments(errors: Sequence[dict[str, Any]]) -> str:
     """Return what is wrong with some arguments, each by its name."""
     return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors[:3])
 

@@ -15,7 +15,7 @@ from webapp.spaces.service import list_spaces
 
 blueprint = PageBlueprint("mcp_pages", __name__, access="user")
 
-SHOWN = 20
+MAX_EVENTS = 20
 
 
 @blueprint.get("/settings/programs")
@@ -26,7 +26,7 @@ def index() -> str:
         select(AuditEvent)
         .where(AuditEvent.user_id == current_user_id(), AuditEvent.actor_kind == "token", AuditEvent.action.in_(wanted))
         .order_by(AuditEvent.event_id.desc())
-        .limit(SHOWN)
+        .limit(MAX_EVENTS)
     ).all()
     names = {space.space_id: space.name for space in list_spaces(current_user_id(), SpaceQuery(limit=100)).items}
     connected = [

@@ -112,14 +112,14 @@ def _check(call: Call, meta: Mapping[str, Any], headers: Mapping[str, str]) -> N
     if headers.get("mcp-method") != call.method:
         raise ProtocolError(HEADER_MISMATCH, "Mcp-Method is not the method of the body.")
     wanted = call.params.get(_NAMED.get(call.method, ""))
-    if wanted is not None and _decoded(headers.get("mcp-name")) != wanted:
+    if wanted is not None and _decode(headers.get("mcp-name")) != wanted:
         raise ProtocolError(HEADER_MISMATCH, f"Mcp-Name is not params.{_NAMED[call.method]}.")
     if version not in STATELESS:
         data = {"supported": list(STATELESS), "requested": str(version)[:50]}
         raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
-def _decoded(value: str | None) -> str | None:
+def _decode(value: str | None) -> str | None:
     found = _BASE64.fullmatch(value or "")
     if found is None:
         return value

@@ -33,7 +33,7 @@ TITLE, TEXT, WHOLE = 120, 500, 20_000
 MAX_FOUND, MAX_PINNED, MAX_KNOWN, MAX_SPACES = 10, 20, 40, 50
 PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
 _READ = {PROFILE: "the profile", SPACES: "the list of spaces"}
-WIDER = 5
+CANDIDATES_FACTOR = 5
 """How many times as many results are looked for if some may be out of bounds."""
 _WAIT = 2.0
 
@@ -41,7 +41,7 @@ _WAIT = 2.0
 def search(user_id: int, args: schemas.Search) -> dict[str, Any]:
     """`{results: [{id, title, url}]}`, as ChatGPT expects it."""
     require_memory(user_id)
-    wide = args.limit * WIDER if access.is_limited() else args.limit
+    wide = args.limit * CANDIDATES_FACTOR if access.is_limited() else args.limit
     found = access.readable_passages(user_id, retrieval.search(user_id, args.query, limit=wide).items)[: args.limit]
     _note(user_id, found)
     return {"results": [{"id": _name(item), "title": _title(item), "url": _url(item)} for item in found]}

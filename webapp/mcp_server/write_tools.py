@@ -19,7 +19,7 @@ from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
 
 CAUSE = "mcp"
-REWORDED = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
+REWORDING_NOTE = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
 _SAID = {
     "proposed": "It waits for the user's approval in Commonplace.",
     "known": "It is known already.",
@@ -31,15 +31,15 @@ _SAID = {
 
 def may_write() -> bool:
     """Return whether the caller's token has the scope `mcp_write`, `write`, or everything."""
-    return _has("mcp_write", "write")
+    return _has_scope("mcp_write", "write")
 
 
 def may_propose() -> bool:
     """Return whether the caller's token may propose memories; one that only reads may not."""
-    return _has("mcp", "mcp_write", "write")
+    return _has_scope("mcp", "mcp_write", "write")
 
 
-def _has(*wanted: str) -> bool:
+def _has_scope(*wanted: str) -> bool:
     identity = current_identity()
     return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
 
@@ -89,7 +89,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
         "used_in": [reply.model_dump() for reply in near],
         "used_in_count": forgotten.used_in_count,
         "used_by_others": forgotten.used_by_others,
-        "detail": REWORDED if forgotten.used_in_count else "",
+        "detail": REWORDING_NOTE if forgotten.used_in_count else "",
     }
 
 

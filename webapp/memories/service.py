@@ -116,7 +116,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
         origin="user",
     )
     _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     forgetting.remove_tombstones(user_id, draft.content, draft.fact_key, draft.fact_value)
     moment = now()
     same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
@@ -151,7 +151,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     fields = changes.model_dump(exclude_unset=True)
     if {"space_id", "visibility"} & fields.keys():
         lock_withdrawal(user_id, [memory_id])
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):
         if name in fields and fields[name] is None:

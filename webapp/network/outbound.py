@@ -28,15 +28,15 @@ _OTHERS = [
 
 
 _LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")
-_WITHIN = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
+_LOCAL_SUFFIXES = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
 """Names that exist only in one's own network."""
-WITHIN = N_("The address is within this server's own network.")
+LOCAL_ADDRESS = N_("The address is within this server's own network.")
 UNKNOWN = N_("There is no host with this name.")
 UNENCRYPTED = N_("The connection could not be encrypted: its certificate is not accepted.")
 LATE = N_("It did not answer in time.")
 SILENT = N_("Nothing answers at this address.")
 BROKEN = N_("The connection broke.")
-REASONS = (WITHIN, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered with more than %(bytes)s bytes."))
+REASONS = (LOCAL_ADDRESS, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered with more than %(bytes)s bytes."))
 """Why an address that is one cannot be asked, for whoever kept it in English."""
 
 
@@ -74,7 +74,7 @@ def _is_open(address: Address) -> bool:
 
 class _RequestProblem(Exception):
     @property
-    def why(self) -> Sentence:
+    def reason(self) -> Sentence:
         """Return the text, which can be said in the reader's language."""
         text = self.args[0]
         return text if isinstance(text, Sentence) else say(text)
@@ -149,8 +149,8 @@ def check_host(url: str, allowed: AllowedHosts) -> None:
     try:
         _check_address(_number(host), allowed)
     except ValueError:
-        if host in _LOCAL or host.endswith(_WITHIN):
-            raise RequestRefused(WITHIN) from None
+        if host in _LOCAL or host.endswith(_LOCAL_SUFFIXES):
+            raise RequestRefused(LOCAL_ADDRESS) from None
 
 
 def _number(host: str) -> str:
@@ -227,7 +227,7 @@ def _check_address(address: str, allowed: AllowedHosts) -> None:
     """Raise RequestRefused for an IP address inside this network, ValueError for what is not an address."""
     plain = ipaddress.ip_address(address.partition("%")[0])
     if not is_public(address) and not any(plain in network for network in allowed.networks):
-        raise RequestRefused(WITHIN)
+        raise RequestRefused(LOCAL_ADDRESS)
 
 
 def _connect(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:

@@ -94,7 +94,6 @@ decide.asks_again = True  # type: ignore[attr-defined]  # its answer leads to th
 
 @blueprint.post("/settings/programs/<int:grant_id>/disconnect")
 def disconnect(grant_id: int) -> ViewResult:
-    """Disconnect a program."""
     service.disconnect(current_user_id(), grant_id)
     return commit_and_redirect(url_for("mcp_pages.index"), _("Disconnected. Its tokens no longer work."))
 

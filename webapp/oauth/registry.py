@@ -76,7 +76,7 @@ def _document(client_id: str) -> Metadata:
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:
         raise Invalid.field(
-            "client_id", say("The program's description cannot be read. %(reason)s", reason=error.why)
+            "client_id", say("The program's description cannot be read. %(reason)s", reason=error.reason)
         ) from None
     if answer.status != 200:
         raise Invalid.field(

@@ -93,7 +93,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
     document = copy.deepcopy(dict(generated))
     document["info"]["description"] = INFO
     for path, method, operation in operations(document):
-        _refine(path, method, operation, facts.get((method, path), ViewFacts()))
+        _refine(method, operation, facts.get((method, path), ViewFacts()))
     components = document["components"]
     components["responses"] = _problem_responses()
     components["schemas"]["StreamEvent"] = copy.deepcopy(_STREAM_EVENT)
@@ -115,7 +115,7 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
                 yield path, method, item[method]
 
 
-def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
+def _refine(method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
     _describe_operation(operation, facts)
     parameters = operation.setdefault("parameters", [])
     if facts.session_only:

@@ -29,8 +29,8 @@ def list_prompts(query: PageQuery) -> PromptList:
     """Every prompt that the product sends to a model."""
     names = list(CATALOGUE)
     keyset = Keyset("prompts", query, int)
-    page = keyset.page_of(service.list_prompts(), lambda prompt: (names.index(prompt.name),)).map(PromptOut.of)
-    return PromptList(prompts=page.items, next_cursor=page.next_cursor)
+    page = keyset.page_of(service.list_prompts(), lambda prompt: (names.index(prompt.name),))
+    return PromptList.of(page.map(PromptOut.of))
 
 
 @blueprint.get(NAMED)

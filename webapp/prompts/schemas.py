@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from webapp.http.paging import ListOut
 from webapp.http.validation import Id, Instant, Line, Output, encodable
 from webapp.prompts.models import Prompt, PromptVersion
 
@@ -94,6 +95,5 @@ class PromptWithVersions(PromptOut):
         return cls.of(prompt, prompt_text=text, versions=versions)
 
 
-class PromptList(BaseModel):
+class PromptList(ListOut):
     prompts: list[PromptOut]
-    next_cursor: str | None

@@ -86,8 +86,7 @@ def examine_model(model_id: ModelId) -> ExamQueued:
 @blueprint.get("/connections")
 def list_connections(query: PageQuery) -> ConnectionList:
     """The connections to model servers."""
-    page = service.list_connections(query)
-    return ConnectionList(connections=[_out(row) for row in page.items], next_cursor=page.next_cursor)
+    return ConnectionList.of(service.list_connections(query).map(_out))
 
 
 @blueprint.post("/connections", status=201)

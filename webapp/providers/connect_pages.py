@@ -77,8 +77,8 @@ def connect() -> ViewResult:
             Choice(choice.name, choice.name in names, choice.name == default)
             for choice in connection_setup.choices(fields, rows)
         ]
-        return _choose(fields, results, error=_first(error)), 422
-    return _connected(row)
+        return _choose(fields, results, error=_first_message(error)), 422
+    return _show_connection(row)
 
 
 @blueprint.get("/admin/models/nearby")
@@ -95,9 +95,9 @@ def use_nearby() -> ViewResult:
         row = local_servers.connect(places, request.form.get("name", ""), request.form.get("model", "")[:200])
     except DomainError as error:
         db.session.rollback()
-        flash(_first(error), "error")
+        flash(_first_message(error), "error")
         return redirect(url_for("conversations_pages.new"), 303)
-    return _connected(row)
+    return _show_connection(row)
 
 
 @blueprint.get("/admin/models/new/local")
@@ -118,7 +118,7 @@ def pull() -> ViewResult:
     try:
         downloads.start_pull(app_settings().local_servers, name, model)
     except DomainError as error:
-        flash(_first(error), "error")
+        flash(_first_message(error), "error")
     return redirect(url_for(".new", provider=LOCAL), 303)
 
 
@@ -142,7 +142,7 @@ def _fields() -> NewConnection:
     return validate(NewConnection, values)
 
 
-def _connected(row: ModelConnection) -> ViewResult:
+def _show_connection(row: ModelConnection) -> ViewResult:
     """Store the connection, find out what else works where that is quick, and go where its model answers."""
     db.session.commit()
     if (stored_speed(row.test_result, "prompt") or SLOW) >= SLOW:
@@ -212,7 +212,7 @@ def _local() -> dict[str, Any]:
     return context | {"seen": digest}
 
 
-def _first(error: DomainError | ValidationError) -> str:
+def _first_message(error: DomainError | ValidationError) -> str:
     return (
         first_sentence(_messages(error).values()) if isinstance(error, Invalid | ValidationError) else _(error.detail)
     )

@@ -1,27 +1,31 @@
 """Tests a connection: what its server and a model on it can do, and why something fails, for whoever set it up."""
 
+import asyncio
 import base64
 import secrets
 import struct
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
 from webapp.i18n.marks import N_
 from webapp.llm.capabilities import Capabilities
+from webapp.llm.chat import ChatClient
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError, classify_exception
+from webapp.llm.events import ReasoningDelta, TextDelta
 from webapp.llm.pool import CHARACTERS
 from webapp.llm.sdk import get, sync_client
 from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at
-from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing
+from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing, next_page
 
 NOT_SPOKEN = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
@@ -67,6 +71,8 @@ LOCAL_SECONDS = 180.0
 """How long a server on this machine may take to load a model and to read the test's prompt."""
 MAX_PIECES = 48
 """Pieces of a reply after which its speed is known."""
+MAX_PAGES = 50
+"""The most pages of a server's list that are read."""
 MAX_NAMES = 2_000
 """The most names of a server's models that are kept; aggregators have several hundred."""
 LONGEST_NAME = 200
@@ -114,7 +120,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     seconds = _timeout(settings)
     try:
         result["chat"] = _try(
-            lambda: with_model.complete_text(_say("Say hi."), model=model_name, timeout=seconds).model
+            lambda: with_model.complete_text(_user_messages("Say hi."), model=model_name, timeout=seconds).model
         )
         if result["chat"]["ok"]:
             result |= try_streaming(settings, model_name)
@@ -180,15 +186,21 @@ def _square() -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
 
 
-def _say(text: str) -> list[dict[str, Any]]:
+def _user_messages(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
 
 
 def list_models(settings: ModelSettings) -> list[ListedModel]:
     """Return the models that a server lists. Raises any error of the request."""
+    rows: dict[str, ListedModel] = {}
+    path, pages = "/models", 0
     with sync_client(settings) as client:
-        rows = models_from_listing(get(client, "/models", settings=settings, read=SECONDS))
-    return [row for row in rows if len(row.name) <= LONGEST_NAME]
+        while path and pages < MAX_PAGES:
+            payload = get(client, path, settings=settings, read=SECONDS)
+            rows |= {row.name: row for row in models_from_listing(payload)}
+            after = quote(next_page(payload), safe="")
+            path, pages = f"/models?after_id={after}&after={after}" if after else "", pages + 1
+    return [row for row in rows.values() if len(row.name) <= LONGEST_NAME]
 
 
 def warm_up(settings: ModelSettings, model: str) -> None:
@@ -205,38 +217,44 @@ def _timeout(settings: ModelSettings) -> float:
 def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int:
     """Read the beginning of a reply to a prompt that no cache holds; returns the number of its pieces."""
     prompt = f"{secrets.token_hex(4)}. {_PROSE * 12} Count to ten."
+    seconds = _timeout(settings)
+    settings = replace(
+        settings, max_retries=0, first_token_timeout=seconds, idle_timeout=seconds, request_timeout=seconds
+    )
     start = time.perf_counter()
-    first_piece_at, pieces = 0.0, 0
-    with sync_client(settings) as client:
-        answer = client.with_options(timeout=_timeout(settings)).chat.completions.create(
-            model=model, messages=[{"role": "user", "content": prompt}], stream=True
-        )
-        with answer:
-            for piece in answer:
-                delta = piece.choices[0].delta if piece.choices else None
-                if delta is None or not (delta.content or delta.model_extra):
-                    continue
-                first_piece_at = first_piece_at or time.perf_counter()
-                pieces += 1
-                if pieces >= MAX_PIECES:
-                    break
-    if not pieces:
+    times = asyncio.run(_piece_times(settings, model, prompt))
+    if not times:
         raise MalformedOutput
-    ended = time.perf_counter()
-    speed["prompt"] = round(len(prompt) / CHARACTERS / max(first_piece_at - start, 1e-3), 1)
-    speed["generation"] = round((pieces - 1 or 1) / max(ended - first_piece_at, 1e-3), 1)
-    return pieces
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(times[0] - start, 1e-3), 1)
+    speed["generation"] = round((len(times) - 1 or 1) / max(times[-1] - times[0], 1e-3), 1)
+    return len(times)
+
+
+async def _piece_times(settings: ModelSettings, model: str, prompt: str) -> list[float]:
+    """Return when each of the first pieces of a reply arrived, read as replies are."""
+    times: list[float] = []
+    client = ChatClient(settings)
+    try:
+        async with aclosing(client.stream(_user_messages(prompt), model=model)) as events:
+            async for event in events:
+                if isinstance(event, (TextDelta, ReasoningDelta)) and event.text:
+                    times.append(time.perf_counter())
+                if len(times) >= MAX_PIECES:
+                    break
+    finally:
+        await client.aclose()
+    return times
 
 
 def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parameters: Any) -> str:
-    body = {"model": model, "messages": _say("Hi")} | parameters
+    body = {"model": model, "messages": _user_messages("Hi")} | parameters
     with sync_client(settings) as client:
         client.with_options(timeout=seconds).chat.completions.create(**body)
     return ""
 
 
 def _structured(client: CompletionClient, model: str) -> str:
-    ask = _say("What is 2 + 3? Answer with the total.")
+    ask = _user_messages("What is 2 + 3? Answer with the total.")
     _, completion = client.complete_structured(ask, Sum, "sum", model=model, timeout=SECONDS)
     return MODES[completion.mode]
 

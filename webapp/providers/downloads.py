@@ -178,8 +178,7 @@ OFFERED = 3
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model of Ollama's library: what there is to fetch, the memory the machine should have, both in gigabytes, and
-    the languages it speaks well."""
+    """A model of Ollama's library: gigabytes to fetch and of memory to have, and the languages it speaks well."""
 
     name: str
     gigabytes: float
@@ -208,8 +207,7 @@ def memory_of_machine() -> float:
 
 
 def fitting_models(memory: float, language: str) -> list[LocalModel]:
-    """Return the largest models that fit into this memory, the largest first, those that speak the language before
-    others; the smallest model if none fits."""
+    """Return the largest models that fit into this memory, those that speak the language first; or the smallest."""
     able = [model for model in MODELS if model.memory <= memory] or [min(MODELS, key=lambda model: model.memory)]
     able.sort(key=lambda model: (language not in model.languages, -model.memory))
     return sorted(able[:OFFERED], key=lambda model: -model.memory)

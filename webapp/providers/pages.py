@@ -49,31 +49,29 @@ def _picker() -> dict[str, Any]:
 
 @blueprint.get("/models")
 @login_required
-def mine() -> ViewResult:
+def my_models() -> ViewResult:
     """The models the user can choose: what they can do, what they cost, and which come first."""
     return render_template("models/mine.html", models=model_choices(), choice=choice())
 
 
 @blueprint.post("/models/favourites")
 @login_required
-def favour() -> ViewResult:
+def toggle_favourite() -> ViewResult:
     """Make a model a favourite, or stop doing so."""
     try:
         set_favourite(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
         flash(first_sentence(_errors_by_field(error).values()), "error")
-    return commit_and_redirect(url_for(".mine"))
+    return commit_and_redirect(url_for(".my_models"))
 
 
 @blueprint.get("/admin/models")
 def index() -> ViewResult:
-    """Connections to model servers."""
     return _page()
 
 
 @blueprint.post("/admin/models/exam")
 def examine() -> ViewResult:
-    """Examine how well a model writes memories."""
     model_id = request.form.get("model", "")[:220]
     grades.request_exam(model_id)
     flash(_("The exam has begun. Its result will be here in a few minutes."), "message")
@@ -89,7 +87,6 @@ def show(connection_id: int) -> ViewResult:
 
 @blueprint.post("/admin/models/<int:connection_id>")
 def change(connection_id: int) -> ViewResult:
-    """Change a connection."""
     fields: dict[str, Any] = {
         "name": request.form.get("name", "").strip(),
         "base_url": request.form.get("base_url", "").strip(),
@@ -148,7 +145,6 @@ def _let(connection_id: int, role: str, place: str) -> ViewResult:
 
 @blueprint.post("/admin/models/<int:connection_id>/test")
 def test(connection_id: int) -> ViewResult:
-    """Test a connection."""
     run_test(connection_id)
     return redirect(url_for(".show", connection_id=connection_id) + "#test", 303)
 

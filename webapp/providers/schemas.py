@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from webapp.http.paging import ListOut
 from webapp.http.validation import Amount, Flag, Id, Instant, Line, Output, Whole
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters as Parameters
@@ -145,9 +146,8 @@ class ConnectionOut(Output):
         return cls.from_row(row, models=[OfferOut.of_row(offer, groups.get(offer.offer_id, [])) for offer in offers])
 
 
-class ConnectionList(BaseModel):
+class ConnectionList(ListOut):
     connections: list[ConnectionOut]
-    next_cursor: str | None
 
 
 class Price(BaseModel):

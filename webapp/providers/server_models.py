@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.providers.providers import CANNOT_CHAT, MAKES_VECTORS
 
-FEW = 12
+MAX_FIRST_OFFERED = 12
 """All of so many models are offered; of more, the MAX_OFFERED most capable."""
 MAX_OFFERED = 8
 _BILLIONS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])")
@@ -50,7 +50,7 @@ def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list
     choices = sorted((row for row in rows if can_chat(row.name)), key=lambda row: _rank(row, prefers))
     names = {row.name for row in choices}
     plain = [row.name for row in choices if not _is_copy(row.name, names)]
-    top = set(plain if len(plain) <= FEW else plain[:MAX_OFFERED])
+    top = set(plain if len(plain) <= MAX_FIRST_OFFERED else plain[:MAX_OFFERED])
     ordered = sorted((row.name for row in choices), key=lambda name: name not in top)
     return [Choice(name, name in top, place == 0) for place, name in enumerate(ordered)]
 
@@ -70,7 +70,7 @@ def _is_copy(name: str, names: set[str]) -> bool:
 
 _NAMES = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
 """vLLM, OpenRouter and LiteLLM, Groq, LM Studio and Mistral, llama.cpp."""
-_WITHIN = ("meta", "top_provider", "model_info")
+_NESTED_FIELDS = ("meta", "top_provider", "model_info")
 """Nested objects in which some servers put it."""
 MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 READING_SECONDS = 60.0
@@ -81,7 +81,7 @@ SMALLEST_BUDGET, LARGEST_BUDGET = 2_048, 16_000
 
 def window_from_listing(row: Mapping[str, Any]) -> int | None:
     """Return the smallest number of tokens that the list gives as a model's window; None if it gives none."""
-    places = [row, *(row[name] for name in _WITHIN if isinstance(row.get(name), Mapping))]
+    places = [row, *(row[name] for name in _NESTED_FIELDS if isinstance(row.get(name), Mapping))]
     values = [place.get(name) for place in places for name in _NAMES]
     sizes = [
         value for value in values if isinstance(value, int) and not isinstance(value, bool) and value >= MIN_WINDOW
@@ -91,23 +91,44 @@ def window_from_listing(row: Mapping[str, Any]) -> int | None:
 
 def models_from_listing(payload: Any) -> list[ListedModel]:
     """Return the models in a server's answer: a list, bare or in an object, of objects or names. Raises TypeError."""
-    items = payload
-    if isinstance(payload, Mapping):
-        items = payload.get("data", payload.get("models"))
-        if items is None and payload.get("object") == "list":  # Ollama without models
-            items = []
-    if not isinstance(items, list):
-        raise TypeError("this is no list of models")
+    items = _list_in(payload)
+    if items is None:
+        if not (isinstance(payload, Mapping) and payload.get("object") == "list"):  # Ollama without models
+            raise TypeError("this is no list of models")
+        items = []
     models: dict[str, ListedModel] = {}
     for item in items:
         row = item if isinstance(item, Mapping) else {"id": item}
-        names = (row.get(field) for field in ("id", "model", "name"))
-        name = next((name for name in names if isinstance(name, str) and name.strip()), None)
+        name = _name_of(row)
         created = row.get("created")
         if name and name not in models:
             created_at = created if isinstance(created, int) else 0
             models[name] = ListedModel(name, window_from_listing(row), created_at)
     return list(models.values())
+
+
+def _list_in(payload: Any) -> list[Any] | None:
+    """Return the list of models in an answer: under its usual names, or under another in which something is named."""
+    if isinstance(payload, list):
+        return payload
+    if not isinstance(payload, Mapping) or payload.get("error"):
+        return None
+    for name in ("data", "models"):
+        if isinstance(rows := payload.get(name), list):
+            return rows
+    inner = filter(None, map(_list_in, payload.values()))
+    return next((rows for rows in inner if any(isinstance(row, Mapping) and _name_of(row) for row in rows)), None)
+
+
+def _name_of(row: Mapping[str, Any]) -> str | None:
+    names = (row.get(field) for field in ("id", "model", "name"))
+    return next((name.strip() for name in names if isinstance(name, str) and name.strip()), None)
+
+
+def next_page(payload: Any) -> str:
+    """Return the id after which the list goes on; empty if this is its end."""
+    more = isinstance(payload, Mapping) and payload.get("has_more") is True
+    return str(payload.get("last_id") or "") if more else ""
 
 
 def stored_window(result: Mapping[str, Any] | None, model: str) -> int | None:

@@ -63,8 +63,7 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
-    """Return a new connection with its models, and what a test of it found. Raises Conflict, Invalid for a model named
-    twice."""
+    """Return a new connection with its models and test. Raises Conflict, Invalid for a model named twice."""
     ids = db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()
     if len(ids) >= MAX_CONNECTIONS:
         raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS))
@@ -132,8 +131,7 @@ def delete_connection(connection_id: int) -> None:
 
 
 def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
-    """Store a deleted connection again, with its models; groups that have gone stay away, and a role or a default that
-    another connection has taken stays there."""
+    """Store a deleted connection again, without groups that have gone and roles that another has taken."""
     for role in ("embedding_model", "background_model"):
         if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
             setattr(row, role, None)
@@ -162,8 +160,7 @@ def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> Mode
 
 
 def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges) -> None:
-    """Let this connection's models make the vectors and do the background work instead of any other's; an empty field
-    ends it for this connection."""
+    """Let this connection's models make the vectors and do the background work; an empty field ends that."""
     for role in ("embedding_model", "background_model"):
         model = getattr(fields, role)
         if model is None:

@@ -37,7 +37,7 @@ def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: s
     try:
         outbound.check_host(endpoint, app_settings().outbound_allowed)
     except outbound.RequestRefused as error:
-        raise Invalid.field("endpoint", error.why) from None
+        raise Invalid.field("endpoint", error.reason) from None
     _check_keys(p256dh, auth)
     get_or_raise(User, user_id, lock=True)
     digest = digest_of(endpoint)

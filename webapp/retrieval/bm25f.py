@@ -60,7 +60,7 @@ class KeywordIndex:
         return self._context[:-1]
 
     @property
-    def worded(self) -> NDArray[np.bool_]:
+    def rows_with_words(self) -> NDArray[np.bool_]:
         """Return which rows have words (n)."""
         return np.asarray(self._lengths.values > 0)
 

@@ -47,8 +47,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of an index: the passage version, the version of the user's memory, and the user's spaces with the
-    version of each."""
+    """The position of an index: the versions of passages, of the user's memory, and of their spaces."""
 
     version: int = 0
     memory_version: int = 0

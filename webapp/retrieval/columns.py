@@ -64,8 +64,7 @@ COLUMNS = {
     "end": np.int32,
     "speaker": np.int8,
 }
-"""What an index knows about each row, with the column's type; `asking`: it is a message that ends with a
-question."""
+"""Each column of an index, with its type; `asking`: the row is a message that ends with a question."""
 
 
 def allowed_rows(columns: Mapping[str, NDArray[Any]], filters: Filter) -> NDArray[np.bool_]:

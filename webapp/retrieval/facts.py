@@ -101,17 +101,17 @@ def _current_keys(cache: UserFactKeys, user_id: int, version: int) -> Keys:
     if keys is not None and keys.version < version:
         changed_ids = memories_changed(user_id, keys.version, version)
         if len(changed_ids) <= MANY_CHANGES:
-            _look_up(keys, user_id, changed_ids)
+            read_keys(keys, user_id, changed_ids)
             keys.version = version
     if keys is None or keys.version != version:
         keys = Keys()
-        _look_up(keys, user_id, None)
+        read_keys(keys, user_id, None)
         keys.version = version
         cache.keys = keys  # only when complete: the look-up may fail
     return keys
 
 
-def _look_up(keys: Keys, user_id: int, changed_ids: Collection[int] | None) -> None:
+def read_keys(keys: Keys, user_id: int, changed_ids: Collection[int] | None) -> None:
     """Read the user's keyed facts, or those among some memories."""
     for memory_id in changed_ids or ():
         keys.remove(memory_id)

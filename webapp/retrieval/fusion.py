@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from webapp.retrieval.passages import Hit
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import (
-    AGAIN,
     ALIKE_TO,
+    CLOSE_SHARE,
     COVERAGE,
     DECAY,
     LENDING,
@@ -19,7 +19,7 @@ from webapp.retrieval.weights import (
     MANY_WORDS,
     MAX_CANDIDATES,
     NEARBY,
-    NEARLY,
+    REPEAT_FACTOR,
     SIMILAR_QUESTION,
     SOME_COVERAGE,
     SOME_MEANING,
@@ -133,13 +133,13 @@ def diversify(
     return selection
 
 
-def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
+def lower_repeats(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
     """Rank again by score, lowering repeated results from one source: (item, source, score) each."""
     seen: dict[Hashable, int] = {}
     lowered = []
     for item, source, score in ranked:
         times = seen[source] = seen.get(source, -1) + 1
-        lowered.append((item, score * AGAIN**times if score > 0 else score))
+        lowered.append((item, score * REPEAT_FACTOR**times if score > 0 else score))
     return [item for item, _ in sorted(lowered, key=lambda pair: -pair[1])]
 
 
@@ -172,7 +172,7 @@ def terms_of(text: str) -> frozenset[str]:
 def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
     """Return the hits relevant to a question with `query_terms`, in order: the certain ones and any close to them."""
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
-    return _with_ranked_near(hits, [_relevant(hit, len(query_terms), covered) for hit in hits], NEARLY)
+    return _with_ranked_near(hits, [_relevant(hit, len(query_terms), covered) for hit in hits], CLOSE_SHARE)
 
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:

@@ -241,7 +241,7 @@ class UserIndex:
             if z is not None:
                 cosines[~np.isnan(meaning)] = np.nan
             # Models differ in scale, so each is standardised separately.
-            part = standardise(cosines, allowed, self._keywords.worded)
+            part = standardise(cosines, allowed, self._keywords.rows_with_words)
             z = part if z is None else z + part
             meaning = np.where(np.isnan(cosines), meaning, cosines / np.float32(floor(model)))
         if z is not None:

@@ -12,7 +12,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.changes import Position
 from webapp.retrieval.facts import exact_facts, scan_words
-from webapp.retrieval.fusion import is_rejected, relevant, spread, terms_of
+from webapp.retrieval.fusion import is_rejected, lower_repeats, relevant, terms_of
 from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.passages import KINDS, Filter, FoundPassage, Scope
 from webapp.retrieval.query_vectors import query_vectors
@@ -182,7 +182,7 @@ class LookUp:
             item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
         ]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
-        passages = spread([(item, item.key, item.score) for item in loaded])
+        passages = lower_repeats([(item, item.key, item.score) for item in loaded])
         clock.lap("load")
         return passages
 

@@ -50,7 +50,6 @@ def note_replies(messages: Iterable[Any]) -> None:
 
 @blueprint.get("/messages/<int:message_id>/used")
 def used(message_id: int) -> ViewResult:
-    """The receipt of a reply."""
     lines = receipts.receipt_of(current_user_id(), message_id)
     receipt = receipt_views.receipt(current_user_id(), lines)
     if wants_partial():

@@ -197,14 +197,12 @@ SPEAKERS = N_({"": "Anyone", "user": "You", "assistant": "Assistant"})
 MAX_RESULTS = 24
 EXCERPT = 160
 TITLES = 4
-NEARLY = 0.6
+CLOSE_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A search result. It opens the memory, document or space it names, else its conversation, at a message if there is
-    one.
-    """
+    """A search result, which opens what it names, else its conversation, at a message if there is one."""
 
     kind: str
     title: Markup | str
@@ -273,7 +271,7 @@ def search(
             text = item.content if item.kind == "memory" else without_marks(item.content)
             part = excerpt(text, q, EXCERPT, prefix=q[-1:].isalnum())
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
-            is_close = bool(part.spans) or item.score >= NEARLY * best
+            is_close = bool(part.spans) or item.score >= CLOSE_SHARE * best
             if is_close and (item.message_id not in message_ids or item.kind != "message"):
                 reason = _REASONS[item.reason] if item.reason in _WORDLESS and not part.spans else ""
                 results[item.kind].append(_result(item, mark_spans(part.text, part.spans), reason))

@@ -27,7 +27,7 @@ FOUND = "retrieved"
 FOUND_BY = ("words", "words nearby", "meaning", "words and meaning", "words nearby and meaning")
 """The reasons of what was found, also of what is in another part of the context because every reply sees it."""
 COPY_BATCH = 40
-_COPIED = ("kind", "revision", "stage", "rank", "injected", "from_char", "to_char")
+_COPIED_COLUMNS = ("kind", "revision", "stage", "rank", "injected", "from_char", "to_char")
 
 
 def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
@@ -37,7 +37,7 @@ def store(message_id: int, items: Iterable[ReceiptItem]) -> None:
     reasons = {(item.kind, item.id): item.reason for item in items if item.stage == FOUND}
     rows = [
         {
-            **{name: getattr(item, name) for name in _COPIED},
+            **{name: getattr(item, name) for name in _COPIED_COLUMNS},
             "message_id": message_id,
             "passage_id": item.id,
             "score": float(item.score),

@@ -26,7 +26,7 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
 
 
 @event.listens_for(db.session, "after_flush")
-def _flushed(session: Session, _context: Any) -> None:
+def _request_vectors(session: Session, _context: Any) -> None:
     """Ask for the vector of every memory that has none, whoever wrote it; the sweep makes up for lost requests."""
     owners = {
         row.user_id

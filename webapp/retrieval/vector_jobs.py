@@ -201,8 +201,7 @@ def _index_chunks(conversation_id: int, client: Embedder, counts: IndexedCounts,
 
 
 def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
-    """Make vectors of the memories that changed since the last time and have none by this model; returns whether all
-    have one now."""
+    """Make vectors of memories changed since the last time; return whether all have one by this model now."""
     watermark = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
     newest = current_version(user_id)
     owed = select(Memory.memory_id, Memory.content, Memory.revision, Memory.space_id, Memory.visibility).where(

@@ -64,7 +64,7 @@ BY_MEANING = 0.15
 BY_NEIGHBOURS = 0.2
 """The keyword score, relative to the best, above which "words nearby" is given as a reason. Set by hand."""
 
-# Relevance: what a reply is not given at all. Set by hand in the first version, except NEARLY.
+# Relevance: what a reply is not given at all. Set by hand in the first version, except CLOSE_SHARE.
 COVERAGE = 0.34
 """The share of the question's words, by rarity, from which a passage counts as relevant for its words alone."""
 SOME_MEANING, SOME_COVERAGE = 0.625, 0.15
@@ -73,9 +73,8 @@ MANY_WORDS = 0.5
 """COVERAGE's counterpart by number of words."""
 NEARBY = 0.5
 """The relative keyword score from which a message counts by its neighbours' words, if some hit covers this much."""
-NEARLY = 0.35
-"""The share of the best score from which a passage comes along with one that is certain: .25 gains no recall and costs
-100 tokens more."""
+CLOSE_SHARE = 0.35
+"""The share of the best score from which a passage comes with a certain one: .25 costs 100 tokens, for nothing."""
 LISTED = 0.2
 """The same for a search box, where a person chooses. Set by hand."""
 SIMILAR_QUESTION = 0.5
@@ -84,10 +83,9 @@ UNWANTED = 0.25
 """The factor for the score of a passage that was called not relevant for such a question. Set by hand."""
 
 # A reply's excerpts.
-AGAIN = 0.8
+REPEAT_FACTOR = 0.8
 """The factor for the score of another piece of the same message: without it BEAM's reply recall is .07 lower."""
 CORE = 200
-"""UTF-8 bytes of the core of a piece, a sentence or two: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at
-140, where answers begin to be cut in two."""
+"""UTF-8 bytes of a piece's core: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at 140."""
 ORDINARY = 0.5
 """Confidence × importance × decay of an ordinary, fresh memory: it ranks like a message of the same relevance."""

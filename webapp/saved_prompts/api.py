@@ -28,8 +28,7 @@ blueprint = api_blueprint("library_api", __name__, tag="Prompt library", access=
 @blueprint.get("/saved_prompts")
 def list_saved_prompts(query: SavedPromptQuery) -> SavedPromptList:
     """Your prompts and those shared in your spaces, by name."""
-    page = service.list_prompts(current_user_id(), query)
-    return SavedPromptList(prompts=[_out(prompt) for prompt in page.items], next_cursor=page.next_cursor)
+    return SavedPromptList.of(service.list_prompts(current_user_id(), query).map(_out))
 
 
 @blueprint.post("/saved_prompts", status=201)

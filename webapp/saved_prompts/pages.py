@@ -42,13 +42,11 @@ def choose() -> ViewResult:
 
 @blueprint.get("/prompts/new")
 def new() -> ViewResult:
-    """A new prompt."""
     return _form({"content": request.args.get("content", "")[: formats.LONGEST_CONTENT]})
 
 
 @blueprint.post("/prompts/new")
 def create() -> ViewResult:
-    """Save a new prompt."""
     try:
         prompt = service.create_prompt(current_user_id(), _fields())
     except Invalid as error:
@@ -60,14 +58,12 @@ def create() -> ViewResult:
 
 @blueprint.get("/prompts/<int:saved_prompt_id>")
 def show(saved_prompt_id: int) -> ViewResult:
-    """A prompt, to read or change."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     return _form(_values(prompt.prompt), prompt=prompt)
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
 def save(saved_prompt_id: int) -> ViewResult:
-    """Save changes to a prompt."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
     try:
         values = _fields().model_dump()
@@ -88,7 +84,6 @@ def duplicate(saved_prompt_id: int) -> ViewResult:
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/delete")
 def delete(saved_prompt_id: int) -> ViewResult:
-    """Delete a prompt."""
     name = service.delete_prompt(current_user_id(), saved_prompt_id)
     return commit_and_redirect(url_for(".index"), gettext("Deleted “%(name)s”.", name=name))
 
@@ -104,7 +99,7 @@ def use(saved_prompt_id: int) -> ViewResult:
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>/use")
-def filled(saved_prompt_id: int) -> ViewResult:
+def fill_variables(saved_prompt_id: int) -> ViewResult:
     """The filled text: as it is for the composer, otherwise at the start of a conversation."""
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = variables_to_fill(prompt.prompt.content)

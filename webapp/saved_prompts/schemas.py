@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank, not_null
 from webapp.saved_prompts.formats import (
     LONGEST_CONTENT,
@@ -91,9 +91,8 @@ class SavedPromptOut(Output):
         )
 
 
-class SavedPromptList(BaseModel):
+class SavedPromptList(ListOut):
     prompts: list[SavedPromptOut]
-    next_cursor: str | None
 
 
 class FilledPrompt(BaseModel):

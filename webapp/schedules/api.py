@@ -23,9 +23,7 @@ blueprint = api_blueprint("schedules_api", __name__, tag="Schedules", access="us
 @blueprint.get("/schedules")
 def list_schedules(query: PageQuery) -> ScheduleList:
     """Your schedules, those due next first."""
-    page = service.page_of_schedules(current_user_id(), query)
-    schedules = [ScheduleOut.of(row) for row in page.items]
-    return ScheduleList(schedules=schedules, next_cursor=page.next_cursor)
+    return ScheduleList.of(service.page_of_schedules(current_user_id(), query).map(ScheduleOut.of))
 
 
 @blueprint.post("/schedules", status=201)
@@ -48,7 +46,7 @@ def read_feed() -> FeedOut:
 @idempotency.idempotent
 def renew_feed() -> FeedOut:
     """Make a new URL of your calendar; the one before opens nothing any more."""
-    return _feed(feed.make_feed(current_user_id()), 201)
+    return _feed(feed.make_feed(current_user_id()))
 
 
 @blueprint.delete("/schedules/feed")
@@ -87,10 +85,8 @@ def run_schedule(schedule_id: Id) -> RunOut:
 @blueprint.get("/schedules/<int:schedule_id>/runs")
 def list_runs(schedule_id: Id, query: PageQuery) -> RunList:
     """The times it was due, newest first, and what became of each."""
-    page = service.list_runs(current_user_id(), schedule_id, query)
-    runs = [RunOut.of(row, conversation_id) for row, conversation_id in page.items]
-    return RunList(runs=runs, next_cursor=page.next_cursor)
+    return RunList.of(service.list_runs(current_user_id(), schedule_id, query).map(lambda run: RunOut.of(*run)))
 
 
-def _feed(calendar: feed.Feed, status: int = 200) -> FeedOut:
+def _feed(calendar: feed.Feed) -> FeedOut:
     return FeedOut(url=feed.feed_url(calendar.secret), created_at=calendar.created_at)

@@ -68,7 +68,6 @@ def _proposals() -> dict[str, Any]:
 
 @blueprint.get("/schedules")
 def index() -> ViewResult:
-    """The user's schedules."""
     return _list()
 
 
@@ -114,7 +113,6 @@ def new() -> ViewResult:
 
 @blueprint.post("/schedules/new")
 def create() -> ViewResult:
-    """Make a schedule."""
     try:
         row = service.create_schedule(current_user_id(), validate(ScheduleFields, _read()))
     except Invalid as error:
@@ -137,7 +135,6 @@ def show(schedule_id: int) -> ViewResult:
 
 @blueprint.post("/schedules/<int:schedule_id>")
 def save(schedule_id: int) -> ViewResult:
-    """Save changes to a schedule."""
     row = service.get_schedule(current_user_id(), schedule_id)
     try:
         values = _read()

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, field_validator
 
 from webapp.accounts.preferences import TimeZone
+from webapp.http.paging import ListOut
 from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, Output, Time, not_null
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
@@ -84,9 +85,8 @@ class ScheduleOut(Output):
         return cls.from_row(row, rrule=row.rrule or None, at=to_instant(row.at, row.timezone))
 
 
-class ScheduleList(BaseModel):
+class ScheduleList(ListOut):
     schedules: list[ScheduleOut]
-    next_cursor: str | None
 
 
 class FeedOut(BaseModel):
@@ -109,6 +109,5 @@ class RunOut(Output):
         return cls.from_row(row, conversation_id=conversation_id)
 
 
-class RunList(BaseModel):
+class RunList(ListOut):
     runs: list[RunOut]
-    next_cursor: str | None

@@ -31,8 +31,7 @@ def create_share(conversation_id: Id, body: NewShare) -> ShareOut:
 @blueprint.get("/shares")
 def list_shares(query: ShareQuery) -> ShareList:
     """All links you made, newest first."""
-    page = service.list_shares(current_user_id(), query)
-    return ShareList(shares=[_out(row, title) for row, title in page.items], next_cursor=page.next_cursor)
+    return ShareList.of(service.list_shares(current_user_id(), query).map(lambda share: _out(*share)))
 
 
 @blueprint.delete("/shares/<int:share_id>")

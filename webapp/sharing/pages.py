@@ -48,7 +48,6 @@ def share(conversation_id: int) -> str:
 @blueprint.post("/c/<int:conversation_id>/share")
 @limit_links
 def create(conversation_id: int) -> Any:
-    """Create a link."""
     days = EXPIRY_DAYS.get(request.form.get("expires", ""))
     fields = NewShare(
         live=request.form.get("kind") == "live",
@@ -68,7 +67,6 @@ def create(conversation_id: int) -> Any:
 
 @blueprint.get("/shares")
 def index() -> str:
-    """All links the user has created."""
     query = ShareQuery(cursor=requested_cursor())
     page = service.list_shares(current_user_id(), query)
     return render_template("sharing/index.html", shares=page.items, share_url=share_url, next_cursor=page.next_cursor)
@@ -76,7 +74,6 @@ def index() -> str:
 
 @blueprint.post("/shares/<int:share_id>/revoke")
 def revoke(share_id: int) -> Response:
-    """End a link."""
     row = service.get_share(current_user_id(), share_id)
     location = url_for(".share", conversation_id=row.conversation_id) if "here" in request.form else url_for(".index")
     service.revoke_share(current_user_id(), share_id)

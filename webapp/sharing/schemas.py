@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.db.base import now
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import Flag, Id, Instant, Output, Time
 from webapp.sharing.models import ConversationShare
 
@@ -63,6 +63,5 @@ class ShareOut(Output):
         )
 
 
-class ShareList(BaseModel):
+class ShareList(ListOut):
     shares: list[ShareOut]
-    next_cursor: str | None

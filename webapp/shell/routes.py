@@ -1,6 +1,7 @@
 """Wires what is served: endpoints and pages, and with them the commands, none of which a worker process needs."""
 
 from importlib import import_module
+from types import ModuleType
 
 from flask import Blueprint
 from flask_openapi3 import APIBlueprint, OpenAPI
@@ -48,10 +49,15 @@ SERVED = {
 """The modules of each room whose blueprints are registered once all are loaded: some add to those of another."""
 
 
+def import_served() -> list[ModuleType]:
+    """Import every module that is served, all before the first of them is registered."""
+    return [import_module(f"webapp.{room}.{name}") for room, names in SERVED.items() for name in names.split()]
+
+
 def register(app: OpenAPI) -> None:
     """Register everything that people and programs can reach, and the commands."""
     app.extensions["end_event_streams"] = events_api.end_all
-    for module in [import_module(f"webapp.{room}.{name}") for room, names in SERVED.items() for name in names.split()]:
+    for module in import_served():
         for blueprint in vars(module).values():
             if isinstance(blueprint, APIBlueprint) and blueprint.import_name == module.__name__:
                 app.register_api(blueprint)

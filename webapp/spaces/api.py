@@ -38,8 +38,7 @@ limit_invitations = limiter.shared_limit(INVITATIONS, scope="invitations", key_f
 @blueprint.get("/spaces")
 def list_spaces(query: SpaceQuery) -> SpaceList:
     """List your spaces and those you are invited to, newest first."""
-    page = service.list_spaces(current_user_id(), query)
-    return SpaceList(spaces=page.items, next_cursor=page.next_cursor)
+    return SpaceList.of(service.list_spaces(current_user_id(), query))
 
 
 @blueprint.post("/spaces", status=201)
@@ -119,8 +118,7 @@ def hand_over(space_id: Id, body: NewOwner) -> SpaceOut:
 @blueprint.get("/spaces/<int:space_id>/documents")
 def list_documents(space_id: Id, query: PageQuery) -> DocumentList:
     """The documents of a space, newest first."""
-    page = documents.list_documents(current_user_id(), space_id, query)
-    return DocumentList(documents=page.items, next_cursor=page.next_cursor)
+    return DocumentList.of(documents.list_documents(current_user_id(), space_id, query))
 
 
 @blueprint.post("/spaces/<int:space_id>/documents", status=201)

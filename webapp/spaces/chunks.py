@@ -16,7 +16,7 @@ PAGE_END = "\f"
 PDF = "application/pdf"
 """The kind of document whose pages can be drawn; `webapp.files`, which has the other kinds, is a layer above spaces."""
 
-AROUND = 200
+NEIGHBOUR_CHARACTERS = 200
 """How many characters of the adjacent pages make a page that is a picture searchable."""
 _PICTURE = "[A picture, without text: "
 _BLANK = re.compile(r"\n[ \t]*\n+")
@@ -53,8 +53,8 @@ def shows_page(part: str, page: int | None) -> bool:
 
 def _neighbour_texts(texts: Sequence[str], page: int) -> str:
     """Return the end of the page before one without text, and the start of the next: mostly they say what it shows."""
-    before = " ".join(texts[page - 2].split())[-AROUND:].partition(" ")[2] if page > 1 else ""
-    after = " ".join(texts[page].split())[:AROUND].rpartition(" ")[0] if page < len(texts) else ""
+    before = " ".join(texts[page - 2].split())[-NEIGHBOUR_CHARACTERS:].partition(" ")[2] if page > 1 else ""
+    after = " ".join(texts[page].split())[:NEIGHBOUR_CHARACTERS].rpartition(" ")[0] if page < len(texts) else ""
     return (f" Before it: … {before}" if before else "") + (f" After it: {after} …" if after else "")
 
 

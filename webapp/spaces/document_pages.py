@@ -24,13 +24,11 @@ LABELS = N_({"title": "The title", "content": "The text"})
 
 @blueprint.get("/spaces/<int:space_id>/documents")
 def index(space_id: int) -> ViewResult:
-    """The documents of a space."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents")
 def add(space_id: int) -> ViewResult:
-    """Add a text."""
     service.require_member(current_user_id(), space_id)
     try:
         document = documents.add_document(current_user_id(), space_id, read_form(NewDocument))
@@ -58,7 +56,6 @@ def show(space_id: int, document_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")
 def delete(space_id: int, document_id: int) -> ViewResult:
-    """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
     return commit_and_redirect(url_for(".index", space_id=space_id), _("Deleted. Replies no longer draw on it."))
 

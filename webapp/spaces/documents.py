@@ -154,13 +154,13 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
         ).all()
         db.session.remove()
         if not rows:
-            _conclude(document_id, "ready")
+            _set_outcome(document_id, "ready")
             return VectorProgress(count, False)
         try:
             vectors = client.embed_passages([row.content for row in rows])
         except ModelError as error:
             if (last_try or not error.retryable) and not has_older_vectors(document_id):
-                _conclude(document_id, "failed")
+                _set_outcome(document_id, "failed")
             raise
         with write_transaction():
             for row, vector in zip(rows, vectors, strict=True):
@@ -234,7 +234,6 @@ def _cut(document_id: int) -> bool:
 
 
 def _count(document_id: int) -> None:
-    """Update the progress of a document."""
     total, done_count = db.session.execute(
         select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
     ).one()
@@ -245,7 +244,7 @@ def _count(document_id: int) -> None:
     )
 
 
-def _conclude(document_id: int, status: str) -> None:
+def _set_outcome(document_id: int, status: str) -> None:
     """End the indexing of a document, unless it has been queued again since: then another job begins anew."""
     with write_transaction():
         space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))

@@ -58,8 +58,7 @@ STALLED_SECONDS = 120
 
 
 def queue_outdated_documents(model: str) -> None:
-    """Queue every document with vectors from another model, so that it gets them from this one; until then the old ones
-    stay in use. The caller commits."""
+    """Queue every document with vectors from another model, which stay in use until then."""
     other = select(DocumentChunk.document_id).where(
         DocumentChunk.document_id == SpaceDocument.document_id, DocumentChunk.embedding_model != model
     )

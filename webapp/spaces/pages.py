@@ -107,8 +107,7 @@ def change(space_id: int) -> ViewResult:
 
 
 @blueprint.get("/spaces/<int:space_id>/members")
-def people(space_id: int) -> ViewResult:
-    """Show the members of a space."""
+def member_list(space_id: int) -> ViewResult:
     return _people(space_id)
 
 
@@ -124,14 +123,13 @@ def invite(space_id: int) -> ViewResult:
         errors = sentences(error, N_({"email": "This"}), otherwise="email")
         return _people(space_id, errors=errors, email=request.form.get("email", "")), 422
     return commit_and_redirect(
-        url_for(".people", space_id=space_id),
+        url_for(".member_list", space_id=space_id),
         _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),
     )
 
 
 @blueprint.post("/spaces/<int:space_id>/accept")
 def accept(space_id: int) -> ViewResult:
-    """Join."""
     members.accept(current_user_id(), space_id)
     db.session.commit()
     return _switch_to(space_id)
@@ -139,7 +137,6 @@ def accept(space_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/decline")
 def decline(space_id: int) -> ViewResult:
-    """Decline an invitation."""
     view = service.view_space(current_user_id(), space_id)
     if view.status != "invited":
         raise Conflict("You have joined this space. You can leave it.")
@@ -149,25 +146,24 @@ def decline(space_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
 def remove(space_id: int, user_id: int) -> ViewResult:
-    """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
     return commit_and_redirect(
-        url_for(".people", space_id=space_id), _("Removed. What they shared here is now theirs alone again.")
+        url_for(".member_list", space_id=space_id), _("Removed. What they shared here is now theirs alone again.")
     )
 
 
 @blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
 def withdraw(space_id: int, invitation_id: int) -> ViewResult:
-    """Withdraw an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
-    return commit_and_redirect(url_for(".people", space_id=space_id), _("The invitation has been withdrawn."))
+    return commit_and_redirect(url_for(".member_list", space_id=space_id), _("The invitation has been withdrawn."))
 
 
 @blueprint.post("/spaces/<int:space_id>/owner")
 def hand_over(space_id: int) -> ViewResult:
-    """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
-    return commit_and_redirect(url_for(".people", space_id=space_id), _("Ownership handed over. You are now a member."))
+    return commit_and_redirect(
+        url_for(".member_list", space_id=space_id), _("Ownership handed over. You are now a member.")
+    )
 
 
 @blueprint.get("/spaces/<int:space_id>/end")

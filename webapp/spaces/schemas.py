@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator
 
 from webapp.accounts.emails import normalise_email
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank, not_null
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
@@ -96,9 +96,8 @@ class SpaceOut(Output):
     updated_at: Instant
 
 
-class SpaceList(BaseModel):
+class SpaceList(ListOut):
     spaces: list[SpaceOut]
-    next_cursor: str | None
 
 
 class MemberOut(Output):
@@ -150,9 +149,8 @@ class DocumentWithText(DocumentOut):
     content: str
 
 
-class DocumentList(BaseModel):
+class DocumentList(ListOut):
     documents: list[DocumentOut]
-    next_cursor: str | None
 
 
 class Consequences(BaseModel):

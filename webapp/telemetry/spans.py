@@ -14,7 +14,7 @@ from webapp.llm.pool import ChatPool, ModelSwitched
 from webapp.llm.settings import Target
 from webapp.telemetry import tracing
 
-QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}
+UNTRACED_ENDPOINTS = {"static", "service.healthz", "service.readyz", "service.metrics"}
 """Requested every few seconds by machines; not worth tracing."""
 
 
@@ -23,7 +23,7 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
 
     @app.before_request
     def _begin() -> None:
-        if request.endpoint in QUIET or "span" in g:  # it is being repeated (webapp/db/conflicts.py)
+        if request.endpoint in UNTRACED_ENDPOINTS or "span" in g:  # it is being repeated (webapp/db/conflicts.py)
             return
         traceparent = request.headers.get("traceparent") if believes else None
         rule = request.url_rule.rule if request.url_rule else None

@@ -1,7 +1,7 @@
 """The provenance of a message's words, by where they stand: typed by its author, or somebody else's that were put in.
 
-Others' are Markdown fences and quotes, blocks in quotes or dashes, pairs of tags, JSON, labelled transcripts, mail with
-its head, and what the composer or a program says was pasted; never by what they say.
+Others' are Markdown fences and quotes, blocks in quotes or dashes, labelled transcripts, mail with its head, data
+(`data_blocks.py`), and what the composer or a program says was pasted; never by what they say.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
+from webapp.text.data_blocks import UNSPACED, data_blocks
 from webapp.text.quotes import Span, merge_spans
 from webapp.text.words import INVISIBLE
 
@@ -33,19 +34,31 @@ _STAMP = re.compile(
 _BRACKET = re.compile(r"\s*(?:[\[<*]|\([^()\n]*\)\s?[:：])")
 _ANSWERED = re.compile(r"[^\n]{0,60}\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b[^\n]{0,80}[:：]\s*")
 """The line above a mail that is answered: a day with its year, a time, whoever wrote it, and a colon."""
-_TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(?:\s[^<>\n]{0,400})?>", re.IGNORECASE)
-_JSON = re.compile(r"\{\s*\"[^\"\n]{1,80}\"\s*:[^{}]*[{}]")
 _LABEL = re.compile(r"\s*(?:[\[(<*]{0,3})([^\W\d_][^\n:：\]]{0,30})[\])>*]{0,3}\s?[:：]\s*\S")
-_ADDRESS = re.compile(r"[^\s@<]{1,64}@[^\s@>]{1,255}\.\w")
+_ADDRESS = re.compile(r"[^\s@<]@[^\s@>]{1,255}\.\w")
+_SENT = re.compile(r"\b\d{4}\b[^\n]{0,30}\b\d{1,2}[:.]\d\d\b")
+"""A day with its year, and a time: when a mail was sent."""
+_CLOCK = r"\d{1,2}[:.]\d\d(?::\d\d)?(?:[ \u202f]?[^\W\d_]\.?[^\W\d_]\.?)?"
+_HEADER = re.compile(
+    rf"[ \t]*(?:\[(?:[^\]\n]{{0,24}}[ ,])?{_CLOCK}\][ \t]+(?P<after>[^\W\d_][^\n:：]{{0,40}})"
+    rf"|(?P<before>[^\W\d_][^\n\[]{{0,40}}?),?[ \t]+\[(?:[^\]\n]{{0,24}}[ ,])?{_CLOCK}\]"
+    rf"|(?P<spaced>[^\W\d_][^\n]{{0,40}}?)(?:[ \t]{{2,}}|[ \t][—–][ \t][^\n]{{0,20}}?){_CLOCK}"
+    r"|(?:\*\*)?(?P<bare>[^\W\d_][^\n:：*#]{0,30})(?:[:：]?\*\*|[:：])"
+    r"|#{1,6}[ \t]+(?P<heading>[^\W\d_][^\n]{0,30}))[ \t]*\n?"
+)
+"""A line with nothing but who speaks, and perhaps when: what follows is what they say."""
+_NICK = re.compile(r"[ \t]*(?:\[?\d{1,2}:\d\d(?::\d\d)?\]?[ \t]+)?<([^<>\s/][^<>\n]{0,30})>[ \t]+\S")
 _LONGEST_RULE = 200
 """Characters; a longer line is text."""
 _INLINE = re.compile(
     r"(?<!\w)(?:«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\")(?!\w)"
-    r"|“[^“”\n]+”|„[^„“”\n]+[“”]|‹[^‹›\n]+›|「[^「」\n]+」|『[^『』\n]+』"
+    r"|“[^“”\n]+”|„[^„“”\n]+[“”]|‹[^‹›\n]+›|「[^「」\n]+」|『[^『』\n]+』|`[^`\n]+`"
+    r"|(?<!\w)'(?=[^\s'])(?:[^'\n]|(?<=\w)'(?=\w))+(?<=[^\s'])'(?!\w)"
+    r"|‘(?:[^‘’\n]|(?<=\w)’(?=\w))+’(?!\w)|‚[^‚‘\n]+‘"
 )
+_MARKED_QUOTE = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?>")
 _INVISIBLE = re.compile(f"[{INVISIBLE}\u200d]")
 _ALIKE = str.maketrans("＞＂｀～", '>"`~')
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _SAID_WORDS = 6
 """From how many words on a quotation within a line is what somebody said; a shorter one is a name or a title."""
 _QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")
@@ -97,8 +110,7 @@ def _blocks(text: str) -> Iterator[Span]:
     lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
     yield from _fenced(text, lines)
     yield from _between_triples(text)
-    yield from _between_tags(text)
-    yield from (Span(*match.span()) for match in _JSON.finditer(text))
+    yield from data_blocks(text, lines)
     yield from _between_rules(text, lines)
     yield from _quoted(text, lines)
     yield from _mail(text, lines)
@@ -125,17 +137,6 @@ def _between_triples(text: str) -> Iterator[Span]:
         yield Span(opening[0], closing[1])
 
 
-def _between_tags(text: str) -> Iterator[Span]:
-    """Yield what stands between a tag and the one that closes it."""
-    opened: dict[str, int] = {}
-    for mark in _TAG.finditer(text):
-        name = mark[2].casefold()
-        if not mark[1]:
-            opened.setdefault(name, mark.start())
-        elif name in opened:
-            yield Span(opened.pop(name), mark.end())
-
-
 def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Return what stands between two lines of dashes or the like; after a single one with a title, all the rest."""
     short = [line for line in lines if line.end - line.start <= _LONGEST_RULE]
@@ -152,10 +153,10 @@ def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
     for match in _INLINE.finditer(text):
-        if len(match[0].split()) + len(_UNSPACED.findall(match[0])) // 2 >= _SAID_WORDS:
+        if len(match[0].split()) + len(UNSPACED.findall(match[0])) // 2 >= _SAID_WORDS:
             yield Span(*match.span())
     for line in lines:
-        if text[line.start : line.end].lstrip().startswith(">"):
+        if _MARKED_QUOTE.match(text, line.start, line.end):
             yield line
     ends: dict[str, list[int]] = {closer: [] for closer in _OPENERS.values()}
     for line in lines:
@@ -170,13 +171,16 @@ def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
-    """Yield from the head of a mail (labels, one with an address), or the line above an answered one, to the end."""
+    """Yield from the head of a mail (labels, one with an address or the time it was sent), or the line above an
+    answered one, to the end.
+    """
     for number, line in enumerate(lines):
         head = text[line.start : line.end]
         if _ANSWERED.fullmatch(head) and line.end < len(text):
             yield Span(line.start, len(text))
             return
-        if not (_LABEL.match(head) and _ADDRESS.search(head)):
+        has_address = _ADDRESS.search(head) is not None
+        if not _LABEL.match(head) or not (has_address or _SENT.search(head)):
             continue
         first, last = number, number
         while first > 0 and _LABEL.match(text[lines[first - 1].start : lines[first - 1].end]):
@@ -184,6 +188,8 @@ def _mail(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         while last + 1 < len(lines) and _LABEL.match(text[lines[last + 1].start : lines[last + 1].end]):
             last += 1
         blank = [n for n in range(number, len(lines)) if not text[lines[n].start : lines[n].end].strip()]
+        if not has_address and not (last - first > 1 and blank[:1] == [last + 1]):
+            continue
         end = lines[blank[-1]].end if first == last and blank and blank[-1] > number + 1 else len(text)
         yield Span(lines[first].start, end)
         return
@@ -197,11 +203,35 @@ def _transcript(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         stamp = _STAMP.match(text_line)
         if match := _LABEL.match(text_line[stamp.end() if stamp else 0 :]):
             labelled.append((number, match[1].strip().casefold(), bool(stamp) or _BRACKET.match(text_line) is not None))
+    yield from _turns(text, lines, labelled)
+    nicks = [(number, name) for number, line in enumerate(lines) if (name := _NICK.match(text, line.start, line.end))]
+    yield from _turns(text, lines, [(number, name[1].casefold(), len(nicks) > 1) for number, name in nicks])
+    yield from _turns(text, lines, _headers(text, lines), are_alone=True)
+
+
+def _headers(text: str, lines: Sequence[Span]) -> list[tuple[int, str, bool]]:
+    """Return the lines with nothing but a speaker, above what they say, and the names; certain if some have a time."""
+    found = {n: header for n, line in enumerate(lines) if (header := _HEADER.fullmatch(text, line.start, line.end))}
+    above = {n: header for n, header in found.items() if n + 1 < len(lines) and n + 1 not in found}
+    stamped = {n for n, header in above.items() if header["after"] or header["before"]}
+    names = {n: next(filter(None, header.groupdict().values())) for n, header in above.items()}
+    return [(n, name.strip().casefold(), n in stamped and len(stamped) > 1) for n, name in names.items()]
+
+
+def _turns(
+    text: str, lines: Sequence[Span], labelled: Sequence[tuple[int, str, bool]], *, are_alone: bool = False
+) -> Iterator[Span]:
+    """Yield the turns that begin on lines with names, if that is certain or a name is there again.
+
+    Each ends before the next, or at a blank line, of which there are others if the names `are_alone`.
+    """
     names = {name for _, name, _ in labelled}
     repeats = len(labelled) > len(names) >= 2
-    for place, (number, _, bracketed) in enumerate(labelled):
-        if not (bracketed or repeats):
+    for place, (number, _, is_certain) in enumerate(labelled):
+        if not (is_certain or repeats):
             continue
         after = labelled[place + 1][0] if place + 1 < len(labelled) else len(lines)
-        end = next((n for n in range(number, after) if not text[lines[n].start : lines[n].end].strip()), after)
-        yield Span(lines[number].start, lines[end - 1].end)
+        blank = [n for n in range(number, after) if not text[lines[n].start : lines[n].end].strip()]
+        if are_alone:
+            blank = [n for n in blank if n > number + 1] if after == len(lines) else []
+        yield Span(lines[number].start, lines[(blank[0] if blank else after) - 1].end)

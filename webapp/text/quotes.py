@@ -1,5 +1,4 @@
-"""The place of a quote in a text: verbatim, except for white space, case, quotes, dashes, bold, digits of other scripts
-and Unicode forms."""
+"""The place of a quote in a text: verbatim but for white space, case, quotes, dashes, digits and Unicode forms."""
 
 import re
 import unicodedata

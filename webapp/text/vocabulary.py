@@ -65,7 +65,7 @@ class Vocabulary:
         numbered = []
         for text in texts:
             tokens = words(text)
-            look_up = self._of(language_of(tokens)).__getitem__
+            look_up = self._terms_of(language_of(tokens)).__getitem__
             row = np.fromiter(map(look_up, tokens), dtype=np.int32)
             numbered.append(row[row >= 0])
         return numbered
@@ -89,7 +89,7 @@ class Vocabulary:
     def find(self, word: str, language: str = ENGLISH) -> list[int] | None:
         """Return the numbers of a query word's terms in every language seen so far; empty for a stop word of the
         query's `language`, None if no text has it. Adds nothing."""
-        if not self._of(language).term(word):
+        if not self._terms_of(language).term(word):
             return []
         terms = {language_terms.term(word) for language_terms in self._words.values()}
         return sorted({self._terms[term] for term in terms if term in self._terms}) or None
@@ -148,7 +148,7 @@ class Vocabulary:
                 self._lines += unicodedata.normalize("NFD", "\n".join(new)) + "\n"
         return self._lines
 
-    def _of(self, language: str) -> _Terms:
+    def _terms_of(self, language: str) -> _Terms:
         terms = self._words.get(language)
         if terms is None:
             terms = self._words[language] = _Terms(language, self._terms)

@@ -58,7 +58,7 @@ WEEKDAYS = tuple(name.lower() for name in calendar.day_name)
 _SHORT = {name[:length]: name for name in (*MONTHS, *WEEKDAYS) for length in (3, 4)}
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
-_ASKS = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
+_QUESTION_END = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 PAIRED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -243,7 +243,7 @@ def date_columns(day: date) -> tuple[int, int, int, int]:
 
 def asks_something(text: str) -> bool:
     """Tell whether a text ends by asking something, an appended note in brackets aside."""
-    return _ASKS.search(text[-400:]) is not None
+    return _QUESTION_END.search(text[-400:]) is not None
 
 
 def names_in(query: str) -> frozenset[str]:

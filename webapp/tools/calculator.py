@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?)"
     r"|(?P<name>[A-Za-zπτ]\w*|√)|(?P<sign>\*\*|//|[-+*/%^!(),×÷·−]))"
 )
-_SAME = {"×": "*", "·": "*", "÷": "/", "−": "-", "**": "^"}
+_SYNONYMS = {"×": "*", "·": "*", "÷": "/", "−": "-", "**": "^"}
 _POWER, _SIGN, _PRODUCT, _SUM = 4, 3, 2, 1
 _BINARY = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT, "^": _POWER}
 _CONSTANTS = {
@@ -37,7 +37,7 @@ def calculate(expression: str) -> dict[str, str]:
     if len(expression) > LONGEST:
         raise Unanswerable(f"An expression has at most {LONGEST} characters.")
     reader = _Reader(expression)
-    value = reader.whole()
+    value = reader.evaluate()
     if value.denominator == 1:
         return {"result": str(value.numerator)}
     result = {"result": _decimals(value)}
@@ -63,7 +63,7 @@ class _Reader:
         self._depth = 0
         self.is_rounded = False
 
-    def whole(self) -> Number:
+    def evaluate(self) -> Number:
         value = self._part(0)
         if self._index < len(self._tokens):
             raise Unanswerable(f"“{self._tokens[self._index][1]}” does not fit there.")
@@ -86,7 +86,7 @@ class _Reader:
                 self._index += 1
                 # Powers group from the right, everything else from the left.
                 rest = self._part(_BINARY[sign] + (0 if sign == "^" else 1))
-                value = _bounded(self._apply(sign, value, rest))
+                value = _check_size(self._apply(sign, value, rest))
             else:
                 self._depth -= 1
                 return value
@@ -97,7 +97,7 @@ class _Reader:
         kind, text = self._tokens[self._index]
         self._index += 1
         if kind == "number":
-            return _bounded(Fraction(Decimal(text.replace("_", ""))))
+            return _check_size(Fraction(Decimal(text.replace("_", ""))))
         if kind == "name":
             return self._read_name(text)
         if text in "+-":
@@ -138,7 +138,7 @@ class _Reader:
         if name == "sqrt" and (root := _exact_root(values[0])) is not None:
             return root
         self.is_rounded |= name in _ROUNDED
-        return _bounded(work(values))
+        return _check_size(work(values))
 
     def _apply(self, sign: str, first: Number, other: Number) -> Number:
         if sign == "+":
@@ -190,14 +190,14 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         if match is None:
             raise Unanswerable(f"“{text[index:].strip()[:20]}” is not arithmetic.")
         kind = match.lastgroup or ""
-        tokens.append((kind, _SAME.get(match[kind], match[kind])))
+        tokens.append((kind, _SYNONYMS.get(match[kind], match[kind])))
         index = match.end()
     if not tokens:
         raise Unanswerable("There is nothing to calculate.")
     return tokens
 
 
-def _bounded(value: Number) -> Number:
+def _check_size(value: Number) -> Number:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
         raise Unanswerable("That number is too large to write down.")
     return value
@@ -212,7 +212,7 @@ def _in_decimals(work: Callable[[], Decimal]) -> Number:
         context.prec, context.Emax, context.Emin = _PRECISION, 1_500, -1_500
         try:
             result = work()
-            return _bounded(Fraction(result))
+            return _check_size(Fraction(result))
         except (DecimalException, ValueError, OverflowError):
             raise Unanswerable("That has no answer in real numbers of a sensible size.") from None
 
@@ -220,7 +220,7 @@ def _in_decimals(work: Callable[[], Decimal]) -> Number:
 def _factorial(value: Number) -> Number:
     if value.denominator != 1 or not 0 <= value <= 500:
         raise Unanswerable("A factorial takes whole numbers from 0 to 500.")
-    return _bounded(Fraction(math.factorial(value.numerator)))
+    return _check_size(Fraction(math.factorial(value.numerator)))
 
 
 def _exact_root(value: Number) -> Number | None:

@@ -1,13 +1,22 @@
 """Today, days between two dates, and dates a given time later or earlier; pure."""
 
-import calendar
 import re
 from datetime import date, timedelta
+
+import numpy as np
+from dateutil.relativedelta import relativedelta
 
 from webapp.i18n.dates import DAYS
 
 _WORDS = {"today": 0, "now": 0, "tomorrow": 1, "yesterday": -1}
 _STEP = re.compile(r"([+-]?)\s*(\d{1,6}|an?)\s*(working day|workday|business day|day|week|month|quarter|year)s?", re.I)
+_SPANS = {
+    "day": relativedelta(days=1),
+    "week": relativedelta(weeks=1),
+    "month": relativedelta(months=1),
+    "quarter": relativedelta(months=3),
+    "year": relativedelta(years=1),
+}
 _BETWEEN = re.compile(r"[\s,;&]*(?:and[\s,;&]*)?", re.I)
 
 
@@ -67,39 +76,25 @@ def _later(day: date, text: str) -> date:
 
 
 def _step(day: date, number: int, unit: str) -> date:
-    if unit in ("month", "quarter", "year"):
-        months = day.year * 12 + day.month - 1 + number * {"month": 1, "quarter": 3, "year": 12}[unit]
-        year, month = divmod(months, 12)
-        if not 1 <= year <= 9999:
-            raise ValueError("beyond the calendar")
-        return date(year, month + 1, min(day.day, calendar.monthrange(year, month + 1)[1]))
-    if unit in ("day", "week"):
-        return day + timedelta(days=number * (7 if unit == "week" else 1))
-    weeks, left = divmod(abs(number), 5)
-    way = 1 if number >= 0 else -1
-    while number and day.weekday() > 4:  # a weekend counts from the working day after it
-        day -= timedelta(days=way)
-    day += timedelta(weeks=weeks * way)
-    while left:
-        day += timedelta(days=way)
-        left -= day.weekday() < 5
-    return day
+    if unit in _SPANS:
+        later: date = day + number * _SPANS[unit]
+        return later
+    if number == 0:
+        return day
+    # From a weekend, the days are counted from the working day on its other side.
+    then = np.busday_offset(day, number, "backward" if number > 0 else "forward")
+    return day + timedelta(days=int((then - np.datetime64(day)).astype(int)))
 
 
 def _span(first: date, last: date) -> str:
     """Return a span in years, months and days, as birthdays count them."""
-    sign, (first, last) = ("-", (last, first)) if last < first else ("", (first, last))
-    months = (last.year - first.year) * 12 + last.month - first.month
-    if _step(first, months, "month") > last:
-        months -= 1
-    days = (last - _step(first, months, "month")).days
-    parts = [(months // 12, "year"), (months % 12, "month"), (days, "day")]
+    span = relativedelta(max(first, last), min(first, last))
+    parts = [(span.years, "year"), (span.months, "month"), (span.days, "day")]
     words = [f"{number} {unit}{'' if number == 1 else 's'}" for number, unit in parts if number]
-    return sign + (", ".join(words) or "0 days")
+    return ("-" if last < first else "") + (", ".join(words) or "0 days")
 
 
 def _working_days(first: date, last: date) -> int:
-    """Return Mondays to Fridays from the first day on, without the last day."""
-    sign, (first, last) = (-1, (last, first)) if last < first else (1, (first, last))
-    weeks, left = divmod((last - first).days, 7)
-    return sign * (weeks * 5 + sum((first.weekday() + number) % 7 < 5 for number in range(left)))
+    """Return Mondays to Fridays from the earlier day on, without the later one; negative if that comes first."""
+    days = int(np.busday_count(min(first, last), max(first, last)))
+    return days if first <= last else -days

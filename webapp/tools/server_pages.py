@@ -50,7 +50,7 @@ def create() -> ViewResult:
     except (ValidationError, Invalid, Conflict) as error:
         db.session.rollback()
         location = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
-        flash(_wrong(error), "error")
+        flash(_error_text(error), "error")
         return redirect(f"{location}#servers", 303)
     db.session.commit()
     server_id = row.server_id
@@ -60,7 +60,6 @@ def create() -> ViewResult:
 
 @blueprint.get("/<int:server_id>")
 def show(server_id: int) -> ViewResult:
-    """A server and its tools."""
     return _page(_row(server_id))
 
 
@@ -81,21 +80,19 @@ def change(server_id: int) -> ViewResult:
         servers.update_server(row, ToolServerChanges(**fields))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
-        return _page(_row(server_id), error=_wrong(error)), 422
+        return _page(_row(server_id), error=_error_text(error)), 422
     return commit_and_redirect(url_for(".show", server_id=server_id), _("Saved."))
 
 
 @blueprint.post("/<int:server_id>/test")
 @limit_tries
 def test(server_id: int) -> ViewResult:
-    """Ask a server which tools it has."""
     try_server(_row(server_id))
     return redirect(url_for(".show", server_id=server_id), 303)
 
 
 @blueprint.post("/<int:server_id>/delete")
 def delete(server_id: int) -> ViewResult:
-    """Delete a server."""
     row = _row(server_id)
     location = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)
@@ -113,7 +110,7 @@ def _row(server_id: int) -> ToolServer:
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
-def _wrong(error: ValidationError | DomainError) -> str:
+def _error_text(error: ValidationError | DomainError) -> str:
     return " ".join(sentences(error, LABELS, otherwise="url").values())
 
 

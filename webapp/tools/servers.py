@@ -30,7 +30,7 @@ from webapp.tools.toolset import Output, Run, Tool, ToolContext, ToolFailed
 MAX_SERVERS = 20
 MAX_OFFERED = 40
 CALL_SECONDS = 60.0
-_SAME = ("description", "schema", "reads_only")
+_COMPARED_FIELDS = ("description", "schema", "reads_only")
 
 
 def servers_of(user_id: int | None) -> list[ToolServer]:
@@ -124,7 +124,7 @@ def _is_same(previous: dict[str, Any] | None, tool: ListedTool) -> bool:
     if previous is None or previous["name"] != tool.name:
         return False
     fields = asdict(tool)
-    return all({**previous, "schema": schema_of(previous)}[name] == fields[name] for name in _SAME)
+    return all({**previous, "schema": schema_of(previous)}[name] == fields[name] for name in _COMPARED_FIELDS)
 
 
 def server_of(row: ToolServer) -> Server:

@@ -24,7 +24,7 @@ SHOW_ME = N_("Show me what a reply looks like.")
 _NO_MODEL = N_("No language model is connected yet, so nothing here can answer you.")
 _FOR_ADMINS = N_("Connect a provider, or a model on this computer, under Administration, Models.")
 _FOR_OTHERS = N_("Ask your administrator to connect a model.")
-_SHOWN = N_("This was written in advance, to show how a reply arrives, with a table and code in it.")
+_EXAMPLE_NOTE = N_("This was written in advance, to show how a reply arrives, with a table and code in it.")
 _KEYS = N_(
     {
         "Enter": "Send; while a reply is being written, send next",
@@ -46,7 +46,7 @@ def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: boo
     if _asks_to_be_shown(question.rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
         table = "\n".join(["| | |", "|:--|:--|", *rows])
-        return f"{tour_text(_SHOWN, language)}\n\n{table}\n\n{_CODE}\n"
+        return f"{tour_text(_EXAMPLE_NOTE, language)}\n\n{table}\n\n{_CODE}\n"
     way = tour_text(_FOR_ADMINS if is_admin else _FOR_OTHERS, language)
     return f"{tour_text(_NO_MODEL, language)} {way}"
 
@@ -59,10 +59,10 @@ def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | 
         if "point" in row:
             return None
         for sentence in sentence_texts(row["text"]):
-            if _fits(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
+            if _matches(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
                 operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
                 statements.append({"message": row["message"], **operation})
-            elif not _fits(sentence, _BLANK) and not _asks_to_be_shown(sentence):
+            elif not _matches(sentence, _BLANK) and not _asks_to_be_shown(sentence):
                 return None
     return statements
 
@@ -76,7 +76,7 @@ def _asks_to_be_shown(sentence: str) -> bool:
     return sentence.strip() in {tour_text(SHOW_ME, code) for code in LANGUAGES}
 
 
-def _fits(sentence: str, words: str) -> bool:
+def _matches(sentence: str, words: str) -> bool:
     """Return whether a whole sentence is one of the forms, in any language, with such words in place of its dots."""
     return any(form.fullmatch(sentence) for form in _forms(words))
 

@@ -192,7 +192,7 @@ def space_lines(user_id: int) -> Rows:
                 }
             )
         stored = portraits.row_of(Members(row.space_id))
-        portrait = portraits.holding(Members(row.space_id), stored.sentences) if stored else []
+        portrait = portraits.valid_sentences(Members(row.space_id), stored.sentences) if stored else []
         yield dump(row) | {"documents": documents, "portrait": portrait}
 
 
@@ -214,7 +214,7 @@ def digest_lines(user_id: int) -> Rows:
 def portrait_lines(user_id: int) -> Rows:
     """Yield the portrait with the sentences that its owner can read now."""
     for line in own_rows(Portrait)(user_id):
-        yield line | {name: portraits.holding(Person(user_id), line[name]) for name in ("sentences", "before")}
+        yield line | {name: portraits.valid_sentences(Person(user_id), line[name]) for name in ("sentences", "before")}
 
 
 def point_lines(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:

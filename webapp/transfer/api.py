@@ -55,8 +55,7 @@ def create_import() -> ImportOut:
 @blueprint.get("/imports")
 def list_imports(query: PageQuery) -> ImportList:
     """Your imports, newest first."""
-    page = service.list_imports(current_user_id(), query)
-    return ImportList(imports=[ImportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return ImportList.of(service.list_imports(current_user_id(), query).map(ImportOut.of))
 
 
 @blueprint.get("/imports/<int:import_id>")
@@ -68,8 +67,7 @@ def get_import(import_id: Id) -> ImportOut:
 @blueprint.get("/imports/<int:import_id>/items")
 def list_items(import_id: Id, query: ItemQuery) -> ItemList:
     """Return what became of each part of an import, and why."""
-    page = service.list_items(current_user_id(), import_id, query)
-    return ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return ItemList.of(service.list_items(current_user_id(), import_id, query).map(ItemOut.of))
 
 
 @blueprint.post("/imports/<int:import_id>/start", status=202)
@@ -127,8 +125,7 @@ def create_export(body: NewExport) -> ExportOut:
 @blueprint.get("/exports")
 def list_exports(query: PageQuery) -> ExportList:
     """Your exports, newest first."""
-    page = export_jobs.list_exports(current_user_id(), query)
-    return ExportList(exports=[ExportOut.from_row(row) for row in page.items], next_cursor=page.next_cursor)
+    return ExportList.of(export_jobs.list_exports(current_user_id(), query).map(ExportOut.from_row))
 
 
 @blueprint.get("/exports/<int:export_id>")

@@ -43,8 +43,7 @@ class ConversationFiles:
 
 
 def store_files(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> ConversationFiles:
-    """Store the files of a conversation, each in a transaction of its own. One that already exists is used again, so
-    that nothing is duplicated if a job runs twice."""
+    """Store the files of a conversation, each in a transaction; one that exists is used again."""
     result = ConversationFiles()
     for message in part.messages:
         for file in message.files[: files.MAX_ATTACHED]:

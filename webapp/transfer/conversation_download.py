@@ -14,7 +14,7 @@ from webapp.transfer.export_jobs import conversation_as
 
 MAX_BYTES = 50_000_000
 """The most bytes to write at once; for more, there is the export of the account."""
-IN_MEMORY = 1_000_000
+MAX_IN_MEMORY = 1_000_000
 """The most bytes of the file to hold in memory; a longer one is an unnamed file on disk until it is sent."""
 
 
@@ -22,7 +22,7 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
     """Return name, type and contents of a file with the user's of these conversations. Raises Invalid, NotFound."""
     if not ids:
         raise Invalid("Select at least one conversation.")
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (the response closes it)
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(MAX_IN_MEMORY)  # noqa: SIM115  (the response closes it)
     try:
         names = _write(file, user_id, ids)
         if not names:

@@ -22,7 +22,7 @@ from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
-from webapp.i18n.marks import say
+from webapp.i18n.marks import N_, say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten
@@ -133,7 +133,7 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
                 with storage.open_new_file() as (name, file):
                     size = file.write(data)
         except NotFound:
-            error = "The conversation was deleted."
+            error = N_("The conversation was deleted.")
     with write_transaction():
         export = db.session.get(Export, export_id, with_for_update=True)
         if export is None or export.status != "waiting":

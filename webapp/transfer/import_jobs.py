@@ -18,6 +18,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
+from webapp.i18n.marks import N_
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.memories.store.tombstones import tombstone_set
@@ -40,7 +41,7 @@ GAINS = (" imported", " updated", " proposed", " restored")
 """How the names of counts end that are of something new."""
 MAX_WEIGHT, WEIGHT_OF_FILE = 200, 50
 """The messages that are written together, at most; bringing along a file takes as long as writing so many."""
-TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
+KIND_OF_PART = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
 KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
 
 
@@ -63,7 +64,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     try:
         status = time_slices.advance(key, write, Slice(seconds), stored=position)
     except (OSError, ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ImportRefused) else "The file is damaged, or not there any more."
+        why = str(error) if isinstance(error, ImportRefused) else N_("The file is damaged, or not there any more.")
         return _end(import_id, "failed", why)
     if status is None:
         return go_on(import_id, "import")
@@ -78,7 +79,7 @@ def _write_parts(
     parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
         files = _store_files(import_id, user_id, upload, batch, options)
-        status = _take(import_id, position, batch, files)
+        status = _import_batch(import_id, position, batch, files)
         if status != "running":
             return "stopped"
         position += len(batch)
@@ -123,7 +124,7 @@ def _store_files(
     import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
 ) -> dict[int, ConversationFiles]:
     """Store the files of the wanted conversations; return them by position in the batch."""
-    if "conversations" not in options.get("take", TAKES.values()):
+    if "conversations" not in options.get("take", KIND_OF_PART.values()):
         return {}
     return {
         number: store_files(import_id, user_id, upload, part)
@@ -134,9 +135,8 @@ def _store_files(
     }
 
 
-def _take(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
-    """Write the batch at a position, its reports and the new position in one transaction; returns the import's status,
-    `moved` if another job has written it."""
+def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
+    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
@@ -147,7 +147,7 @@ def _take(import_id: int, position: int, batch: list[Part], files: dict[int, Con
         options = row.options or {}
         memories: list[tuple[ReadMemory, int | None]] = []
         for number, part in enumerate(batch):
-            if TAKES[type(part)] and TAKES[type(part)] not in options.get("take", TAKES.values()):
+            if KIND_OF_PART[type(part)] and KIND_OF_PART[type(part)] not in options.get("take", KIND_OF_PART.values()):
                 continue
             if isinstance(part, ReadMemory):
                 memories.append((part, _place(row, part, options)))

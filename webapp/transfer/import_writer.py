@@ -24,7 +24,7 @@ from webapp.transfer import assets
 from webapp.transfer.content import ReadConversation, ReadMessage, ReadProject
 from webapp.transfer.models import ImportedMessage, ImportSource
 
-CUT = "\n\n[… the rest was too long to import]"
+TRUNCATION_MARK = "\n\n[… the rest was too long to import]"
 TITLE_WORDS = 60
 
 
@@ -120,7 +120,7 @@ def clean(text: str) -> str:
     encoded = text.replace("\x00", "").encode("utf-8", "replace")
     if len(encoded) <= MAX_TEXT_BYTES:
         return encoded.decode()
-    return encoded[: MAX_TEXT_BYTES - len(CUT.encode())].decode("utf-8", "ignore") + CUT
+    return encoded[: MAX_TEXT_BYTES - len(TRUNCATION_MARK.encode())].decode("utf-8", "ignore") + TRUNCATION_MARK
 
 
 def _continue(

@@ -133,8 +133,7 @@ class Export(Base):
 
 
 class RestoredRow(Base):
-    """The row here that a row of a Commonplace export became, to resolve references and to undo it; also marks the
-    files that other imports brought."""
+    """The row here that a row of a Commonplace export became, and the files that other imports brought."""
 
     __tablename__ = "restored_rows"
 

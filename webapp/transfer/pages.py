@@ -26,7 +26,7 @@ blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 PAGE_ROWS = 20
 ITEMS = 50
 MAX_CHOSEN = 500
-_BEGUN = ("running", *import_learning.OVER)
+_STARTED_STATUSES = ("running", *import_learning.OVER)
 COUNT_LABELS = N_(
     {
         "conversations imported": "conversations imported",
@@ -126,7 +126,6 @@ def show_import(import_id: int) -> ViewResult:
 
 @blueprint.post("/imports/<int:import_id>/start")
 def start(import_id: int) -> ViewResult:
-    """Import what was chosen."""
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
         return commit_and_redirect(url_for(".show_import", import_id=import_id))
@@ -149,7 +148,9 @@ def show_learning(import_id: int) -> ViewResult:
     """The progress of learning from an import."""
     row = service.get_import(current_user_id(), import_id)
     context = _learning(row)
-    if row.learn_status not in _BEGUN and context["estimate"] is None:  # not taken in yet, undone, or a restore
+    if (
+        row.learn_status not in _STARTED_STATUSES and context["estimate"] is None
+    ):  # not taken in yet, undone, or a restore
         raise NotFound("There is no such import.")
     return render_template("transfer/_learning.html", row=row, **context)
 
@@ -173,7 +174,7 @@ def _learning(row: Import) -> dict[str, Any]:
     """Return what the section about learning shows; empty if there is nothing to learn from."""
     if row.stage not in ("done", "cancelled") or (row.options or {}).get("restore"):
         return {"learnable": False, "estimate": None}
-    if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
+    if row.learn_status in _STARTED_STATUSES:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
     estimate = import_learning.estimate(row.user_id, row.import_id)
     return {"learnable": bool(estimate.conversations), "estimate": estimate}
@@ -181,7 +182,6 @@ def _learning(row: Import) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/cancel")
 def cancel(import_id: int) -> ViewResult:
-    """Stop an import."""
     service.cancel(current_user_id(), import_id)
     return commit_and_redirect(
         url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")
@@ -190,7 +190,6 @@ def cancel(import_id: int) -> ViewResult:
 
 @blueprint.post("/imports/<int:import_id>/undo")
 def undo(import_id: int) -> ViewResult:
-    """Undo an import."""
     row = service.undo(current_user_id(), import_id)
     db.session.commit()
     if row.stage == "undone":
@@ -202,7 +201,6 @@ def undo(import_id: int) -> ViewResult:
 @password_required
 @limit_transfers
 def create_export() -> ViewResult:
-    """Request an export."""
     content = request.form.get("what", "account")
     form = request.form.get("format") or None
     fields = NewExport.model_validate(
@@ -232,7 +230,6 @@ def export_chosen() -> ViewResult:
 @blueprint.get("/exports/<int:export_id>/download")
 @writes
 def download(export_id: int) -> ViewResult:
-    """The file of an export."""
     return send_export(export_id)  # type: ignore[no-any-return]  # a Response
 
 

@@ -14,7 +14,7 @@ from webapp.http.validation import utc_text
 from webapp.transfer import storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
-from webapp.transfer.import_jobs import KINDS, TAKES, go_on
+from webapp.transfer.import_jobs import KIND_OF_PART, KINDS, go_on
 from webapp.transfer.models import Import
 from webapp.transfer.readers import recognise
 from webapp.transfer.restore import job as restoring
@@ -80,7 +80,7 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
     for part in parts:
         yield None
         total += 1
-        counts[TAKES[type(part)] or "problems"] += 1
+        counts[KIND_OF_PART[type(part)] or "problems"] += 1
         if isinstance(part, ReadConversation):
             counts["messages"] += len(part.messages)
             times = [

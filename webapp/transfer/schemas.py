@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Output, Time, Whole
 from webapp.transfer.models import Import, ImportItem
 
@@ -112,9 +112,8 @@ class ImportOut(Output):
         )
 
 
-class ImportList(BaseModel):
+class ImportList(ListOut):
     imports: list[ImportOut]
-    next_cursor: str | None
 
 
 Outcome = Literal["imported", "updated", "unchanged", "skipped", "incomplete"]
@@ -139,9 +138,8 @@ class ItemOut(Output):
         return cls.from_row(row, left_out=LeftOut.of(row.left_out))
 
 
-class ItemList(BaseModel):
+class ItemList(ListOut):
     items: list[ItemOut]
-    next_cursor: str | None
 
 
 class NewExport(BaseModel):
@@ -163,6 +161,5 @@ class ExportOut(Output):
     expires_at: Instant | None
 
 
-class ExportList(BaseModel):
+class ExportList(ListOut):
     exports: list[ExportOut]
-    next_cursor: str | None

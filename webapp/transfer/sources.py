@@ -17,7 +17,7 @@ import ijson
 
 from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of
-from webapp.i18n.marks import N_
+from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, ImportRefused
 from webapp.transfer.json_text import StrictText
 from webapp.transfer.page_json import Span, open_span, span_of
@@ -33,8 +33,8 @@ MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
 WRAPPERS = (
-    *("conversations", "data", "chats", "items", "results", "memories", "history"),
-    *("entities", "relations"),
+    *("conversations", "data", "chats", "items", "results", "memories", "history", "threads"),
+    *("entities", "relations", "facts", "edges", "blocks"),
 )
 """The keys under which programs put the array of what they export."""
 _BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
@@ -102,7 +102,7 @@ class Upload:
         with self.open(name) as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ImportRefused(f"“{name}” is longer than {limit // 1024**2} MB.")
+            raise ImportRefused(say("“%(name)s” is longer than %(size)s MB.", name=name, size=limit // 1024**2))
         return decode(data)
 
     def lines(self, name: str) -> Iterator[bytes]:
@@ -257,17 +257,25 @@ def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
 
 
 def _items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    depth = 0
+    """Yield the items of the arrays under some keys of an object, and of the objects that stand under such keys."""
+    depth = wrappers = 0
+    key = ""
     for event, value in events:
-        if depth == 1 and event == "map_key" and value in keys:
-            for item in _items(_next_value(events)):
-                yield value, item
+        if event == "map_key":
+            key = value
+        elif event == "start_array" and depth == wrappers and key in keys:
+            for item in _items(chain([(event, value)], _rest_of_value(events))):
+                yield key, item
+            continue
+        elif event == "start_map" and depth == wrappers and (not depth or key in keys):
+            wrappers += 1
         depth += (event in _BEGINS) - (event in _ENDS)
+        wrappers = min(wrappers, depth)
 
 
-def _next_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the events of one value, taken from those of what it is in."""
-    depth = 0
+def _rest_of_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the events of a value that has begun, taken from those of what it is in."""
+    depth = 1
     for event, value in events:
         yield event, value
         depth += (event in _BEGINS) - (event in _ENDS)

@@ -94,6 +94,6 @@ class Quota(Base):
     dollars: Mapped[float | None] = mapped_column(Float)
 
     @property
-    def whose(self) -> str:
+    def owner_kind(self) -> str:
         """Return whether it is somebody's own, a group's, or everybody's."""
         return "own" if self.user_id is not None else "group" if self.group_id is not None else "everybody"

@@ -42,13 +42,11 @@ BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
 @blueprint.get("/usage")
 @login_required
 def index() -> ViewResult:
-    """Return what the user has used."""
     return _page("usage/index.html", BY, everyone=False)
 
 
 @blueprint.get("/admin/usage")
-def everybody() -> ViewResult:
-    """Show what everybody has used."""
+def all_usage() -> ViewResult:
     if request.args.get("user"):  # where somebody's limits were
         return redirect(url_for(".limits", user=parse_id(request.args["user"])))
     return _page("usage/everybody.html", BY_ALL, everyone=True)
@@ -84,13 +82,11 @@ def set_quotas() -> ViewResult:
 @blueprint.get("/usage.csv")
 @login_required
 def as_csv() -> ViewResult:
-    """Return what the user has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY)))
 
 
 @blueprint.get("/admin/usage.csv")
 def everybody_as_csv() -> ViewResult:
-    """Return what everybody has used, as CSV."""
     return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
 
 

@@ -118,7 +118,7 @@ def states(user_id: int) -> list[QuotaState]:
     applies = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     result = []
     quotas = db.session.scalars(select(Quota).where(applies))
-    for row in applicable_limits([Limit(row.whose, row.period, row.tokens, row.dollars) for row in quotas]):
+    for row in applicable_limits([Limit(row.owner_kind, row.period, row.tokens, row.dollars) for row in quotas]):
         rows = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
         line = line_of("", "", rows)
         result.append(
@@ -142,7 +142,7 @@ def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: 
         if quota.tokens is not None or quota.dollars is not None:
             db.session.add(Quota(user_id=user_id, group_id=group_id, **quota.model_dump()))
     db.session.flush()
-    after_commit(_forget)
+    after_commit(forget)
 
 
 def quotas_of(user_id: int | None, *, group_id: int | None = None) -> list[Quota]:
@@ -151,7 +151,8 @@ def quotas_of(user_id: int | None, *, group_id: int | None = None) -> list[Quota
     return list(db.session.scalars(select(Quota).where(*condition).order_by(Quota.period)))
 
 
-def _forget() -> None:
+def forget() -> None:
+    """Look for quotas again on next use."""
     global _quotas  # noqa: PLW0603  # a cache of one flag
     _quotas = (0.0, False)
 

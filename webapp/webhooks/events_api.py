@@ -57,7 +57,7 @@ def response(user_id: int, query: EventQuery) -> Response:
     except RedisError:
         raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
-    _enter(user_id)
+    _count_reader(user_id)
     return sse.response(_CountedStream(user_id, _stream(this_app(), identity, after, is_gap, kinds)))
 
 
@@ -119,7 +119,7 @@ def _is_still_allowed(app: Flask, identity: Identity) -> bool:
             return False
 
 
-def _enter(user_id: int) -> None:
+def _count_reader(user_id: int) -> None:
     with _lock:
         if _open[user_id] >= MAX_EACH or _open.total() >= MAX_LISTENERS:
             raise TooMany("Too many event streams are open. Close one.", retry_after=30)

@@ -200,7 +200,7 @@ def _check_url(url: str) -> str:
     try:
         outbound.check_host(url, app_settings().outbound_allowed)
     except outbound.RequestRefused as error:
-        raise Invalid.field("url", error.why) from None
+        raise Invalid.field("url", error.reason) from None
     return url
 
 

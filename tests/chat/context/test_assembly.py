@@ -9,7 +9,7 @@ from tests.support.queries import count_queries
 from webapp.chat import service
 from webapp.chat.context import assembly
 from webapp.chat.context.rows import parts_of, read_rows
-from webapp.chat.context.stored_prompts import unmask
+from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
@@ -100,7 +100,7 @@ def test_marks_are_filled_in_with_what_they_say_now(app_context, user):
         {"role": "system", "content": f"[[summary {mark}]]"},
         {"role": "system", "content": "Know: [[filled {{CONVERSATION_MEMORY}}]]"},
     ]
-    shown = unmask(user.user_id, conversation, prompt)
+    shown = fill_marks(user.user_id, conversation, prompt)
     assert [message["content"] for message in shown] == [
         "- They spoke of &lt;boats>.\n- [deleted]\n- [forgotten]",
         "<reference>\n[deleted]\n</reference>\n\nHello <there>",

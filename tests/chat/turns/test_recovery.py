@@ -188,7 +188,7 @@ def test_a_lease_of_somebody_else_is_not_renewed(settings: Any, app: Flask) -> N
 
         leases = Leases(client, seconds=5, still_ours=still, lost=lost.append)
         for turn_id in (1, 2, 3, 4):
-            assert await leases.take(turn_id)
+            assert await leases.acquire(turn_id)
             leases.turns.add(turn_id)
         redis.set(turnlog.lease_key(1), b"somebody")
         redis.delete(turnlog.lease_key(2), turnlog.lease_key(3))

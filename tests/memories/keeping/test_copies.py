@@ -71,7 +71,10 @@ def _peak(strip: Callable[[int], object], user_id: int) -> int:
 def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, answers: int) -> None:
     with app.app_context():
         assert _peak(lambda who: copies.strip_answers(who, [], {TOLD}), answers) < MOST
-        assert open_answer(get_or_raise(IdempotencyKey, (answers, f"k{ROWS - 1:05}")).body)["content"] == copies.GONE
+        assert (
+            open_answer(get_or_raise(IdempotencyKey, (answers, f"k{ROWS - 1:05}")).body)["content"]
+            == copies.FORGOTTEN_MARK
+        )
         assert open_answer(get_or_raise(IdempotencyKey, (answers, "k00000")).body)["content"] == "A heron"
 
 
@@ -81,7 +84,7 @@ def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, replies: tupl
         assert _peak(lambda who: copies.strip_replies(who, [], {TOLD}), user_id) < MOST
         assert copies.strip_replies(user_id, [], {TOLD}) == []
         (call,) = get_or_raise(Message, last).tool_calls
-        assert call["arguments"]["content"] == copies.GONE
+        assert call["arguments"]["content"] == copies.FORGOTTEN_MARK
 
 
 def test_replies_are_looked_through_a_few_at_a_time(app: Flask, replies: tuple[int, int]) -> None:
@@ -90,7 +93,7 @@ def test_replies_are_looked_through_a_few_at_a_time(app: Flask, replies: tuple[i
     many = {TOLD, *(f"Owns a boat called {word * 9}" for word in "abcdefghijklmnopqrstuvwxyz")}
     with app.app_context():
         assert _peak(lambda who: copies.strip_replies(who, [], many), user_id) < MOST
-        assert get_or_raise(Message, last).content.endswith(f"Herons. {copies.GONE}!")
+        assert get_or_raise(Message, last).content.endswith(f"Herons. {copies.FORGOTTEN_MARK}!")
 
 
 def _replies(user_id: int, said: Sequence[str]) -> list[int]:
@@ -117,7 +120,7 @@ def test_no_statement_looks_into_more_than_a_portion_of_the_replies(app, user, m
         assert len(read) == 3
         assert all(".message_id IN (" in statement for statement in read)
         kept = db.session.scalars(select(Message.content).order_by(Message.message_id)).all()
-        assert [number for number, text in enumerate(kept) if text == f"So: {copies.GONE}."] == [*told_in]
+        assert [number for number, text in enumerate(kept) if text == f"So: {copies.FORGOTTEN_MARK}."] == [*told_in]
 
 
 def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app: Flask, user: Person) -> None:
@@ -131,4 +134,4 @@ def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app: Flas
             patch.setattr(copies, "_run", lambda text: looked_at.append(text) or cut(text))
             assert copies.strip_replies(user.user_id, [], {"about town, and walnuts"}) == [ids[2]]
         assert said[0] not in looked_at
-        assert get_or_raise(Message, ids[2]).content == f"I wrote {copies.GONE}"
+        assert get_or_raise(Message, ids[2]).content == f"I wrote {copies.FORGOTTEN_MARK}"

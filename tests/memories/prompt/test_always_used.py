@@ -128,8 +128,8 @@ def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, mo
     assert found("Which bird 1?") == []
     add(user.user_id, 1)
     looked_up: list[Any] = []
-    real = facts._look_up
-    monkeypatch.setattr(facts, "_look_up", lambda *given: (looked_up.append(given[2]), real(*given)))
+    real = facts.read_keys
+    monkeypatch.setattr(facts, "read_keys", lambda *given: (looked_up.append(given[2]), real(*given)))
     assert found("Which bird 1?") == ["Number 1 is a heron."]
     add(user.user_id, 2)
     assert found("Which bird 2?") == ["Number 2 is a heron."]

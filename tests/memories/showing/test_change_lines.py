@@ -4,15 +4,20 @@ from typing import Any
 
 import pytest
 
-from webapp.memories.showing.change_lines import ChangeLine, label, lines_of, shorten_statement
+from webapp.memories.showing.change_lines import ChangeLine, MemoryState, label, lines_of, shorten_statement
 
 
 def change(memory_id: int, before: int | None, after: int | None) -> dict[str, Any]:
     return {"memory_id": memory_id, "before": before, "after": after, "evidence": []}
 
 
+def states(contents: list[str], waiting: int = 0) -> dict[int, MemoryState]:
+    """What memories say now, numbered from 1, of which one may wait."""
+    return {number: MemoryState(text, waits=number == waiting) for number, text in enumerate(contents, 1)}
+
+
 def test_what_was_learned_is_named() -> None:
-    lines = lines_of([change(1, None, 1), change(2, None, 1)], {1: "Lives in Lisbon.", 2: "Allergic to peanuts"}, {})
+    lines = lines_of([change(1, None, 1), change(2, None, 1)], states(["Lives in Lisbon.", "Allergic to peanuts"]), {})
     assert label(lines) == "Remembered: Lives in Lisbon, Allergic to peanuts"
 
 
@@ -23,8 +28,8 @@ def test_a_change_quotes_both_and_a_replacement_is_one_line() -> None:
         (2, 1): {"content": "Lives in Porto", "valid_to": None},
         (2, 2): {"content": "Lives in Porto", "valid_to": "2026-11-22T10:00:00+00:00", "superseded_by_id": 3},
     }
-    contents = {1: "Anabela", 2: "Lives in Porto", 3: "Lives in Faro"}
-    lines = lines_of([change(1, 1, 2), change(2, 1, 2), change(3, None, 1)], contents, said)
+    present = states(["Anabela", "Lives in Porto", "Lives in Faro"])
+    lines = lines_of([change(1, 1, 2), change(2, 1, 2), change(3, None, 1)], present, said)
     assert [(line.memory_id, line.kind) for line in lines] == [(1, "changed"), (3, "replaced")]
     assert label(lines) == "Changed: Ana → Anabela, Lives in Porto → Lives in Faro"
 
@@ -37,14 +42,15 @@ def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
         (4, 1): {"content": "Runs", "is_pinned": False},
         (4, 2): {"content": "Runs", "is_pinned": True},
     }
-    contents = {1: "Likes jazz", 2: "Has a cat", 3: "Swims", 4: "Runs"}
+    present = states(["Likes jazz", "Has a cat", "Swims", "Runs"], waiting=1)
     changes = [change(1, None, 1), change(2, 1, 2), change(3, 1, 1), change(4, 1, 2), change(5, None, 1)]
-    lines = lines_of(changes, contents, said)
+    lines = lines_of(changes, present, said)
     assert [line.kind for line in lines] == ["review", "ended", "confirmed", "kept", "gone"]
     assert lines[3].note == "Pinned"
     assert label(lines) == "No longer true: Has a cat · To review: Likes jazz · Pinned: Runs"
     assert label(lines[:1]) == "To review: Likes jazz"
     assert label([ChangeLine(5, "gone")]) == ""
+    assert label(lines_of(changes[:1], states(["Likes jazz"]), said)) == "Remembered: Likes jazz", "once it was decided"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from testkit.people import ApiClient, Person
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
-from webapp.memories.showing.cards import COUNTED_TO
+from webapp.memories.showing.cards import MAX_COUNT
 from webapp.memories.showing.facets import tiles
 
 
@@ -38,8 +38,8 @@ def test_a_kind_has_its_number_and_its_newest(app, client, user, make_user, api,
 
 def test_a_long_memory_costs_the_same(app: Flask, client: ApiClient, user: Person) -> None:
     with app.app_context():
-        fill_memories(user.user_id, COUNTED_TO + 50, model="m", width=1)
+        fill_memories(user.user_id, MAX_COUNT + 50, model="m", width=1)
         with count_queries() as statements:
             found = tiles(user.user_id)
-    assert [tile.count for tile in found] == [COUNTED_TO + 1]
+    assert [tile.count for tile in found] == [MAX_COUNT + 1]
     assert sum(sent.startswith("SELECT") for sent in statements) == 2

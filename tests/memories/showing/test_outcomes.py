@@ -13,7 +13,7 @@ from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import Close, KnownMemory, State
 from webapp.memories.rules.working_copy import Plan
-from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
+from webapp.memories.showing.change_lines import ChangeLine, MemoryState, label, lines_of
 from webapp.memories.showing.texts import refusal_summary
 
 HTMX = {"HX-Request": "true"}
@@ -50,8 +50,11 @@ def shown(state: State, plan: Plan) -> list[ChangeLine]:
         if old:
             said[ref, 1] = snapshot(old)
         said[ref, changes[-1]["after"]] = snapshot(new)
-    closed = {ref for ref, memory in after.items() if not memory.is_open}
-    return lines_of(changes, {ref: memory.content for ref, memory in after.items()}, said, closed)
+    states = {
+        ref: MemoryState(memory.content, is_closed=not memory.is_open, waits=memory.needs_review)
+        for ref, memory in after.items()
+    }
+    return lines_of(changes, states, said)
 
 
 @settings(max_examples=150, deadline=None)

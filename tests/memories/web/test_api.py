@@ -321,8 +321,8 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
                 db.session.connection().exec_driver_sql(*asked).all()
                 assert handler_reads() - before < 400, wishes
         before = handler_reads()
-        assert cards.counts(user.user_id) == cards.Counts(cards.COUNTED_TO + 1, 20)
-        assert handler_reads() - before < 3 * cards.COUNTED_TO
+        assert cards.counts(user.user_id) == cards.Counts(cards.MAX_COUNT + 1, 20)
+        assert handler_reads() - before < 3 * cards.MAX_COUNT
         before = handler_reads()
         assert cards.categories(user.user_id) == sorted(f"topic{n}" for n in range(50) if n % 10)
         assert handler_reads() - before < 500

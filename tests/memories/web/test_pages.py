@@ -557,7 +557,7 @@ def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_u
     assert archived["Archived"] == ("", True) and archived["Things"] == ("1", False)
     searched = facets_of(browser.get("/memory?q=tea").text)
     assert searched["Fact"][0] == "" and searched["In use"][0] == ""
-    monkeypatch.setattr(facets, "COUNTED_TO", 1)
+    monkeypatch.setattr(facets, "MAX_COUNT", 1)
     long = facets_of(browser.get("/memory").text)
     assert long["In use"] == ("", True) and long["Drinks"] == ("", False) and long["Fact"] == ("", False), "not counted"
 

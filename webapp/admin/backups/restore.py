@@ -151,7 +151,7 @@ def _restore_files(archive: zipfile.ZipFile) -> None:
     settings = app_settings()
     folder = settings.var_dir.absolute()
     for name in attachments(archive):
-        with archive.open(name) as data, file_storage().take(name.removeprefix("files/"), data):  # type: ignore[arg-type]
+        with archive.open(name) as data, file_storage().store(name.removeprefix("files/"), data):  # type: ignore[arg-type]
             pass
     if not settings.secret_key and "secret_key" in archive.namelist():
         _write(folder / "secret_key", archive.read("secret_key"))

@@ -91,7 +91,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     targets = targets or tour_targets(owner.settings, is_admin=owner.is_admin)
     parameters = reply_parameters(request, reply.custom_payload)
     if conversation.parameters or parameters:
-        targets = with_parameters(targets, Parameters.of(conversation.parameters).given | parameters)
+        targets = with_parameters(targets, Parameters.of(conversation.parameters).non_empty | parameters)
     window = targets[0].context_window if targets else None
     toolset, size = Toolset(), window or settings.context_tokens
     if settings.model_tools:

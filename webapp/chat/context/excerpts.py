@@ -17,7 +17,7 @@ from webapp.chat.context.segments import (
 from webapp.chat.context.values import RetrievedPassage
 from webapp.text.tokens import estimate_tokens
 
-IN_FULL = 1
+FULL_EXCERPTS = 1
 """How many of the best results are shown whole from the start; of the others, first only the core."""
 MIN_TOKENS = 6
 """With fewer tokens than this left, nothing more is added."""
@@ -72,14 +72,14 @@ class PackedExcerpts:
 
 
 def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]]) -> PackedExcerpts:
-    """Take what was retrieved by rank while it fits, the first IN_FULL whole, others as cores, then as whole pieces."""
+    """Take what was retrieved by rank while it fits, FULL_EXCERPTS whole, others as cores, then as whole pieces."""
     keys, packed, tokens_left = set(present), PackedExcerpts(), budget
     selection: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
     by_group: dict[tuple[str, int], Excerpt] = {}
     texts: set[str] = set()
     for rank, item in enumerate(passages):
         text = " ".join(item.content.split()).casefold()
-        passage = item if rank < IN_FULL or tokens_left < MIN_TOKENS else item.by_core
+        passage = item if rank < FULL_EXCERPTS or tokens_left < MIN_TOKENS else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
         price = _price(excerpt, passage) if tokens_left >= MIN_TOKENS else tokens_left + 1
         is_present = (item.kind, item.id) in keys or text in texts

@@ -33,7 +33,7 @@ from webapp.text.tokens import estimate_tokens, shorten
 _KNOWN_GROUPS = ("profile", "pinned", "fact", "space")
 _FINISHED = frozenset({"complete", "stopped", "interrupted"})
 
-PASSED_OVER = 8
+MAX_SKIPPED = 8
 """How many passages that were retrieved but not used a receipt names."""
 _STANDING_NOTE = "How the user wants to be answered, always, unless they say otherwise now:"
 _KNOWN_NOTE = (
@@ -150,7 +150,6 @@ def fit_instructions(source: ContextInput) -> Part:
 
 
 def _strip(prompt: str | Line) -> Line:
-    """Return a prompt without white space around it."""
     if isinstance(prompt, str):
         return [Segment(prompt.strip())]
     segments = [segment for segment in prompt if segment.text]
@@ -168,8 +167,7 @@ def _shortened(text: Line, limit: int) -> Line:
 
 
 def fit_standing(source: ContextInput) -> Part:
-    """Fit the user's standing instructions in the order they were given; if room is short, the most important and
-    newest stay."""
+    """Fit the user's standing instructions in order; if room is short, the most important and newest stay."""
     part = Part("standing", source.limits.of("standing"))
     tokens_left = part.budget - estimate_tokens(f"{_STANDING_NOTE}\n")
     lines: dict[int, Line] = {}
@@ -264,7 +262,7 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
         packed = pack(passages, budget - frame, present)
     omitted_count = 0
     for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
-        if not reason or omitted_count < PASSED_OVER:
+        if not reason or omitted_count < MAX_SKIPPED:
             part.account(item, rank, tokens, reason)
             omitted_count += bool(reason)
     if not packed.excerpts:

@@ -11,13 +11,13 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.service import readable
+from webapp.memories.store.copies import FORGOTTEN_MARK
 from webapp.prompts.values import fill_for
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.summaries.service import chunks_of
 from webapp.text.tokens import shorten
 
-GONE = "[forgotten]"
 DELETED = "[deleted]"
 _MARK = re.compile(
     r"\[\[(?:memory (?P<memory>\d{1,10}) revision (?P<revision>\d{1,10})"
@@ -27,7 +27,7 @@ _MARK = re.compile(
 )
 
 
-def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def fill_marks(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the messages of a stored prompt with the text that its owner may read now; a typed mark stays as it is."""
     fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
     contents = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
@@ -55,7 +55,7 @@ def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> C
 
     def fill(match: re.Match[str]) -> str:
         if match["memory"]:
-            text = memories.get((int(match["memory"]), int(match["revision"])), GONE)
+            text = memories.get((int(match["memory"]), int(match["revision"])), FORGOTTEN_MARK)
             return escape(" ".join(text.split()))
         if match["summary"]:
             return escape(summaries.get(int(match["summary"]), DELETED).strip())
@@ -84,7 +84,7 @@ def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], 
         )
         .with_only_columns(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot)
     ).all()
-    return {(memory_id, revision): fields.get("content") or GONE for memory_id, revision, fields in rows}
+    return {(memory_id, revision): fields.get("content") or FORGOTTEN_MARK for memory_id, revision, fields in rows}
 
 
 def _messages(conversation: Conversation, message_ids: Iterable[int]) -> dict[int, str]:

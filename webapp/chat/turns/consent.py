@@ -12,18 +12,17 @@ from webapp.chat.turns import turnlog
 
 ASK_SECONDS = 120.0
 """How long a turn waits for an answer."""
-AWAY_SECONDS = 10.0
+UNREACHABLE_SECONDS = 10.0
 """How long it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
-SILENCE, AWAY = "silence", "away"
+NO_ANSWER, UNREACHABLE = "silence", "away"
 Consent = Literal["ask", "given", "none"]
-"""Which calls that may change something a turn makes: those the person allows when asked, only those allowed for good
-before, or none."""
+"""Which calls that may change something a turn makes: on request, only those allowed for good, or none."""
 Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 
 Ask = Callable[[int, int], Awaitable[str]]
-"""What the person answers about a call of a turn, by its number: a Decision, SILENCE or AWAY."""
+"""What the person answers about a call of a turn, by its number: a Decision, NO_ANSWER or UNREACHABLE."""
 
 
 class ConsentWaiter:
@@ -43,9 +42,9 @@ class ConsentWaiter:
                 last_seen = time.monotonic()
             except RedisError:
                 answer = None
-                if time.monotonic() - last_seen > AWAY_SECONDS:
-                    return AWAY
+                if time.monotonic() - last_seen > UNREACHABLE_SECONDS:
+                    return UNREACHABLE
             if answer in _WORDS:
                 return str(answer)
             await asyncio.sleep(POLL)
-        return SILENCE
+        return NO_ANSWER

@@ -75,8 +75,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurn:
-    """The final event of a turn, the user it belongs to, the names and ids of the jobs it asks for, and the ids of the
-    memories that were in its prompt."""
+    """The final event of a turn, its user, the jobs it asks for, and the ids of the memories in its prompt."""
 
     kind: str
     data: dict[str, Any]
@@ -144,7 +143,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
         characters=outcome.prompt_characters,
         text=outcome.text + outcome.thoughts,
     )
-    _tell(conversation, row, owner.has_webhooks)
+    _report_events(conversation, row, owner.has_webhooks)
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     memory_ids = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
@@ -152,7 +151,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     return FinishedTurn(kind, data, conversation.user_id, jobs, memory_ids, text if is_changed else None)
 
 
-def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
+def _report_events(conversation: Conversation, reply: Message, hooked: bool) -> None:
     if conversation.is_temporary:
         return
     ids = {"conversation_id": conversation.conversation_id}

@@ -61,7 +61,7 @@ def follow(
         ended_at = start if seen.intersection(FINAL_KINDS) else None
         stored = None if has_log else stored_entries(app, turn_id)
         if stored is not None:
-            yield from _rest(stored, after)
+            yield from _entries_after(stored, after)
             return
         first_look = FIRST_LOOK_SECONDS
         while True:
@@ -108,7 +108,7 @@ def watch(app: Flask, identity: Identity, entries: Iterable[Entry | None]) -> It
         yield item
 
 
-def _rest(stored: list[Entry], after: str) -> list[Entry]:
+def _entries_after(stored: list[Entry], after: str) -> list[Entry]:
     """Return what a viewer has not seen of a finished turn; at least its end."""
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 

@@ -46,7 +46,7 @@ class Leases:
         self._lock = asyncio.Lock()
         self.turns: set[int] = set()
 
-    async def take(self, turn_id: int) -> bool:
+    async def acquire(self, turn_id: int) -> bool:
         """Return whether this process may run the turn; without Redis it may."""
         key = turnlog.lease_key(turn_id)
         try:

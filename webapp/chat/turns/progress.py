@@ -70,8 +70,7 @@ class Progress:
             self._thinks_since = None
 
     def count_repeated_prompt(self, tokens: int, messages: Sequence[dict[str, Any]]) -> None:
-        """Note that the prompt, of so many tokens, is sent once more with tool results: for providers that report no
-        usage."""
+        """Note that the prompt, of so many tokens, is sent again with results: for providers that report no usage."""
         self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in messages)
         self.asked_again_tokens += tokens + self.answer_tokens
 

@@ -22,7 +22,7 @@ from webapp.chat.turns.consent import Consent, ConsentWaiter
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, TurnServices
+from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 LOG_SECONDS = 3_600
 """How long what a turn streamed can be read again."""
 
-FEW = 8
+FEW_TURNS = 8
 """Up to so many turns, a process has time for other things."""
 STOP_POLL = 0.2
 """Seconds between checks of the stop flags; half a second is what users are promised."""
@@ -74,7 +74,7 @@ class TurnRunner:
     @property
     def has_spare_time(self) -> bool:
         """Return whether few turns are running, none of which waits for its first words."""
-        if self._submitted or len(self._tasks) > FEW or len(self._turns) < len(self._tasks):
+        if self._submitted or len(self._tasks) > FEW_TURNS or len(self._turns) < len(self._tasks):
             return False  # some have not begun
         return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))
 
@@ -171,7 +171,7 @@ class TurnRunner:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
-        lease = asyncio.create_task(self._leases.take(turn_id))
+        lease = asyncio.create_task(self._leases.acquire(turn_id))
         turn = make(is_ours=lease)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
@@ -225,7 +225,7 @@ class TurnRunner:
                 self._abandon(turn_id)
             for turn_id in left.gone:
                 if (turn := self._turns.get(turn_id)) and not turn.is_ending:
-                    self._tasks[turn_id].cancel(GONE)
+                    self._tasks[turn_id].cancel(DELETED)
 
     async def _stop_requested_turns(self) -> None:
         while await self._has_turns.wait():

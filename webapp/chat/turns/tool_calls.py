@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from webapp.chat.turns.consent import AWAY, SILENCE, Ask, Consent
+from webapp.chat.turns.consent import NO_ANSWER, UNREACHABLE, Ask, Consent
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
@@ -27,8 +27,8 @@ NO_ROOM = "There is no room for more results in this reply. Answer with what the
 MIN_TOKENS = 100
 _DECLINED = {
     "never": "The user did not allow this call. It was not made.",
-    SILENCE: "Nobody said whether this call may be made. It was not made.",
-    AWAY: "The user could not be asked whether this call may be made. It was not made.",
+    NO_ANSWER: "Nobody said whether this call may be made. It was not made.",
+    UNREACHABLE: "The user could not be asked whether this call may be made. It was not made.",
 }
 NEVER_WRITES = (
     "This call was not made: it may change something, and nobody is there while a schedule's message is answered. Say"

@@ -44,12 +44,12 @@ FINISH_SECONDS = 300.0
 LONG_READING = 3.0
 """Seconds of reading that are worth telling."""
 
-STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
+STOP, SHUTDOWN, LOST, DELETED = "stop", "shutdown", "lost", "gone"
 
 _WORDS = N_(
     {
         STOP: ("stopped", None, None),
-        GONE: ("stopped", None, None),
+        DELETED: ("stopped", None, None),
         SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
     }
 )
@@ -89,14 +89,14 @@ class Turn:
     _save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
 
     async def run(self) -> None:
-        """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, GONE if its row is."""
+        """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, DELETED if its row is."""
         self.services.writer.begin(self.id, self.header)
         outcome = await self._outcome()
         if outcome is not None:
             self.is_ending = True
             final_outcome = self.progress.complete(outcome, self.assembled)
             self.progress.measure(final_outcome)
-            await run_to_end(self._conclude(final_outcome))
+            await run_to_end(self._store_outcome(final_outcome))
 
     def is_due(self, now: float) -> bool:
         """Return whether the reply so far should be stored before it ends."""
@@ -251,7 +251,7 @@ class Turn:
             self.progress.offer = offer
             self.services.writer.entry(self.id, "suggestions", offer.data)
 
-    async def _conclude(self, outcome: Outcome) -> None:
+    async def _store_outcome(self, outcome: Outcome) -> None:
         """Store the outcome, then emit `done` or `error`, then queue the turn's jobs: in this order."""
         tables, writer = self.services.tables, self.services.writer
         deadline = time.monotonic() + FINISH_SECONDS

@@ -24,7 +24,7 @@ _PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
 SETTLED = "settled"
-GONE = {"code": "gone", "detail": "The reply was deleted while it was written.", "retryable": False}
+REPLY_DELETED = {"code": "gone", "detail": "The reply was deleted while it was written.", "retryable": False}
 """The data of the `error` that a program gets when a reply settles without an end."""
 
 # How long the keys that jobs leave may outlive their use.

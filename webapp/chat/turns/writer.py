@@ -235,9 +235,7 @@ class TurnWriter:
             self._dirty.discard(turn_id)
 
     async def _compare(self, turn_id: int, turn: OpenTurn) -> None:
-        """Find which refused entries the stream has; the others get greater ids. Raises ResponseError if that was not
-        why.
-        """
+        """Find which refused entries the stream has; others get greater ids. Raises ResponseError for other reasons."""
         rows = cast(Rows, await self._client.xrange(log_key(turn_id), min=turn.unwritten[0].id))
         if not rows:
             raise ResponseError("entries of a turn are refused")

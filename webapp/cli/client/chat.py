@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import AWAY, FAILED, INTERRUPTED, USAGE, ClientError
+from webapp.cli.client.config import FAILED, INTERRUPTED, UNREACHABLE, USAGE, ClientError
 from webapp.cli.client.http import BrokenStream, Server, as_json, in_space, read_piped_input, server, words
 
 RESUMES = 5
@@ -90,10 +90,10 @@ def chat(
         reply = _ask(api, {**body, "message": text}, show=_ignore if as_json else _piece)
         _end(reply, as_json)
     else:
-        _hold(api, body, as_json)
+        _converse(api, body, as_json)
 
 
-def _hold(api: Server, body: dict[str, Any], as_json: bool) -> None:
+def _converse(api: Server, body: dict[str, Any], as_json: bool) -> None:
     """Hold a conversation, a message per line, until the input ends."""
     with suppress(ImportError):
         import_module("readline")  # arrows and history at the prompt
@@ -133,7 +133,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
             except BrokenStream:
                 pass
             except ClientError as error:
-                if error.exit_code != AWAY or error.status or not (left and reply.turn_id):
+                if error.exit_code != UNREACHABLE or error.status or not (left and reply.turn_id):
                     raise
             time.sleep(0.2 * (RESUMES - left))
     except KeyboardInterrupt:
@@ -141,7 +141,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
             api.post(f"/api/chat/turns/{reply.turn_id}/stop")
         output.say("")
         raise _Stopped(reply) from None
-    raise ClientError(f"The connection to {api.url} was lost. The reply continues in the conversation.", AWAY)
+    raise ClientError(f"The connection to {api.url} was lost. The reply continues in the conversation.", UNREACHABLE)
 
 
 def _stream(api: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:

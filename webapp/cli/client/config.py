@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-FAILED, USAGE, REFUSED, UNKNOWN, AWAY = 1, 2, 3, 4, 5
+FAILED, USAGE, REFUSED, UNKNOWN, UNREACHABLE = 1, 2, 3, 4, 5
 """Exit codes: the server refused; the command is wrong; the token is missing or insufficient; not found; the server
 cannot be reached. 130 is Ctrl-C."""
 INTERRUPTED = 130

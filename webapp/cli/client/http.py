@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from webapp.cli.client import config
-from webapp.cli.client.config import AWAY, FAILED, REFUSED, UNKNOWN, Access, ClientError
+from webapp.cli.client.config import FAILED, REFUSED, UNKNOWN, UNREACHABLE, Access, ClientError
 
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 120.0
 CHUNK = 256 * 1024
@@ -92,10 +92,10 @@ class Server:
                     into(piece)
             except (HTTPException, OSError) as error:
                 raise ClientError(
-                    f"The connection to {self.url} broke: {error or type(error).__name__}.", AWAY
+                    f"The connection to {self.url} broke: {error or type(error).__name__}.", UNREACHABLE
                 ) from None
             if answer.length:
-                raise ClientError(f"The connection to {self.url} broke in the middle of the file.", AWAY)
+                raise ClientError(f"The connection to {self.url} broke in the middle of the file.", UNREACHABLE)
 
     def _json(
         self,
@@ -131,13 +131,13 @@ class Server:
             raise self._unreachable(error) from None
         if answer.status >= 300:
             with closing(answer):
-                raise self._trouble(answer)
+                raise self._error_of(answer)
         return answer
 
     def _unreachable(self, error: Exception) -> ClientError:
-        return ClientError(f"{self.url} cannot be reached: {error or type(error).__name__}", AWAY)
+        return ClientError(f"{self.url} cannot be reached: {error or type(error).__name__}", UNREACHABLE)
 
-    def _trouble(self, answer: HTTPResponse) -> ClientError:
+    def _error_of(self, answer: HTTPResponse) -> ClientError:
         if answer.status < 400:  # a redirect: the token must not be sent anywhere else
             location = answer.headers.get("Location", "somewhere else")
             return ClientError(
@@ -155,7 +155,7 @@ class Server:
         if wait := answer.headers.get("Retry-After"):
             text += f" (again in {wait} s)"
         return ClientError(
-            text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status
+            text, UNREACHABLE if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status
         )
 
 

@@ -12,7 +12,7 @@ from webapp.cli.client.config import USAGE, ClientError
 from webapp.cli.client.http import as_json, in_space, read_piped_input, server, words
 
 PASSAGES = ("memory", "message", "chunk", "document")
-SHOWN = 100
+EXCERPT_WIDTH = 100
 """Characters of an excerpt in a list."""
 PAGE = 100
 
@@ -45,7 +45,7 @@ def search(
         (
             hit["kind"],
             hit["created_at"][:10],
-            output.one_line(hit["excerpt"], SHOWN * 2 if sys.stdout.isatty() else 0),
+            output.one_line(hit["excerpt"], EXCERPT_WIDTH * 2 if sys.stdout.isatty() else 0),
             f"{api.url}/c/{hit['conversation_id']}" if hit["conversation_id"] else "",
         )
         for hit in hits["results"]

@@ -16,7 +16,7 @@ from webapp.cli.client import output
 from webapp.cli.client.config import FAILED, REFUSED, UNKNOWN, USAGE, ClientError
 from webapp.cli.client.http import Server, as_json, server
 
-UNFIT = (413, 415, 422)
+UNACCEPTABLE = (413, 415, 422)
 """A file that is too large, of an unknown kind, or without text is left out; the others go on."""
 STATE = ".commonplace-sync.json"
 IGNORE = ".commonplaceignore"
@@ -84,7 +84,7 @@ class _Sync:
             try:
                 new_id = 0 if dry_run else self._add(name)
             except ClientError as trouble:
-                if trouble.status not in UNFIT:
+                if trouble.status not in UNACCEPTABLE:
                     raise
                 yield "refused", name, trouble.format_message()
                 continue

@@ -18,7 +18,7 @@ from webapp.cli.client.http import CHUNK, Server, as_json, in_space, server
 
 POLL_SECONDS = 0.5
 _JSON = re.compile(rb"\{|\[\s*[\[{\]]")
-TAKES = ("conversations", "memories", "projects")
+PART_KINDS = ("conversations", "memories", "projects")
 _ONE = (("ies", "y"), ("s", ""))
 MAX_EXPLAINED = 20
 FORMATS = {
@@ -31,7 +31,7 @@ FORMATS = {
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @click.option("--format", "kind", metavar="NAME", help="What kind of file it is, if it is not recognised.")
-@click.option("--take", multiple=True, type=click.Choice(TAKES), help="Only this; may be repeated.")
+@click.option("--take", multiple=True, type=click.Choice(PART_KINDS), help="Only this; may be repeated.")
 @click.option("-y", "--yes", is_flag=True, help="Import it without asking.")
 @click.option("--dry-run", is_flag=True, help="Only say what is in it.")
 @in_space
@@ -70,7 +70,7 @@ def import_file(
     if dry_run:
         api.post(f"/api/imports/{row['import_id']}/cancel")
     else:
-        fields: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
+        fields: dict[str, Any] = {"take": list(take or PART_KINDS), **({"space_id": space_id} if space_id else {})}
         api.post(f"/api/imports/{row['import_id']}/start", fields)
         row = _wait_until_done(api, "imports", row, ("ready", "running"))
     if as_json:
@@ -153,7 +153,7 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
     fields = {"format": kind} if kind else {}
     if str(file) != "-":
         with file.open("rb") as stream:
-            return _sent(api, file.name, stream, file.stat().st_size, fields)
+            return _send(api, file.name, stream, file.stat().st_size, fields)
     with tempfile.TemporaryFile() as copy:
         while piece := sys.stdin.buffer.read(CHUNK):
             copy.write(piece)
@@ -161,7 +161,7 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
         copy.seek(0)
         beginning = copy.read(512).lstrip()
         copy.seek(0)
-        return _sent(api, f"stdin.{_ending(beginning)}", copy, size, fields)
+        return _send(api, f"stdin.{_ending(beginning)}", copy, size, fields)
 
 
 def _ending(beginning: bytes) -> str:
@@ -171,7 +171,7 @@ def _ending(beginning: bytes) -> str:
     return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"
 
 
-def _sent(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
+def _send(api: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
     answer: dict[str, Any] = api.upload("/api/imports", name, file, size, fields)
     return answer
 

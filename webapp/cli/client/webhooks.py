@@ -8,7 +8,7 @@ import time
 import click
 
 from webapp.cli.client import output
-from webapp.cli.client.config import AWAY, ClientError
+from webapp.cli.client.config import UNREACHABLE, ClientError
 from webapp.cli.client.http import BrokenStream, as_json, server
 
 KINDS = (
@@ -94,6 +94,6 @@ def events(context: click.Context, kinds: tuple[str, ...], count: int | None) ->
                     return
         except (BrokenStream, ClientError) as error:
             failures += 1
-            if isinstance(error, ClientError) and (error.exit_code != AWAY or failures > RETRIES):
+            if isinstance(error, ClientError) and (error.exit_code != UNREACHABLE or failures > RETRIES):
                 raise
         time.sleep(PAUSE)

@@ -36,8 +36,8 @@ def install_file(text: str, *options: str, uv: bool = True) -> bool:
 
 
 def _install_with_uv(arguments: list[str]) -> bool:
-    configuration = _pip_configuration()
-    if set(configuration) - OPTIONS.keys() - VARIABLES.keys() - IGNORED_OPTIONS or not _has_uv():
+    configuration = pip_configuration()
+    if set(configuration) - OPTIONS.keys() - VARIABLES.keys() - IGNORED_OPTIONS or not has_uv():
         return False
     # pip takes the best version of all indexes, too; what is locked is held to its hash, wherever it comes from.
     command = [UV, "pip", "install", "-q", "--no-config", "--python", PYTHON, "--index-strategy", "unsafe-best-match"]
@@ -50,7 +50,7 @@ def _install_with_uv(arguments: list[str]) -> bool:
 
 
 @cache
-def _has_uv() -> bool:
+def has_uv() -> bool:
     """Return whether uv runs, installed if need be but never compiled, which would take a Rust toolchain."""
     if not UV.exists() and not succeeds([*PIP, "--only-binary=:all:", f"uv=={UV_VERSION}"]):
         return False
@@ -58,7 +58,7 @@ def _has_uv() -> bool:
 
 
 @cache
-def _pip_configuration() -> dict[str, str]:
+def pip_configuration() -> dict[str, str]:
     """Return what pip is told when it installs, in files and in the environment: the later in its order counts."""
     command = [str(PYTHON), "-m", "pip", "config", "list"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

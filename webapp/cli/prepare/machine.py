@@ -20,6 +20,8 @@ CHROMIUMS = (HEADLESS, "chromium", "chromium-browser", "google-chrome", "google-
 OUR_CHROMIUM = VENV / "bin" / HEADLESS
 """Installed from npm where the system has none that runs: Ubuntu's is a snap, which no container runs."""
 
+FONTS = Path("/usr/share/fonts")
+
 
 @dataclass(frozen=True)
 class Need:
@@ -91,6 +93,5 @@ def find_chromium() -> str | None:
 
 
 def _try_emoji() -> str:
-    fonts = Path("/usr/share/fonts")
-    has_font = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
-    return "" if has_font else f"no NotoColorEmoji font is below {fonts}."
+    has_font = FONTS.is_dir() and any(FONTS.rglob("NotoColorEmoji*"))
+    return "" if has_font else f"no NotoColorEmoji font is below {FONTS}."

@@ -7,6 +7,7 @@ import sys
 from .shell import PYTHON, VENV, SetupError, find_program, run, say, succeeds
 
 MINIMUM = (3, 11)
+WHEELS = "/usr/share/python-wheels/pip-*.whl"
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -17,7 +18,7 @@ def ensure_venv() -> None:
             f"Commonplace needs Python {MINIMUM[0]}.{MINIMUM[1]} or newer and found {sys.version.split()[0]}. "
             "Install a newer one and name it: make run PYTHON=python3.12"
         )
-    if _works():
+    if _is_usable():
         return
     if VENV.exists():
         say("the virtual environment is broken or of another Python version: creating it again")
@@ -35,12 +36,12 @@ def ensure_venv() -> None:
 def try_venv() -> str:
     """Return what is missing for a virtual environment; empty if nothing."""
     others = ([sys.executable, "-m", "virtualenv", "--version"], [sys.executable, "-m", "pip", "--version"])
-    if _works() or _has_ensurepip() or find_program("virtualenv") or _pip_wheels() or any(map(succeeds, others)):
+    if _is_usable() or _has_ensurepip() or find_program("virtualenv") or _pip_wheels() or any(map(succeeds, others)):
         return ""
     return "Python's venv module is incomplete."
 
 
-def _works() -> bool:
+def _is_usable() -> bool:
     right_version = f"import sys, pip; sys.exit('%d.%d' % sys.version_info[:2] != '{VERSION}')"
     return PYTHON.exists() and succeeds([PYTHON, "-c", right_version])
 
@@ -51,7 +52,7 @@ def _has_ensurepip() -> bool:
 
 
 def _pip_wheels() -> list[str]:
-    return sorted(glob.glob("/usr/share/python-wheels/pip-*.whl"))
+    return sorted(glob.glob(WHEELS))
 
 
 def _make_without_ensurepip() -> bool:

@@ -16,7 +16,7 @@ from webapp.files.readers.text import decode
 _HEADS = ("From", "To", "Cc", "Date", "Subject")
 _SLIGHT = 200
 """A plain part with fewer characters than this gives way to an HTML part that says much more: it only says that."""
-_WIDER = {
+_SUPERSETS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
     "iso-8859-1": "cp1252",
@@ -94,7 +94,7 @@ def _text(part: Message) -> str:
     payload: Any = part.get_payload(decode=True) or b""
     charset = (part.get_content_charset() or "utf-8").lower()
     try:
-        return bytes(payload).decode(_WIDER.get(charset, charset))
+        return bytes(payload).decode(_SUPERSETS.get(charset, charset))
     except (LookupError, UnicodeDecodeError):
         return decode(bytes(payload))
 
@@ -107,7 +107,7 @@ def _header(value: Any) -> str:
             out.append(text)
             continue
         try:
-            out.append(text.decode(_WIDER.get((charset or "utf-8").lower(), charset or "utf-8")))
+            out.append(text.decode(_SUPERSETS.get((charset or "utf-8").lower(), charset or "utf-8")))
         except (LookupError, UnicodeDecodeError):
             out.append(decode(text))
     return " ".join("".join(out).split())

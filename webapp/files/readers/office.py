@@ -139,8 +139,7 @@ def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
 
 
 def with_usual_names(data: bytes) -> bytes:
-    """Return an Office file with the usual names, which readers insist on: not those of the strict form of its format,
-    and no backslashes in paths."""
+    """Return an Office file with the usual names, which readers insist on, and no backslashes in paths."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         is_strict = "_rels/.rels" in names and _STRICT.search(archive.read("_rels/.rels"))
@@ -199,8 +198,7 @@ def _number(value: object) -> str:
 
 
 def read_open_document(data: bytes) -> Pages:
-    """Read a text, a spreadsheet or a presentation of LibreOffice, packed or as one file of XML: a page for each slide,
-    pages for each sheet."""
+    """Read a document of LibreOffice, packed or as one file of XML: a page for each slide, pages for each sheet."""
     from lxml import etree  # noqa: PLC0415
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)

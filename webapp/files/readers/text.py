@@ -17,7 +17,7 @@ _BOMS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-_IN_NO_TEXT = ("Cc", "Cn", "Co", "Cs")
+_NON_TEXT_CATEGORIES = ("Cc", "Cn", "Co", "Cs")
 _WITH_ZEROS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _SAMPLE = 200_000
 _SEPARATORS = ",;\t|"
@@ -66,7 +66,7 @@ def encoding_with_zeros(data: bytes) -> str:
 def _count_broken(data: bytes, encoding: str) -> int:
     """Return how many characters are in an encoding that no text has."""
     text = codecs.getincrementaldecoder(encoding)("replace").decode(data)  # whose last character may be cut off
-    return sum((category(char) in _IN_NO_TEXT and not char.isspace()) or char == "\ufffd" for char in text)
+    return sum((category(char) in _NON_TEXT_CATEGORIES and not char.isspace()) or char == "\ufffd" for char in text)
 
 
 def read_text(data: bytes) -> Pages:

@@ -128,6 +128,9 @@ class _Document:
                 yield "-"
             elif tag in (f"{_W}del", f"{_W}moveFrom"):
                 yield f"[deleted: {''.join(self._runs(child, boxes))}]"
+            elif tag == f"{_W}r" and _is_hidden(child):
+                text = "".join(self._runs(child, boxes))
+                yield f"[hidden: {text}]" if text.strip() else text
             elif tag == f"{_W}hyperlink":
                 text, target = "".join(self._runs(child, boxes)), self._links.get(child.get(_REL, ""), "")
                 yield text if not target or target in text else f"{text} ({target})"
@@ -142,6 +145,12 @@ class _Document:
                 yield "☒" if states and not any(value in ("0", "false") for value in states[0].attrib.values()) else "☐"
             elif tag not in (f"{_W}instrText", f"{_W}pPr", f"{_W}rPr", f"{_W}rt", _FALLBACK):
                 yield from self._runs(child, boxes)
+
+
+def _is_hidden(run: Any) -> bool:
+    """Return whether Word shows a run to nobody."""
+    mark = run.find(f"{_W}rPr/{_W}vanish")
+    return mark is not None and mark.get(f"{_W}val") not in ("0", "false")
 
 
 def _links(archive: zipfile.ZipFile, left_out: Counter[str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -1,6 +1,6 @@
 """Change sets: what jobs and the user did to memories in one go, and undoing it as a whole."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -17,7 +17,7 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, Memo
 from webapp.memories.rules import undo as undoing
 from webapp.memories.rules.undo import Change, Present, Snapshot, UndoPlan
 from webapp.memories.service import Place, check_key, key_holders
-from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
+from webapp.memories.showing.change_lines import ChangeLine, MemoryState, Snapshots, label, lines_of
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot
@@ -70,8 +70,8 @@ def list_change_sets(user_id: int, query: PageQuery, memories: Sequence[Memory] 
         ids = {row.memory_id for row in memories}
         sets = [row for row in sets if all(change["memory_id"] in ids for change in row.changes)]
     snapshots = _snapshots(sets)
-    contents, closed_ids = _contents(sets, snapshots, memories or ())
-    return page.map(lambda row: _view(row.MemoryChangeSet, row.title, contents, snapshots, closed_ids))
+    states = _states(sets, snapshots, memories or ())
+    return page.map(lambda row: _view(row.MemoryChangeSet, row.title, states, snapshots))
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
@@ -93,7 +93,7 @@ def _own_change_set(user_id: int, change_set_id: int) -> MemoryChangeSet:
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
     """Return change sets as they are displayed, in two queries, or three with titles."""
     snapshots = _snapshots(rows)
-    contents, closed_ids = _contents(rows, snapshots)
+    states = _states(rows, snapshots)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
     titles: dict[int, str | None] = {}
     if ids:
@@ -101,21 +101,20 @@ def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = Tru
             Conversation.conversation_id.in_(ids)
         )
         titles = dict(db.session.execute(statement).all())
-    return [_view(row, titles.get(row.conversation_id or 0), contents, snapshots, closed_ids) for row in rows]
+    return [_view(row, titles.get(row.conversation_id or 0), states, snapshots) for row in rows]
 
 
-def _contents(
+def _states(
     rows: Sequence[MemoryChangeSet], snapshots: Snapshots, memories: Iterable[Memory] = ()
-) -> tuple[dict[int, str], set[int]]:
-    """Return what the memories of some change sets, and their successors, say now, and which are closed."""
+) -> dict[int, MemoryState]:
+    """Return the present states of the memories of some change sets, and of their successors."""
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in snapshots.values() if fields.get("superseded_by_id")}
-    states = {row.memory_id: (row.content, row.valid_to) for row in memories}
-    if unknown := ids - states.keys():
-        statement = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
-        states |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(statement)}
-    contents = {memory_id: content for memory_id, (content, _) in states.items() if memory_id in ids}
-    return contents, {memory_id for memory_id in contents if states[memory_id][1] is not None}
+    found: list[Any] = [row for row in memories if row.memory_id in ids]
+    if unknown := ids - {row.memory_id for row in found}:
+        columns = (Memory.memory_id, Memory.content, Memory.valid_to, Memory.needs_review)
+        found += db.session.execute(select(*columns).where(Memory.memory_id.in_(unknown)))
+    return {row.memory_id: MemoryState(row.content, row.valid_to is not None, row.needs_review) for row in found}
 
 
 def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
@@ -142,20 +141,16 @@ def _is_change(change: Mapping[str, Any]) -> bool:
 
 
 def _view(
-    row: MemoryChangeSet,
-    title: str | None,
-    contents: Mapping[int, str],
-    snapshots: Snapshots,
-    closed_ids: Collection[int],
+    row: MemoryChangeSet, title: str | None, states: Mapping[int, MemoryState], snapshots: Snapshots
 ) -> ChangeSetView:
-    texts = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
-    return ChangeSetView(row, title, texts, lines_of(row.changes, contents, snapshots, closed_ids))
+    texts = {c["memory_id"]: states[c["memory_id"]].content for c in row.changes if c["memory_id"] in states}
+    return ChangeSetView(row, title, texts, lines_of(row.changes, states, snapshots))
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     """Undo a change set as one of its own. Raises NotFound, and Conflict with every memory that prevents it."""
     lock_withdrawal(user_id, [change["memory_id"] for change in _own_change_set(user_id, change_set_id).changes])
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")

@@ -75,7 +75,7 @@ def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quote
 
 def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     """Restore a memory's fields at a revision, as a new one. Raises NotFound, Conflict if forgotten or key taken."""
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     fields = db.session.scalar(
         select(MemoryRevision.snapshot).where(
@@ -159,7 +159,7 @@ def message_dependents(user_id: int, message_id: int) -> DependentMemories:
 def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
     """Remove evidence in a deleted conversation; with `forget`, forget memories that have no other."""
     user_id, condition = conversation.user_id, _in_conversations([conversation.conversation_id])
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     if forget:
         only_here = [
             memory_id for memory_id, is_only in forgetting.memories_with_evidence(condition).items() if is_only

@@ -37,8 +37,7 @@ MAX_MEMORIES = 2_000
 MAX_PAIRS = 20
 """Pairs shown in one night, nearest first."""
 MAX_COMPARED = 20_000
-"""Of each group (same place and kind), only so many pairs, the nearest, are compared by words: a thousand similar
-memories make half a million pairs."""
+"""The nearest pairs of a group that are compared by words: a thousand alike memories make half a million."""
 COMPARISON_DAYS = 180
 MAX_TOKENS = 400
 INSTRUCTIONS = """\
@@ -159,7 +158,7 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     ids = {memory_id for pair in pairs for memory_id in (pair.kept_id, pair.other)}
     rows = {
         row.memory_id: row

@@ -27,7 +27,7 @@ from webapp.text.quotes import Span
 from webapp.text.words import fold_marks
 
 _PATH = Path(__file__).with_suffix(".json")
-_BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 class _Labelled(BaseModel):
@@ -121,10 +121,10 @@ class _AnsweredStatement:
         place = find_quote(quote, message) if self.message == message else None
         return place is not None and touches(self.span, [place])
 
-    def has(self, words: Sequence[str]) -> bool:
+    def contains(self, words: Sequence[str]) -> bool:
         return any(fold_marks(word) in self.words for word in words)
 
-    def gives(self, key: str | None, value: str | None = None) -> bool:
+    def has_fact(self, key: str | None, value: str | None = None) -> bool:
         return key is not None and self.key == KEYS[key] and fold_marks(value or "") in self.value
 
 
@@ -137,7 +137,7 @@ def papers() -> tuple[Paper, ...]:
 def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]]:
     """Return the call that asks about a paper, as extraction would build it, and its parts."""
     lines = [
-        ConversationLine(number, "user", message.text, _BEGAN + timedelta(minutes=number))
+        ConversationLine(number, "user", message.text, _START + timedelta(minutes=number))
         for number, message in enumerate(paper.messages, 1)
     ]
     call = build_extraction(lines, instructions=instructions)
@@ -157,7 +157,7 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
         for text, expected in right
     ]
     answers = [
-        any(s.gives(expected.key, expected.value) for s in those)
+        any(s.has_fact(expected.key, expected.value) for s in those)
         for (_, expected), those in zip(right, matches, strict=True)
     ]
     return Marks(
@@ -171,12 +171,12 @@ def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:
 
 
 def _is_found(expected: RightStatement, statement: _AnsweredStatement) -> bool:
-    return statement.about in expected.about and statement.has(expected.says)
+    return statement.about in expected.about and statement.contains(expected.says)
 
 
 def _is_made(trap: WrongStatement, statement: _AnsweredStatement) -> bool:
-    return statement.gives(trap.key, trap.value) or (
-        (not trap.says or statement.has(trap.says)) and not statement.has(trap.unless)
+    return statement.has_fact(trap.key, trap.value) or (
+        (not trap.says or statement.contains(trap.says)) and not statement.contains(trap.unless)
     )
 
 

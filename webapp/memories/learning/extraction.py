@@ -139,7 +139,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None 
             return Result()
         result = Result(read=True)
         if answer is not None:
-            versions.hold(conversation.user_id)
+            versions.begin_change(conversation.user_id)
             still_holds = batch.still_holds()
             result = _apply(batch, answer, nearby)
             if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one

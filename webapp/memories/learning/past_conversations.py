@@ -74,7 +74,7 @@ def write(step: Step) -> LearningCall:
     )
     if answer is None or conversation is None or not is_extraction_on(conversation):
         return result
-    versions.hold(batch.user_id)
+    versions.begin_change(batch.user_id)
     state = extraction.state_of(batch, answer, step.nearby)
     plan = decide(answer.extraction.operations, state)
     waiting_refs = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}

@@ -226,7 +226,7 @@ def _ends(text: str, size: int) -> str:
 
 def _message_row(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
     fields = {"continued": True} if continued else {}
-    return {"message": number, "role": "user", **_dated(line.said_at), **fields, "text": text}
+    return {"message": number, "role": "user", **_date_field(line.said_at), **fields, "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
@@ -236,11 +236,11 @@ def _context(line: ConversationLine) -> dict[str, Any]:
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
     fields: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
     if memory.last_moment is not None:
-        fields |= _dated(memory.last_moment[0])
+        fields |= _date_field(memory.last_moment[0])
     return {"memory": number, "type": memory.memory_type, "category": memory.category, **fields, "text": memory.content}
 
 
-def _dated(moment: datetime) -> dict[str, str]:
+def _date_field(moment: datetime) -> dict[str, str]:
     return {"date": f"{moment:%Y-%m-%d}"} if is_dated(moment) else {}
 
 

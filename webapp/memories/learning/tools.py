@@ -24,7 +24,7 @@ from webapp.memories.search import search_memories
 from webapp.memories.store import tombstones, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
 
-FOUND = 8
+MAX_FOUND = 8
 RECENT_MESSAGES = 50
 CONFIDENCE = 0.9
 
@@ -82,7 +82,7 @@ def remember(
     conversation = lock_conversation(turn)
     if not conversation.makes_memory:
         return refusal_text("read_only", "Memory is only read in this conversation. Nothing is kept.")
-    versions.hold(conversation.user_id)
+    versions.begin_change(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
     source = next((s for s in reversed(sources) if find_quote(quote, s.content, s.others)), None)
@@ -139,7 +139,7 @@ def remember(
 def search(turn: Message, args: Search) -> dict[str, Any]:
     """Return the user's memories that contain words of the query, best first."""
     conversation = get_or_raise(Conversation, turn.conversation_id)
-    query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
+    query = MemoryQuery(q=args.query, limit=MAX_FOUND, needs_review=False, space_id=conversation.space_id)
     return {
         "memories": [
             {"memory_id": row.memory_id, "memory_type": row.memory_type, "content": row.content}

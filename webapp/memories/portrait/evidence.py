@@ -87,7 +87,9 @@ def _smallest_cover(text: str, notes: Sequence[KnownItem], limit: int) -> list[K
 
 def _supports(text: str, notes: Sequence[KnownItem], name: str) -> bool:
     contents, names = [note.content for note in notes], [name, *(note.author for note in notes)]
-    return is_mostly_grounded(_without(text, names), contents) and keeps_names_and_numbers(text, [*contents, *names])
+    return is_mostly_grounded(_remove_names(text, names), contents) and keeps_names_and_numbers(
+        text, [*contents, *names]
+    )
 
 
 def _has_all_words(text: str, notes: Sequence[KnownItem]) -> bool:
@@ -102,7 +104,7 @@ def _quoted(note: KnownItem) -> str:
     return f"{note.author}: “{note.content}”" if note.author else f"“{note.content}”"
 
 
-def _without(text: str, names: Sequence[str]) -> str:
+def _remove_names(text: str, names: Sequence[str]) -> str:
     """Return a text without the words of some names."""
     name_words = {word.lower() for name in names for word in _WORD.findall(name)}
     return _WORD.sub(lambda match: "" if match.group().lower() in name_words else match.group(), text)

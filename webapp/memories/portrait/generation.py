@@ -11,7 +11,7 @@ from webapp.llm.errors import CutOffAnswer, ModelError
 from webapp.memories.learning.model_call import worker_is_trusted
 from webapp.memories.portrait.evidence import WrittenPortrait, complete_sentences, sentences_of
 from webapp.memories.portrait.models import Portrait
-from webapp.memories.portrait.service import digest_of, holding, row_of
+from webapp.memories.portrait.service import digest_of, row_of, valid_sentences
 from webapp.memories.portrait.subjects import Subject
 from webapp.memories.schemas import KnownItem
 from webapp.providers.clients import completions
@@ -53,7 +53,7 @@ def make_portrait(subject: Subject) -> int | None:
     sentences = sentences_of(portrait, memories, *description, is_trusted)
     try:
         with write_transaction():
-            sentences = holding(subject, subject.hold(sentences))
+            sentences = valid_sentences(subject, subject.hold(sentences))
             if not subject.is_on():
                 return None
             _store(subject, sentences, digest, completion.model if completion else None)
@@ -79,7 +79,7 @@ def _messages(memories: Sequence[KnownItem], instructions: str, name: str) -> li
 def _store(subject: Subject, sentences: list[dict[str, Any]], digest: str, model: str | None) -> None:
     row = _row_to_change(subject)
     if row.sentences and sentences != row.sentences:
-        row.before = holding(subject, row.sentences)
+        row.before = valid_sentences(subject, row.sentences)
     row.sentences, row.made_from, row.made_at = sentences, digest, now()
     row.asked_at, row.model, row.problem = None, model[:200] if model else None, None
 
@@ -88,7 +88,7 @@ def _erase(subject: Subject) -> None:
     with write_transaction():
         row = row_of(subject, lock=True)
         if row is not None:
-            row.sentences, row.before = holding(subject, row.sentences), holding(subject, row.before)
+            row.sentences, row.before = valid_sentences(subject, row.sentences), valid_sentences(subject, row.before)
 
 
 def _note_problem(subject: Subject, detail: str) -> None:

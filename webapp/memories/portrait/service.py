@@ -72,7 +72,7 @@ def portrait_of(user_id: int, space_id: int | None = None) -> PortraitView:
     sentences = list(row.sentences) if row else []
     before = list(row.before) if row else []
     memories = _memories(subject, [*sentences, *before])
-    current, earlier = _holding(sentences, memories), _holding(before, memories)
+    current, earlier = _filter_valid(sentences, memories), _filter_valid(before, memories)
     texts, earlier_texts = {item["text"] for item in current}, {item["text"] for item in earlier}
     ids = list(dict.fromkeys(number for item in current for number, _ in item["memories"]))
     requested_at = row.asked_at if row else None
@@ -141,9 +141,9 @@ def digest_of(memories: Sequence[KnownItem]) -> str:
     return hashlib.sha256(" ".join(revisions).encode()).hexdigest()
 
 
-def holding(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def valid_sentences(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the sentences whose memories are all in use, at the revision they had."""
-    return _holding(sentences, _memories(subject, sentences))
+    return _filter_valid(sentences, _memories(subject, sentences))
 
 
 def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int, Memory]:
@@ -152,7 +152,7 @@ def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int
     return {row.memory_id: row for row in db.session.scalars(in_use)} if ids else {}
 
 
-def _holding(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
+def _filter_valid(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:
     return [
         item
         for item in sentences

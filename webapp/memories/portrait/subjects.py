@@ -94,7 +94,7 @@ class Person:
 
     def hold(self, sentences: Sentences) -> Sentences:
         """Lock what sentences rest on, so that nothing of it is forgotten; return those not forgotten already."""
-        versions.hold(self.user_id)
+        versions.begin_change(self.user_id)
         ids = {number for item in sentences for number, _ in item["memories"]}
         return _not_forgotten(sentences, dict.fromkeys(ids, self.user_id))
 

@@ -12,7 +12,7 @@ from webapp.memories.store.journal import Journal
 KEYS = {"name": "identity/name", "preferred_name": "identity/preferred_name", "birthday": "identity/birthday"}
 SOURCES = {"user": "user_input", "extraction": "llm_extraction", "tool": "llm_extraction", "import": "system"}
 """The documented sources of a profile, by the origin of its newest fact."""
-_SAYS = {
+_SENTENCES = {
     "name": "The user's name is {}.",
     "preferred_name": "The user prefers to be called {}.",
     "birthday": "The user's birthday is {}.",
@@ -34,9 +34,8 @@ def profile_values(user_id: int) -> dict[str, str]:
 
 
 def update_profile(user_id: int, changes: ProfileChanges) -> ProfileOut:
-    """Change the given fields only; null leaves a field alone. Cleared values are closed, not forgotten. Raises Invalid
-    for a secret."""
-    versions.hold(user_id)
+    """Change the given fields only; cleared values are closed, not forgotten. Raises Invalid for a secret."""
+    versions.begin_change(user_id)
     present = _facts(user_id)
     for field in sorted(changes.model_fields_set):
         value, row = getattr(changes, field), present.get(KEYS[field])
@@ -48,7 +47,7 @@ def update_profile(user_id: int, changes: ProfileChanges) -> ProfileOut:
         elif row is None or row.fact_value != value:
             fields = MemoryFields(
                 memory_type="fact",
-                content=_SAYS[field].format(value),
+                content=_SENTENCES[field].format(value),
                 fact_key=KEYS[field],
                 fact_value=value,
                 importance=0.9,

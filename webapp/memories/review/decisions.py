@@ -48,7 +48,7 @@ def outside_groups(groups: Sequence[Group]) -> list[ColumnElement[bool]]:
     return [Memory.memory_id.not_in(group.statement) for group in groups]
 
 
-def waits() -> list[ColumnElement[bool]]:
+def awaits_decision() -> list[ColumnElement[bool]]:
     """Return the condition that a memory awaits a decision."""
     return [Memory.needs_review.is_(True), Memory.is_archived == false(), Memory.is_closed == false()]
 
@@ -109,7 +109,7 @@ def review_queue(
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
     """Apply the user's decision; return the memory or what was forgotten. Raises NotFound, Conflict, Invalid."""
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     if body.decision is Decision.UNTIL and body.until is None:
         raise Invalid.field("until", "is needed for this decision")
@@ -151,7 +151,7 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
     """Note that a memory is still true as of now, and goes on being so. Raises NotFound."""
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None
     journal = Journal(user_id, "confirmed")

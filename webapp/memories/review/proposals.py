@@ -30,8 +30,7 @@ from webapp.memories.store.journal import Journal
 WAITS = timedelta(days=60)
 FORGET, MEMORY = "forget", "memory"
 MEMORIES = "m."
-"""How the cursors of a list begin once it has reached the memories in review, which stand after what is to be
-forgotten."""
+"""The beginning of a list's cursors once it has reached the memories in review, which come last."""
 
 
 class ProposalReason(StrEnum):
@@ -231,13 +230,13 @@ def archive_expired(moment: datetime, limit: int = 1_000) -> int:
     before = moment - WAITS
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
-    stale = [*decisions.waits(), Memory.updated_at < before]
+    stale = [*decisions.awaits_decision(), Memory.updated_at < before]
     people = db.session.scalars(select(Memory.user_id).where(*stale).distinct().limit(limit)).all()
     db.session.rollback()
     count = 0
     for user_id in people:
         with write_transaction():
-            versions.hold(user_id)
+            versions.begin_change(user_id)
             rows = db.session.scalars(select(Memory).where(Memory.user_id == user_id, *stale).limit(limit)).all()
             if not rows:
                 continue

@@ -82,8 +82,7 @@ def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> 
 
 
 def label_and_quote(span: Span, message: str) -> str:
-    """Return a quote with the words before it on its line, or on the line before, if a colon or the like joins them:
-    they say what it is."""
+    """Return a quote with the words before it that a colon or the like joins to it: they say what it is."""
     before = message[: span.start].rstrip(" \t\n*_`\"'")
     label = before[before.rfind("\n") + 1 :] if before.endswith((":", "=", "|")) else ""
     return label + message[span.start : span.end]

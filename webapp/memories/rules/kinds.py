@@ -26,7 +26,6 @@ class MemoryType(StrEnum):
     INSTRUCTION = "instruction", N_("instruction"), 0.8, False
 
     def __new__(cls, value: str, label: str, importance: float, is_offered: bool = True) -> Self:  # noqa: FBT001, FBT002
-        """Return a member with its properties."""
         member = str.__new__(cls, value)
         member._value_, member.label, member.importance, member.is_offered = value, label, importance, is_offered
         return member

@@ -73,7 +73,6 @@ def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name
 
 
 def _add_capitalised(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> None:
-    """Add the names in scripts with capitals."""
     texts = [note.text for note in notes]
     runs = capital_runs(texts)
     parts = {(starts_sentence, text): parts_of(text, starts_sentence) for starts_sentence, text in runs}

@@ -71,16 +71,17 @@ def was_noted(memory: KnownMemory, claim: Claim) -> bool:
 
 def contains(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory that rests on the same words has all those of the claim, in the same order."""
-    return (memory.is_current or not memory.is_open) and _spaced(claim.draft.content) in _spaced(memory.content)
+    return (memory.is_current or not memory.is_open) and _padded_words(claim.draft.content) in _padded_words(
+        memory.content
+    )
 
 
-def _spaced(text: str) -> str:
+def _padded_words(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
 def is_related(claim: Claim, target: KnownMemory) -> bool:
-    """Return whether a claim may be about a memory: a trusted model says so, they share a word, or their vectors point
-    the same way."""
+    """Return whether a trusted model says that a claim is about a memory, they share a word, or are near."""
     if claim.is_trusted:
         return True
     stemmed = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))

@@ -65,7 +65,7 @@ _MIXED = r"(?<![A-Za-z0-9])(?=\S{0,63}\d)(?=\S{0,62}[^\W\d_]{2})[^\s\"'`”’]{
 _END = r"(?=[\"'`”’)\]*|#]*\s*(?:$|[\n.;,!?]))"
 """The end of a clause: "the door code is 4471", not "the login code is 2000 lines"."""
 _DIGITS = rf"(?<!\d)\d(?:[ -]?\d){{2,7}}{_END}"
-_JOINED = r"(?<![\w-])(?:[^\W\d_]{3,}[-_.]){2,}[^\W\d_]{3,}(?![-_.]?\w*[/@])"
+_JOINED_WORDS = r"(?<![\w-])(?:[^\W\d_]{3,}[-_.]){2,}[^\W\d_]{3,}(?![-_.]?\w*[/@])"
 _OPENS = labels("password", "network")
 _LOCK_CODE = (
     rf"(?:{labels('lock')}[\s-]?{labels('lock_code')}|{labels('lock_code')}(?:\s+\w+){{1,3}}?\s+{labels('lock')})"
@@ -86,7 +86,7 @@ _PASSWORDS = tuple(
         r"(?<!\w)WIFI:(?:[STHRU]:[^;\n]*;)*P:[^;\n]",
         r"(?<!\w)(?:WPA[23]?|WEP|PSK)(?:[ /-]?(?:PSK|key|\d))*[*\"']*\s*[:=|]\s*[\"']?\S{8,}",
         # A passphrase of joined words ("tulip-orbit-canyon") on one line with what it opens.
-        rf"{_OPENS}[^\n]{{0,60}}?{_JOINED}|{_JOINED}[^\n]{{0,60}}?{_OPENS}",
+        rf"{_OPENS}[^\n]{{0,60}}?{_JOINED_WORDS}|{_JOINED_WORDS}[^\n]{{0,60}}?{_OPENS}",
         # Google's password for one app: four groups of four letters.
         rf"{labels('password')}\W+(?:is\s+)?[a-z]{{4}} [a-z]{{4}} [a-z]{{4}} [a-z]{{4}}(?![\w ])",
         rf"{labels('spare_code')}\W+(?:\w+\W+)?(?=[a-z-]*\d)[a-z0-9]{{4,8}}-[a-z0-9]{{4,8}}(?!\w)",

@@ -169,8 +169,7 @@ class Insert:
 
 @dataclass(frozen=True)
 class AddEvidence:
-    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and the
-    contradiction it waited for."""
+    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]

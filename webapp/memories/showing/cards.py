@@ -25,7 +25,7 @@ from webapp.memories.search import find_memories
 from webapp.memories.showing import texts
 from webapp.memories.showing.health import Finding, check_health
 
-COUNTED_TO = 1_000
+MAX_COUNT = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
 CATEGORIES = 100
 LOGGED = 8
@@ -104,7 +104,7 @@ class Counts:
     @property
     def label(self) -> str:
         """Return what the badge of the panel says."""
-        return f"{COUNTED_TO}+" if self.current > COUNTED_TO else str(self.current)
+        return f"{MAX_COUNT}+" if self.current > MAX_COUNT else str(self.current)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _counts(in_space: bool) -> Select[int, int]:
         waits = waits.where(Memory.space_id == bindparam("space"))
     queries = (statement.where(*lists.conditions(user_id, MemoryQuery(needs_review=False))), waits)
     statements = (query.with_only_columns(Memory.memory_id) for query in queries)
-    bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in statements)
+    bounded = (rows.limit(MAX_COUNT + 1).subquery() for rows in statements)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
 
 
@@ -223,7 +223,7 @@ def health(user_id: int) -> dict[Finding, list[list[Card]]]:
     }
 
 
-def past(user_id: int, memory_id: int) -> dict[str, Any]:
+def earlier_values(user_id: int, memory_id: int) -> dict[str, Any]:
     """Return what a memory of the user's said before, and its key's other values, by time. Raises NotFound."""
     memory = service.read_memory(user_id, memory_id)
     if memory.user_id != user_id:

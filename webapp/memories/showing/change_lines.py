@@ -1,8 +1,8 @@
 """A change set, one line per memory, such as "Lives in Lisbon" or "Ana → Anabela". Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -31,6 +31,14 @@ _LABELS: dict[tuple[str, ...], str] = N_(
 )
 
 
+class MemoryState(NamedTuple):
+    """A memory as it is now: its words, whether they are no longer true, and whether it waits for a decision."""
+
+    content: str = ""
+    is_closed: bool = False
+    waits: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
     """A memory's change: `text` now, `before` what was replaced or, overruled, kept and `may_use` replace."""
@@ -53,13 +61,10 @@ class ChangeLine:
 
 
 def lines_of(
-    changes: Sequence[Mapping[str, Any]],
-    contents: Mapping[int, str],
-    snapshots: Snapshots,
-    closed_ids: Collection[int] = (),
+    changes: Sequence[Mapping[str, Any]], states: Mapping[int, MemoryState], snapshots: Snapshots
 ) -> list[ChangeLine]:
-    """Return the lines of a change set, from present texts of its memories and their rivals, and the closed ids."""
-    lines = [_line(change, contents, snapshots, closed_ids) for change in changes]
+    """Return the lines of a change set, from the present states of its memories and their rivals."""
+    lines = [_line(change, states, snapshots) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()
     for change in changes:
@@ -71,28 +76,28 @@ def lines_of(
     return [by_id[line.memory_id] for line in lines if line.memory_id not in replaced_ids]
 
 
-def _line(
-    change: Mapping[str, Any], contents: Mapping[int, str], snapshots: Snapshots, closed_ids: Collection[int]
-) -> ChangeLine:
+def _line(change: Mapping[str, Any], states: Mapping[int, MemoryState], snapshots: Snapshots) -> ChangeLine:
     memory_id, before, after = change["memory_id"], change["before"], change["after"]
-    text = contents.get(memory_id)
-    if text is None:
+    state = states.get(memory_id)
+    if state is None:
         return ChangeLine(memory_id, "gone")
+    text = state.content
     snapshot = snapshots.get((memory_id, after or 0), {})
+    waits = state.waits and bool(snapshot.get("needs_review"))
     if before is None and snapshot.get("valid_to"):
         if after > 1:
             return ChangeLine(memory_id, "ended", text)  # something later in the same answer replaced it
-        current = contents.get(snapshot.get("superseded_by_id") or 0, "")
-        return ChangeLine(memory_id, "overruled", text, current, may_use=memory_id in closed_ids)
+        current = states.get(snapshot.get("superseded_by_id") or 0, MemoryState())
+        return ChangeLine(memory_id, "overruled", text, current.content, may_use=state.is_closed)
     if before is None:
-        return ChangeLine(memory_id, "review" if snapshot.get("needs_review") else "added", text)
+        return ChangeLine(memory_id, "review" if waits else "added", text)
     if before == after:
         return ChangeLine(memory_id, "confirmed", text)
     once = snapshots.get((memory_id, before), {})
     if snapshot.get("valid_to") and not once.get("valid_to"):
         return ChangeLine(memory_id, "ended", text)
     if bool(snapshot.get("needs_review")) != bool(once.get("needs_review")):
-        return ChangeLine(memory_id, "review" if snapshot.get("needs_review") else "confirmed", text)
+        return ChangeLine(memory_id, "review" if waits else "confirmed", text)
     old_text, new_text = str(once.get("content") or ""), str(snapshot.get("content") or text)
     if old_text and old_text != new_text:
         return ChangeLine(memory_id, "changed", new_text, old_text)

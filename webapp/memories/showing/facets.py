@@ -13,7 +13,7 @@ from webapp.memories import lists, service
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing import cards, texts
-from webapp.memories.showing.cards import COUNTED_TO, Filters
+from webapp.memories.showing.cards import MAX_COUNT, Filters
 from webapp.spaces.current_space import Choice
 from webapp.spaces.service import spaces_of
 
@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A kind of memory: its name, how many are in use (counted up to COUNTED_TO + 1), and the newest of them."""
+    """A kind of memory: its name, how many are in use (counted up to MAX_COUNT + 1), and the newest of them."""
 
     kind: str
     name: str
@@ -69,7 +69,7 @@ def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
         ids = select(Memory.memory_id).where(Memory.user_id == user_id, *lists.conditions(user_id, query))
         statement = lists.use_list_index(ids, MemoryQuery(memory_type=kind))
         newest = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(1).scalar_subquery()
-        number = select(func.count()).select_from(statement.limit(COUNTED_TO + 1).subquery()).scalar_subquery()
+        number = select(func.count()).select_from(statement.limit(MAX_COUNT + 1).subquery()).scalar_subquery()
         queries.append(select(literal(kind).label("kind"), number.label("number"), newest.label("newest")))
     return union_all(*queries)
 
@@ -77,7 +77,7 @@ def _by_kind(user_id: int) -> CompoundSelect[*tuple[Any, ...]]:
 def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Group]:
     """Return the groups for a list with these filters. Beside a search or a long memory there are no numbers."""
     rows = db.session.execute(_count_query(user_id, filters)).all()
-    is_counted = not filters.q and sum(row.number for row in rows) <= COUNTED_TO
+    is_counted = not filters.q and sum(row.number for row in rows) <= MAX_COUNT
 
     def part(name: str, selection: Filters, is_chosen: bool) -> Part:
         number = sum(row.number for row in rows if _lists(selection, row)) if is_counted else None
@@ -113,7 +113,7 @@ def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> lis
     """Return the states as facets; only counted ones have a number."""
     is_open = filters.show in ("current", "pinned", "review")
     parts = []
-    for value, name in texts.SHOWN.items():
+    for value, name in texts.STATE_LABELS.items():
         selection = _with(filters, "show", value)
         if value in ("archived", "past") or not is_open:
             parts.append(Part(_(name), selection, None, filters.show == value))
@@ -160,7 +160,7 @@ def _count_query(user_id: int, filters: Filters) -> Select[*tuple[Any, ...]]:
         *(
             select(rows)
             for rows in (
-                query.with_only_columns(*_COLUMNS, literal(is_own).label("is_own")).limit(COUNTED_TO + 1).subquery()
+                query.with_only_columns(*_COLUMNS, literal(is_own).label("is_own")).limit(MAX_COUNT + 1).subquery()
                 for query, is_own in ((memories, True), (shared, False))
             )
         )

@@ -26,7 +26,7 @@ class Finding(StrEnum):
     NEVER_USED = "never_used"
 
 
-EXAMINED = 5_000
+MAX_EXAMINED = 5_000
 """How many open memories are looked at, last changed first: comparing pairs grows quadratically."""
 STALE_AFTER = timedelta(days=365)
 UNUSED_AFTER = timedelta(days=60)
@@ -41,7 +41,7 @@ def check_health(user_id: int) -> dict[Finding, Groups]:
         visible(user_id)
         .where(Memory.is_archived == false(), Memory.is_closed == false())
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-        .limit(EXAMINED)
+        .limit(MAX_EXAMINED)
     )
     return examine(rows, now())
 

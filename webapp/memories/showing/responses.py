@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, RootModel
 
+from webapp.http.paging import ListOut
 from webapp.http.validation import Instant, Output, utc_text
 from webapp.memories.history.change_sets import ChangeSetView
 from webapp.memories.history.revisions import QuotedEvidence
@@ -73,9 +74,8 @@ class MemoryOut(BaseModel):
         return result.model_copy(update=defaults | dict.fromkeys(hidden))
 
 
-class MemoryList(BaseModel):
+class MemoryList(ListOut):
     memories: list[MemoryOut]
-    next_cursor: str | None
 
 
 class EvidenceOut(Output):
@@ -153,9 +153,8 @@ class ChangeSetOut(Output):
         return cls.from_row(view.row, conversation_title=view.title, changes=changes)
 
 
-class ChangeSetList(BaseModel):
+class ChangeSetList(ListOut):
     changes: list[ChangeSetOut]
-    next_cursor: str | None
 
 
 class ExtractionResult(BaseModel):

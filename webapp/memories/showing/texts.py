@@ -29,7 +29,7 @@ CATEGORIES = N_(
 )
 """Those under which the product itself files; any other is called what the model called it."""
 
-SHOWN = N_(
+STATE_LABELS = N_(
     {
         "current": "In use",
         "pinned": "Pinned",
@@ -142,7 +142,7 @@ OBSTACLES = N_(
 )
 
 
-def cause(name: str) -> str:
+def cause_heading(name: str) -> str:
     """Return what a change set comes from, as a heading; an unknown cause is "A change"."""
     return _CAUSES.get(name, "A change")
 

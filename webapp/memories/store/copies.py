@@ -21,7 +21,7 @@ from webapp.memories.rules.paraphrases import ForgottenStatements, without_repea
 from webapp.memories.rules.tombstones import has_statements
 from webapp.text.canonical import canonical_statement
 
-GONE = "[forgotten]"
+FORGOTTEN_MARK = "[forgotten]"
 
 replies_stripped = Signal()
 """Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was removed."""
@@ -38,11 +38,11 @@ def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[
     is_changed = False
     for name in ("suggested_values", "suggested_actions"):
         offers = getattr(reply, name) or []
-        rest = [item for item in offers if _without(item, memory_ids, forms) == item]
+        rest = [item for item in offers if _remove_mentions(item, memory_ids, forms) == item]
         if len(rest) != len(offers):
             setattr(reply, name, rest or None)
             is_changed = True
-    stripped = _without(reply.tool_calls, memory_ids, forms)
+    stripped = _remove_mentions(reply.tool_calls, memory_ids, forms)
     if stripped != reply.tool_calls:
         reply.tool_calls = stripped
         flag_modified(reply, "tool_calls")
@@ -81,13 +81,13 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
     return [
         message_id
         for message_id, *values in stream_rows(statement)
-        if any(_without(value, memory_ids, forms) != value for value in values)
+        if any(_remove_mentions(value, memory_ids, forms) != value for value in values)
     ]
 
 
 def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
     """Return whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
-    prefixes = {tuple(_longest(text)[:_RARE]) for text in texts}
+    prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
     if not prefixes or len(prefixes) > _FEW_TEXTS:
         return true()
     return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(prefixes)))
@@ -96,7 +96,7 @@ def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
 def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
     by_word: dict[str, list[str]] = defaultdict(list)
     for text in texts:
-        by_word[next(iter(_longest(text)), "")].append(text)
+        by_word[next(iter(_longest_forms(text)), "")].append(text)
     return by_word
 
 
@@ -135,7 +135,7 @@ def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
 
 
 def strip_thoughts(
-    rows: Iterable[MessageReasoning], texts: Sequence[str], statements: ForgottenStatements, mark: str = GONE
+    rows: Iterable[MessageReasoning], texts: Sequence[str], statements: ForgottenStatements, mark: str = FORGOTTEN_MARK
 ) -> list[int]:
     """Remove the texts, and what retells them, from reasoning; returns the ids of the replies that changed."""
     updates = []
@@ -151,7 +151,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKC", text).lower())
 
 
-def _longest(text: str) -> list[str]:
+def _longest_forms(text: str) -> list[str]:
     """Return the words of a text, the longest first: they are likely to be rare."""
     return sorted(set(_words(text)), key=lambda word: (-len(word), word))
 
@@ -160,7 +160,7 @@ def _run(text: str) -> str:
     return f" {' '.join(_words(text))} "
 
 
-def replace_copies(text: str, wordings: Sequence[str], mark: str = GONE) -> str:
+def replace_copies(text: str, wordings: Sequence[str], mark: str = FORGOTTEN_MARK) -> str:
     """Return a text with the mark in place of everything that repeats one of these, ignoring white space and case."""
     for words in wordings:
         result = ""
@@ -180,7 +180,7 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
         # A response about a message repeats the user's own words, as the message itself does.
         if not isinstance(body, dict) or "memory_id" not in body:
             continue
-        stripped = _without(body, memory_ids, forms)
+        stripped = _remove_mentions(body, memory_ids, forms)
         if stripped != body:
             updates[key] = encrypt_answer(stripped)
     for key, body in updates.items():
@@ -190,15 +190,15 @@ def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[s
 
 
 def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
-    """Return a JSON value with GONE for all text of these memories and every string that repeats one of the texts."""
-    return _without(value, memory_ids, _forms(texts))
+    """Return a JSON value with FORGOTTEN_MARK for what is of these memories, and for repeats of one of the texts."""
+    return _remove_mentions(value, memory_ids, _forms(texts))
 
 
 def _forms(texts: Collection[str]) -> list[str]:
     return [form for text in texts if (form := canonical_statement(text))]
 
 
-def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> Any:
+def _remove_mentions(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> Any:
     def strip(part: Any, is_related: bool) -> Any:
         if isinstance(part, dict):
             output = part.get("output")  # of a tool call, whose input is in the model's words
@@ -207,16 +207,18 @@ def _without(value: Any, memory_ids: Collection[int], forms: Sequence[str]) -> A
             return {name: strip(item, is_related and name not in _NAMES) for name, item in part.items()}
         if isinstance(part, list):
             return [strip(item, is_related) for item in part]
-        if isinstance(part, str) and part != GONE:
+        if isinstance(part, str) and part != FORGOTTEN_MARK:
             canonical = canonical_statement(part)
-            if is_related or any(form == canonical or (len(form) >= _TELLING and form in canonical) for form in forms):
-                return GONE
+            if is_related or any(
+                form == canonical or (len(form) >= _MIN_COPY_LETTERS and form in canonical) for form in forms
+            ):
+                return FORGOTTEN_MARK
         return part
 
     return strip(value, False)
 
 
 _FEW_TEXTS = 20
-_RARE = 2  # so many words of a text the database looks for: one alone may be in every reply
-_TELLING = 8  # from this many letters on, a text inside another is a copy, not a coincidence
+_RARE_WORDS = 2  # so many words of a text the database looks for: one alone may be in every reply
+_MIN_COPY_LETTERS = 8  # from this many letters on, a text inside another is a copy, not a coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -65,7 +65,7 @@ def forget(
     """Forget those memories that are the user's, and all of theirs that say the same; messages stay."""
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     rows = _with_duplicates(user_id, memory_ids)
     if not rows:
         return ForgetReport()

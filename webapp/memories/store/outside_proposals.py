@@ -70,7 +70,7 @@ def propose(
 
     Another value of a key in use waits beside it. The caller has checked the space.
     """
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     tombstones = tombstone_set(user_id)
     counts: Counter[str] = Counter()
     forgotten: set[str] = set()

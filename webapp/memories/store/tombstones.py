@@ -62,7 +62,7 @@ def imported_keys(user_id: int) -> dict[str, bytes]:
     return {name: key for name, key in keys.items() if key is not None}
 
 
-def carry(user_id: int, keys: Collection[bytes]) -> None:
+def import_keys(user_id: int, keys: Collection[bytes]) -> None:
     """Store keys that a user brought along."""
     existing = imported_keys(user_id)
     box = _box(_secrets()[0])

@@ -36,7 +36,7 @@ class PerVersion(Generic[Value]):
         return entry[1]
 
 
-def hold(user_id: int) -> None:
+def begin_change(user_id: int) -> None:
     """Lock the user's memory for this transaction, and count a change, before reading what a decision rests on.
 
     Callers that also lock a conversation lock that first. Raises NotFound for an unknown user.

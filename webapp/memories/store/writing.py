@@ -19,7 +19,7 @@ from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
-_CARRIED = (
+_COPIED_FIELDS = (
     "memory_type",
     "content",
     "category",
@@ -53,7 +53,7 @@ def load_known(ids: Collection[int]) -> list[KnownMemory]:
 
 def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> KnownMemory:
     return KnownMemory(
-        **{name: getattr(row, name) for name in _CARRIED},
+        **{name: getattr(row, name) for name in _COPIED_FIELDS},
         ref=row.memory_id,
         is_pinned=row.is_pinned,
         is_archived=row.is_archived,
@@ -213,7 +213,7 @@ def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
 
 def _apply_effect(memory: Memory, source: KnownMemory, ids: Mapping[int, int]) -> None:
     """Copy a memory's state after an effect into its row; references become ids where these exist."""
-    for name in _CARRIED:
+    for name in _COPIED_FIELDS:
         setattr(memory, name, getattr(source, name))
     _refer(memory, source, ids)
 

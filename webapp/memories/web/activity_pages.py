@@ -76,7 +76,6 @@ def decide(memory_id: int) -> ViewResult:
 
 @blueprint.get("/memories/changes")
 def changes() -> ViewResult:
-    """The change log."""
     query = PageQuery(limit=20, cursor=requested_cursor())
     page = change_sets.list_change_sets(current_user_id(), query)
     template = "memories/_changes.html" if wants_partial() else "memories/changes.html"
@@ -85,7 +84,6 @@ def changes() -> ViewResult:
 
 @blueprint.get("/memories/changes/<int:change_set_id>")
 def change(change_set_id: int) -> ViewResult:
-    """Return what one change did."""
     view = change_sets.get_change_set(current_user_id(), change_set_id)
     if not wants_partial():
         return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True)
@@ -139,7 +137,6 @@ def switch_here(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/memories/switch")
 def switch_everywhere() -> ViewResult:
-    """Switch memory on or off altogether."""
     conversation_memory.switch_memory(current_user_id(), request.form.get("on") == "1")
     db.session.commit()
     return _show_switch(url_for("memories.page"), request.form.get("conversation", type=int))
@@ -147,7 +144,6 @@ def switch_everywhere() -> ViewResult:
 
 @blueprint.get("/memories/health")
 def health() -> ViewResult:
-    """Return what may need tidying."""
     return render_template(
         "memories/health.html", findings=cards.health(current_user_id()), counts=cards.counts(current_user_id())
     )

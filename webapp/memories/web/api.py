@@ -11,7 +11,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.extensions import Part
 from webapp.http.json_api import Answer, api_blueprint
-from webapp.http.paging import PageQuery
+from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import Id, Instant
 from webapp.memories import search, service
 from webapp.memories.history import change_sets, revisions
@@ -68,7 +68,7 @@ def list_memories(query: MemoryQuery) -> MemoryList:
         page = results.map(lambda found: MemoryOut.for_reader(found[0], user_id, found[1]))
     else:
         page = service.list_memories(user_id, query).map(lambda row: MemoryOut.for_reader(row, user_id))
-    return MemoryList(memories=page.items, next_cursor=page.next_cursor)
+    return MemoryList.of(page)
 
 
 @blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
@@ -163,8 +163,7 @@ def stop_extracting(body: StopExtraction) -> None:
 @blueprint.get("/memories/changes")
 def list_changes(query: PageQuery) -> ChangeSetList:
     """Return what jobs and you did to memories, newest first."""
-    page = change_sets.list_change_sets(current_user_id(), query).map(ChangeSetOut.of)
-    return ChangeSetList(changes=page.items, next_cursor=page.next_cursor)
+    return ChangeSetList.of(change_sets.list_change_sets(current_user_id(), query).map(ChangeSetOut.of))
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
@@ -226,9 +225,8 @@ class ProposalOut(BaseModel):
         )
 
 
-class ProposalList(BaseModel):
+class ProposalList(ListOut):
     proposals: list[ProposalOut]
-    next_cursor: str | None
 
 
 class SettledOut(BaseModel):
@@ -248,8 +246,7 @@ class SettledOut(BaseModel):
 @blueprint.get("/proposals")
 def list_proposals(query: ProposalQuery) -> ProposalList:
     """List what waits for you: what is to be forgotten first, then memories in review, last changed first."""
-    page = proposals.list_proposals(current_user_id(), query).map(ProposalOut.of)
-    return ProposalList(proposals=page.items, next_cursor=page.next_cursor)
+    return ProposalList.of(proposals.list_proposals(current_user_id(), query).map(ProposalOut.of))
 
 
 @blueprint.post("/proposals/<proposal_id>/accept")

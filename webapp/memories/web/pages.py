@@ -32,7 +32,7 @@ CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
 CORRECTED = f"{CHANGED}, memories:corrected"
 """The events after the person changed memory by hand: what replies show as remembered is fetched again, too."""
-_SHOWN = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
+_SHOWN_STATES = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
@@ -73,7 +73,7 @@ def changes_under_reply(message: Any) -> list[change_sets.ChangeSetView]:
 
 def changes_since(conversation_id: int, shown: Sequence[str]) -> dict[int, list[change_sets.ChangeSetView]]:
     """Return, by reply, what is remembered where it differs from `shown`: an id and its states, with spaces."""
-    states = {int(match[1]): match[2] for match in map(_SHOWN.fullmatch, shown[:MESSAGES_SHOWN]) if match}
+    states = {int(match[1]): match[2] for match in map(_SHOWN_STATES.fullmatch, shown[:MESSAGES_SHOWN]) if match}
     statement = select(Message).where(Message.message_id.in_(states), Message.conversation_id == conversation_id)
     replies = list(db.session.scalars(statement)) if states else []
     note_messages(replies)
@@ -93,7 +93,6 @@ def note_messages(messages: list[Any]) -> None:
 
 @blueprint.get("/memory")
 def page() -> ViewResult:
-    """All of memory at full width."""
     user_id, filters = current_user_id(), read_filters()
     filters.limit = 100
     context = cards.panel(user_id, None, filters, is_beside=False)
@@ -121,8 +120,7 @@ def panel() -> ViewResult:
 
 
 @blueprint.get("/memories/list")
-def listed() -> ViewResult:
-    """A page of the list."""
+def list_memories() -> ViewResult:
     filters = read_filters()
     if not wants_partial():
         arguments: dict[str, Any] = filters.as_args()
@@ -132,7 +130,6 @@ def listed() -> ViewResult:
 
 @blueprint.get("/memories/new")
 def new() -> ViewResult:
-    """The form for writing one by hand."""
     template = "memories/_add.html" if wants_partial() else "memories/add.html"
     return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
 
@@ -166,7 +163,6 @@ def show(memory_id: int) -> ViewResult:
 
 @blueprint.get("/memories/<int:memory_id>/edit")
 def edit(memory_id: int) -> ViewResult:
-    """A memory, being edited in its place."""
     card = _own_card(memory_id)
     if wants_partial():
         return render_template("memories/_edit.html", card=card, errors={}, values={})
@@ -240,12 +236,11 @@ def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
         return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
-    return render_template("memories/_history.html", **cards.past(current_user_id(), memory_id))
+    return render_template("memories/_history.html", **cards.earlier_values(current_user_id(), memory_id))
 
 
 @blueprint.post("/memories/<int:memory_id>/restore")
 def restore(memory_id: int) -> ViewResult:
-    """Restore an earlier wording of a memory."""
     row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
     return _show_card(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
@@ -260,7 +255,7 @@ def _own_card(memory_id: int) -> cards.Card:
 def _render_memory(card: cards.Card, **context: Any) -> str:
     return render_template(
         "memories/memory.html",
-        **({"card": card, "opened": True, **cards.past(current_user_id(), card.memory.memory_id)} | context),
+        **({"card": card, "opened": True, **cards.earlier_values(current_user_id(), card.memory.memory_id)} | context),
     )
 
 

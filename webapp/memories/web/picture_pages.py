@@ -14,7 +14,7 @@ from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.memories.portrait import service
 from webapp.memories.showing import texts
-from webapp.memories.showing.cards import COUNTED_TO
+from webapp.memories.showing.cards import MAX_COUNT
 from webapp.memories.showing.facets import tiles
 from webapp.memories.showing.name_map import map_of, name_page
 from webapp.memories.showing.timeline import Period, timeline_of
@@ -100,4 +100,4 @@ def _portrait(space_id: int | None, problem: str = "") -> str:
         return render_template("memories/_portrait.html", **context)
     if space is not None:
         return render_template("spaces/portrait.html", tab="portrait", **context)
-    return render_template("memories/portrait.html", tiles=tiles(user_id), most=COUNTED_TO, **context)
+    return render_template("memories/portrait.html", tiles=tiles(user_id), most=MAX_COUNT, **context)

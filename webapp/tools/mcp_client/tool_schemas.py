@@ -72,7 +72,6 @@ class _Cleaner:
         return self._object(self._union(flat, options, seen), seen, 0)
 
     def _part(self, value: object, seen: Open, depth: int) -> Schema:
-        """Return a part below the root."""
         flat, options, seen = self._flat(value, seen)
         kinds = _kinds(flat)
         if not options and len(kinds) > 1:

@@ -73,8 +73,7 @@ def headers(method: str, params: Mapping[str, Any], age: str, token: str, sessio
 
 
 class Messages:
-    """The bytes of a response in, its messages out: events of a stream or JSON, whichever it is called, in batches or
-    not. What is neither is skipped."""
+    """The bytes of a response in, its messages out: of a stream or JSON, in batches or not; the rest is skipped."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()

@@ -32,7 +32,7 @@ class _CachedAccess:
         """Return what is set up, read at most CACHE_SECONDS ago; None if the web is off."""
         entry = self._entry
         if entry is None or entry[0] < time.monotonic():
-            entry = self._entry = (time.monotonic() + CACHE_SECONDS, _of(access()))
+            entry = self._entry = (time.monotonic() + CACHE_SECONDS, _web_of(access()))
         return entry[1]
 
     def forget(self) -> None:
@@ -95,5 +95,5 @@ async def search_test(engine: Engine) -> str:
     return f"It works. First of {len(hits)} found: {hits[0].url}"
 
 
-def _of(row: WebAccess | None) -> Web | None:
+def _web_of(row: WebAccess | None) -> Web | None:
     return Web(engine_of(row)) if row is not None and row.is_enabled else None

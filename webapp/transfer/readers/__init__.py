@@ -11,7 +11,7 @@ from webapp.transfer.readers.librechat import LibreChat
 from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes, OwnMemories, Portable
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.readers.sharegpt import ShareGPT
+from webapp.transfer.readers.turns import ShareGPT
 from webapp.transfer.sources import MAX_SAMPLE, Upload
 
 READERS: dict[str, Reader] = {
@@ -51,5 +51,5 @@ def recognise(upload: Upload, format_name: str | None = None) -> Reader:
         raise ImportRefused("The file is damaged, or was not uploaded whole.")
     raise ImportRefused(
         "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Grok, Open WebUI, LibreChat, "
-        "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."
+        "ShareGPT, mem0, a list of messages or memories, Markdown notes, or one of its own."
     )

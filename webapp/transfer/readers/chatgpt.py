@@ -29,10 +29,12 @@ from webapp.transfer.content import (
     text_or_none,
 )
 from webapp.transfer.readers.chatgpt_text import IMAGE, text_of, with_citations
+from webapp.transfer.readers.memory_rows import read_rows
 from webapp.transfer.readers.records import Assets, SideDocuments, as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
 
 _FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
+_MEMORIES = re.compile(r"(?:^|/)(?:\w+[_-])?memories[^/]*\.jsonl?$", re.IGNORECASE)
 _MEMORY_LINE = re.compile(r"^[ \t]*\d+\.[ \t]*(?:\[(\d{4}-\d\d-\d\d)\]\.?)?[ \t]*(\S.*)$", re.MULTILINE)
 _CANVAS = "canmore."
 """The tool that writes canvases."""
@@ -55,6 +57,7 @@ class ChatGPT:
             upload, _files(upload), _is_conversation, lambda item: [_conversation(item, memories, assets)]
         )
         yield from memories.memories()
+        yield from read_rows(upload, [name for name in upload.names if _MEMORIES.search(name)])
 
 
 class _Memories:
@@ -69,17 +72,20 @@ class _Memories:
         """Take in what a message that is not shown says about the person."""
         content = message.get("content") or {}
         kind, moment = content.get("content_type"), at.timestamp() if at else 0.0
+        own_context = as_dict(message["metadata"].get("user_context_message_data"))
+        profile = content.get("user_profile") or own_context.get("about_user_message")
+        instructions = content.get("user_instructions") or own_context.get("about_model_message")
         if message.get("recipient") == "bio":
-            for line in text_of(content).splitlines():
+            for line in text_of({**content, "content_type": "text"}).splitlines():
                 if line.strip():
                     self._noted_lines.setdefault(line.strip(), ReadMemory(line.strip(), at))
         elif kind == "model_editable_context" and moment >= self._listed[0]:
             lines = _MEMORY_LINE.findall(text_or_none(content.get("model_set_context")) or "")
             if lines:
                 self._listed = (moment, [ReadMemory(text.strip(), instant(day)) for day, text in lines])
-        elif kind == "user_editable_context" and moment >= self._instructions[0]:
-            own_memories = [ReadMemory(text, at) for text in _lines(content.get("user_profile"))]
-            own_memories += [ReadMemory(text, at, "instruction") for text in _lines(content.get("user_instructions"))]
+        elif moment >= self._instructions[0]:
+            own_memories = [ReadMemory(text, at) for text in _lines(profile)]
+            own_memories += [ReadMemory(text, at, "instruction") for text in _lines(instructions)]
             if own_memories:
                 self._instructions = (moment, own_memories)
 
@@ -196,7 +202,12 @@ def _files(upload: Upload) -> list[str]:
 
 
 def _is_conversation(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("mapping"), dict)
+    """Return whether an item has ChatGPT's nodes, or none: others' messages name no author."""
+    nodes = as_dict(item).get("mapping")
+    if not isinstance(nodes, dict):
+        return False
+    messages = [message for node in nodes.values() if (message := as_dict(as_dict(node).get("message")))]
+    return not messages or any("author" in message for message in messages)
 
 
 def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConversation:

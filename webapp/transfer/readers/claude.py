@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from webapp.i18n.marks import N_
@@ -28,7 +29,7 @@ from webapp.transfer.content import (
     shown_path,
     text_or_none,
 )
-from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, text_file
+from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, split_thought, text_file
 from webapp.transfer.sources import DAMAGED, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
@@ -36,6 +37,8 @@ _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
 """What the export has in `text` for each block that is no text."""
+_ARTIFACT = re.compile(r"\s*<antArtifact\s([^<>]*)>(.*?)(?:</antArtifact>\s*|\Z)", re.DOTALL)
+_ATTRIBUTE = re.compile(r'(?<!\w)(\w+)="([^"]*)"')
 _MEMORY_KEYS = {"conversations_memory", "project_memories"}
 _STEPS = ("tool_use", "tool_result", "server_tool_use")
 _LARGE = 256 * 1024**2
@@ -121,7 +124,8 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
         return None
     role = "user" if str(row.get("sender")).lower() in ("human", "user") else "assistant"
     thoughts = [text_or_none(block.get("thinking")) for block in blocks if block.get("type") == "thinking"]
-    thought = "\n\n".join(filter(None, thoughts))
+    text, marked = split_thought(text) if role == "assistant" else (text, "")
+    thought = "\n\n".join(filter(None, (*thoughts, marked)))
     return ReadMessage(key, role, text.strip(), instant(row.get("created_at")), None, files, thought)  # type: ignore[arg-type]  # one of two words
 
 
@@ -133,7 +137,8 @@ def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[
     """Return the text of a block as Claude shows it: its words, or the document that it writes or changes."""
     kind = block.get("type")
     if kind in ("text", "voice_note"):
-        return block["text"] if isinstance(block.get("text"), str) else ""
+        text = block["text"] if isinstance(block.get("text"), str) else ""
+        return _ARTIFACT.sub(partial(_artifact, documents), text)
     if kind not in _STEPS:
         return ""
     call = as_dict(block.get("input"))
@@ -148,6 +153,13 @@ def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[
         return edit or ""
     left_out[STEPS] += 1
     return ""
+
+
+def _artifact(documents: SideDocuments, match: re.Match[str]) -> str:
+    """Return a document that stands in the text, as Claude wrote them in 2024, as it is shown."""
+    call = dict(_ATTRIBUTE.findall(match[1]))
+    key, text = call.get("identifier", ""), match[2].strip("\n")
+    return f"\n\n{documents.write(key, text, call.get('title', ''), _language(call, key))}\n\n"
 
 
 def _language(call: dict[str, Any], key: str) -> str:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import (
     OTHER_VERSIONS,
     Part,
@@ -41,7 +42,7 @@ class Commonplace:
                 yield _conversation(row, folders)
             except Exception:  # whatever is wrong with one, the others are still read
                 place = f"conversation {row['conversation_id']}" if "conversation_id" in row else "a conversation"
-                yield Unreadable(place, "it is not as Commonplace writes it")
+                yield Unreadable(place, N_("it is not as Commonplace writes it"))
         for row in rows(upload, "memories.jsonl"):
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):

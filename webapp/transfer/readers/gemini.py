@@ -14,6 +14,7 @@ from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable, instant, text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
@@ -73,7 +74,7 @@ class Gemini:
             records += _of_html(name, upload.text(name, _LARGE))
         records = _questions(records)
         if not records:
-            yield Unreadable(upload.filename, "no questions to Gemini are in it")
+            yield Unreadable(upload.filename, N_("no questions to Gemini are in it"))
             return
         dated = sorted((record for record in records if record.at), key=lambda record: record.at)  # type: ignore[arg-type, return-value]  # just checked
         open_threads: dict[str | None, list[_Activity]] = {}

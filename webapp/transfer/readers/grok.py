@@ -14,6 +14,7 @@ from webapp.transfer.content import (
     ReadConversation,
     ReadMessage,
     ReadProject,
+    Role,
     count_omissions,
     instant,
     shown_path,
@@ -87,7 +88,9 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     # Others than people are "assistant", "ASSISTANT", or the name of a model.
     is_person = str(row.get("sender") or "").lower() in ("human", "user")
     model = None if is_person else text_or_none(row.get("model"))
-    return ReadMessage(key, "user" if is_person else "assistant", text, _moment(row.get("create_time")), model)
+    role: Role = "user" if is_person else "assistant"
+    thought = "" if is_person else text_or_none(row.get("thinking_trace")) or ""
+    return ReadMessage(key, role, text, _moment(row.get("create_time")), model, thought=thought)
 
 
 def _moment(value: Any) -> datetime | None:

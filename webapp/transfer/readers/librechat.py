@@ -9,12 +9,13 @@ from webapp.transfer.content import (
     ReadConversation,
     ReadFile,
     ReadMessage,
+    Role,
     count_omissions,
     instant,
     shown_path,
     text_or_none,
 )
-from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, text_file
+from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, split_thought, text_file
 from webapp.transfer.sources import Upload
 
 
@@ -66,14 +67,15 @@ def _conversation(item: Any) -> ReadConversation:
 
 
 def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
-    text = text_or_none(row.get("text")) or "\n\n".join(_parts(row.get("content"))).strip()
+    text = text_or_none(row.get("text")) or "\n\n".join(_parts(row.get("content"), "text")).strip()
+    is_user = row.get("isCreatedByUser") or str(row.get("sender")).lower() == "user"
+    text, thought = (text, "") if is_user else split_thought(text)
+    thought = thought or "\n\n".join(_parts(row.get("content"), "think"))
     if not text or row.get("error"):  # a message in place of a reply when the model failed
         return None
-    is_user = row.get("isCreatedByUser") or str(row.get("sender")).lower() == "user"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
-    return ReadMessage(
-        key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attachments(row))
-    )
+    role: Role = "user" if is_user else "assistant"
+    return ReadMessage(key, role, text, instant(row.get("createdAt")), model, list(_attachments(row)), thought)
 
 
 def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
@@ -87,11 +89,12 @@ def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
             yield file
 
 
-def _parts(content: Any) -> Iterator[str]:
+def _parts(content: Any, kind: str) -> Iterator[str]:
+    """Yield the texts of the parts of a kind."""
     for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
-        if not isinstance(part, dict) or part.get("type") != "text":
+        if not isinstance(part, dict) or part.get("type") != kind:
             continue
-        text = part.get("text")
+        text = part.get(kind)
         if isinstance(text, dict):
             text = text.get("value")
         if isinstance(text, str):

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
+from webapp.transfer.readers.memory_rows import is_gone, memory_of
 from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
@@ -30,8 +32,8 @@ class _Rows(ABC):
             try:
                 for number, item in enumerate(upload.records(name, self._is_row), 1):
                     row = item if isinstance(item, dict) else {}
-                    if not row.get("valid_to"):
-                        yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
+                    if not is_gone(row):
+                        yield self.memory(row) or Unreadable(f"memory {number}", N_("it says nothing"))
             except ValueError as error:
                 yield Unreadable(name, str(error))
 
@@ -49,8 +51,7 @@ class Mem0(_Rows):
     name, label, fields = "mem0", "mem0", ("memory",)
 
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        text = text_or_none(row.get("memory"))
-        return ReadMemory(text, instant(row.get("updated_at") or row.get("created_at"))) if text else None
+        return memory_of(row)
 
 
 class Mem0Markdown:
@@ -74,7 +75,7 @@ class Mem0Markdown:
             fields = dict(_FIELD.findall(front.group(1)))
             content = text_or_none(text[front.end() : end])
             moment = instant(fields.get("created_at"))
-            yield ReadMemory(content, moment) if content else Unreadable(f"memory {number}", "it says nothing")
+            yield ReadMemory(content, moment) if content else Unreadable(f"memory {number}", N_("it says nothing"))
 
 
 class OwnMemories(_Rows):
@@ -108,7 +109,7 @@ class MemoryGraph:
                     if _is_of_graph(row):
                         yield from _of_graph(row)
                     else:
-                        yield Unreadable(f"line {number}", "it is neither an entity nor a relation")
+                        yield Unreadable(f"line {number}", N_("it is neither an entity nor a relation"))
             except ValueError as error:
                 yield Unreadable(name, str(error))
 
@@ -159,7 +160,7 @@ class Portable:
         for name in sorted(filter(_ITEMS.search, upload.names)):
             for number, row in _lines(upload, name):
                 if row is None:
-                    yield Unreadable(f"{name}, line {number}", "it is not JSON")
+                    yield Unreadable(f"{name}, line {number}", N_("it is not JSON"))
                 elif str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
                     text = _statement(row)
                     if text:

@@ -23,10 +23,10 @@ from webapp.transfer.content import (
     parent_links,
     text_or_none,
 )
-from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, text_file
+from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, split_thought, text_file
 from webapp.transfer.sources import Upload
 
-OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
+OTHERS = N_("it belongs to another account of that Open WebUI, whose own export is the one to bring in")
 _TAG = re.compile(r"<details type=\"(\w+)\"[^<>]*>|<details\b[^<>]*>|</details>")
 _SUMMARY = re.compile(r"<summary>[^<]*</summary>")
 _OPEN = re.compile(r"\s*+(?:<summary>[^<]*</summary>[^\n]*)?(?:\n+>[^\n]*)*")
@@ -136,6 +136,9 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
         parts = [content] if isinstance(content, dict) else as_list(content)
         content = "\n\n".join(filter(None, (text_or_none(as_dict(part).get("text")) for part in parts)))
     text, thought, steps = without_details(content)
+    if row.get("role") == "assistant":
+        text, marked = split_thought(text)
+        thought = "\n\n".join(filter(None, (thought, marked)))
     left_out[STEPS] += steps
     if not text:
         text = "\n\n".join(_output(row.get("output"))).strip()

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from webapp.text.provenance import spans_of_others
 from webapp.transfer.content import Part, ReadMemory, instant
-from webapp.transfer.readers.memory_rows import has_rows, read_rows
+from webapp.transfer.readers.memory_rows import has_rows, read_rows, read_table
 from webapp.transfer.sources import Upload
 
 _LARGE = 64 * 1024**2
@@ -53,7 +53,8 @@ class PastedList:
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories, without headings, fences, and prose before a list."""
         if has_rows(upload):
-            yield from read_rows(upload)
+            is_json = upload.is_archive or upload.json_names
+            yield from read_rows(upload, upload.json_names) if is_json else read_table(upload)
             return
         text = upload.text(upload.names[0], _LARGE)
         # What stands around a block of code with dates is not of the list.

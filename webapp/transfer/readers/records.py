@@ -9,6 +9,8 @@ from itertools import islice, takewhile
 from typing import Any
 
 from webapp.i18n.marks import N_
+from webapp.llm.dialects import THOUGHTS, any_of
+from webapp.llm.reply_markup import answer_and_thought
 from webapp.transfer.archives import BrokenMember, ImportRefused
 from webapp.transfer.content import Part, ReadFile, Unreadable, text_or_none
 from webapp.transfer.sources import DAMAGED, Upload
@@ -115,6 +117,20 @@ def text_file(text: Any, name: Any) -> ReadFile | None:
         return None
     title = text_or_none(name) or "attachment"
     return ReadFile(title if title.lower().endswith((".txt", ".md", ".csv")) else f"{title}.txt", data=words.encode())
+
+
+_THOUGHT = re.compile(rf"\s*(?:{any_of(THOUGHTS)})", re.IGNORECASE)
+_FENCED_THOUGHT = re.compile(r"\s*:::thinking\n(.*?)\n:::\s*", re.DOTALL)
+
+
+def split_thought(text: str) -> tuple[str, str]:
+    """Return a reply without the thought that it begins with, and that thought: between a model's marks, or fenced."""
+    if match := _FENCED_THOUGHT.match(text):
+        return text[match.end() :], match[1].strip()
+    if _THOUGHT.match(text):
+        reply, thought = answer_and_thought(text)
+        return reply.strip(), thought.strip()
+    return text, ""
 
 
 def as_list(value: Any) -> list[Any]:

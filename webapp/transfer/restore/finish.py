@@ -11,7 +11,7 @@ from webapp.memories.history.revisions import is_forgotten
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, version_of
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
 from webapp.memories.store import forgetting
-from webapp.memories.store.tombstones import carry, keys_of, tombstone_set
+from webapp.memories.store.tombstones import import_keys, keys_of, tombstone_set
 from webapp.transfer.restore.values import RestoreBatch, moment
 
 MAX_KEYS = 50
@@ -96,7 +96,7 @@ def tombstone_keys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the keys by which forgotten things are recognised."""
     keys = [bytes.fromhex(line["key"]) for line in lines if len(str(line.get("key"))) == 64 and _is_hex(line["key"])]
     own_keys = set(keys_of(batch.user_id))
-    carry(batch.user_id, [key for key in keys[:MAX_KEYS] if key_id(key) not in own_keys])
+    import_keys(batch.user_id, [key for key in keys[:MAX_KEYS] if key_id(key) not in own_keys])
 
 
 def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:

@@ -103,7 +103,7 @@ STEPS: tuple[Step, ...] = (
 def write(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
     """Write some lines of a step; returns how many were restored, and why others were not."""
     if step.is_memory:
-        versions.hold(batch.user_id)
+        versions.begin_change(batch.user_id)
         changes.note(batch.user_id, Change("memories"))
     written_count, reason = _write_all(batch, step, lines)
     if not reason:
@@ -141,7 +141,7 @@ def _write_all(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> 
 LINES = 200
 BYTES = 2 * 1024**2
 """The most bytes of lines that are written together; a longer line is written alone."""
-SINCE = 2
+OLDEST_VERSION = 2
 """The oldest version of an export that can be restored."""
 
 
@@ -158,7 +158,11 @@ def is_possible(user_id: int) -> bool:
 def counts(upload: Upload) -> Work[dict[str, Any] | None]:
     """Return what a whole export contains, for its preview; None if it cannot be restored."""
     manifest = upload.first_item("manifest.json")
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
+    if (
+        not isinstance(manifest, dict)
+        or not isinstance(manifest.get("version"), int)
+        or manifest["version"] < OLDEST_VERSION
+    ):
         return None
     lines: Counter[str] = Counter()
     for file in dict.fromkeys(step.file for step in STEPS):
@@ -175,8 +179,7 @@ def counts(upload: Upload) -> Work[dict[str, Any] | None]:
 
 
 def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str]:
-    """Restore from a position on, which it yields after each batch has been committed with it; returns `done`, or
-    the import's status if it was stopped."""
+    """Restore from a position on, yielded after each committed batch; return `done`, or why it was stopped."""
     for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)

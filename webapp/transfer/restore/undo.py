@@ -38,7 +38,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         _delete_records(import_id, "conversation", ids, staying)
         yield len(ids), len(staying)
     for ids in _batches(import_id, "memory"):
-        versions.hold(user_id)
+        versions.begin_change(user_id)
         staying = _memories(user_id, import_id, ids)
         _delete_records(import_id, "memory", ids, staying)
         yield len(ids), len(staying)
@@ -72,11 +72,11 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         unused = set(ids) - set(db.session.scalars(statement))
         db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
     for ids in _batches(import_id, "space"):
-        yield 0, sum(not _end(user_id, space_id, import_id) for space_id in ids)
+        yield 0, sum(not _delete_unused_space(space_id, import_id) for space_id in ids)
     if before:
         user = db.session.get_one(User, user_id)
         user.name, user.settings = before["name"], before["settings"]
-    versions.hold(user_id)
+    versions.begin_change(user_id)
     changes.note(user_id, Change("memories"))
     _forget(import_id)
     yield 0, 0
@@ -147,7 +147,7 @@ def _forget(import_id: int) -> None:
         db.session.execute(delete(RestoredRow).where(*conditions))
 
 
-def _end(user_id: int, space_id: int, import_id: int) -> bool:
+def _delete_unused_space(space_id: int, import_id: int) -> bool:
     """Delete a space that has not been used since; returns whether it is gone."""
     space = db.session.get(Space, space_id)
     if space is None:

@@ -1,0 +1,157 @@
+"""Parts of a message that are data by their form, and so were not typed as one's words: JSON, pairs of tags, code,
+tables, logs, changes of files; pure."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from webapp.text.quotes import Span
+
+_TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(\s[^<>\n]{0,400})?>", re.IGNORECASE)
+_PAIRED = re.compile(
+    r"\[(?P<bb>/?)([a-z]{1,20})(?:=[^\[\]\n]{0,80})?\]|\\(?:begin|(?P<tex>end))\{(\w{1,40}\*?)\}"
+    r"|(?:^|(?<=\n))(?:BEGIN|(?P<card>END)):([A-Z]{1,40})[ \t]*(?=\n|$)"
+)
+"""Marks that open and close a block: of forums, of LaTeX, of calendars and address cards."""
+_JSON = re.compile(r"\{\s*\"[^\"\n]{1,80}\"\s*:[^{}]*[{}]")
+_JSON_BEGINS = re.compile(r"[\[{]\s*(?:\"[^\"\n]{0,400}\"\s*[,:]|[\[{])")
+_ARGUMENT = re.compile(r"(?<=\w\()(['\"])(?:(?!\1)[^\n])+\1(?=\s?[,)])")
+"""A text handed to a function."""
+_CALL = re.compile(r"\w\(")
+_STAMP = re.compile(
+    r"[\[(]?(?:(?:\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})[T ,]+|[^\W\d_]{3,9} {1,2}\d{1,2} |(?<=\[))"
+    r"\d\d:\d\d:\d\d"
+)
+"""A day and a time to the second, as programs write them."""
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts without spaces, in which a comma has none either."""
+_HUNK = re.compile(r"@@ [-+,\d ]{3,60} @@")
+_RULE = re.compile(r":?-{2,}:?")
+_MIN_ROWS = 3
+_MAX_TRIALS = 50
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield the spans of the blocks in a text with these lines."""
+    yield from _between_tags(text)
+    yield from _json(text)
+    yield from (Span(*match.span()) for match in _ARGUMENT.finditer(text))
+    yield from _code(text, lines)
+    yield from _tables(text, lines)
+    yield from _logs(text, lines)
+    yield from _changes(text, lines)
+
+
+def _between_tags(text: str) -> Iterator[Span]:
+    """Yield what stands between a tag and the one that closes it, and tags with attributes."""
+    opened: dict[str, int] = {}
+    for mark in _TAG.finditer(text):
+        name = mark[2].casefold()
+        if not mark[1]:
+            opened.setdefault(name, mark.start())
+        elif name in opened:
+            yield Span(opened.pop(name), mark.end())
+        if mark[3] and "=" in mark[3]:
+            yield Span(*mark.span())
+    opened.clear()
+    for mark in _PAIRED.finditer(text):
+        name = next(filter(None, (mark[2], mark[4], mark[6])))
+        if not (mark["bb"] or mark["tex"] or mark["card"]):
+            opened.setdefault(name, mark.start())
+        elif name in opened:
+            yield Span(opened.pop(name), mark.end())
+
+
+def _json(text: str) -> Iterator[Span]:
+    """Yield objects, and lists of more than one; what is not quite JSON too, if it begins like an object."""
+    end = failures = 0
+    for match in _JSON_BEGINS.finditer(text):
+        if match.start() < end:
+            continue
+        try:
+            _, end = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            failures += 1
+            if failures == _MAX_TRIALS:
+                break
+        else:
+            yield Span(match.start(), end)
+    yield from (Span(*match.span()) for match in _JSON.finditer(text))
+
+
+def _code(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield a line that opens a block, what is indented below it, and the line that closes it."""
+    number = 0
+    while number < len(lines) - 1:
+        line = lines[number]
+        last = number
+        if _opens_block(text[line.start : line.end]):
+            depth = _indent(text, line)
+            while last + 1 < len(lines) and _indent(text, lines[last + 1]) > depth:
+                last += 1
+            if last > number:
+                closes = (
+                    last + 1 < len(lines) and text[lines[last + 1].start : lines[last + 1].end].lstrip()[:1] in "})]"
+                )
+                last += closes
+                yield Span(line.start, lines[last].end)
+        number = last + 1
+
+
+def _opens_block(line: str) -> bool:
+    """Tell whether a line ends with an open bracket, or with a call and a colon."""
+    row = line.rstrip()
+    if row.endswith(":"):
+        return row[:-1].rstrip().endswith(")") and _CALL.search(row) is not None
+    return row.endswith(("(", "{", "["))
+
+
+def _indent(text: str, line: Span) -> int:
+    """Return how deep a line stands; a blank one as deep as anything."""
+    words = text[line.start : line.end].expandtabs(4)
+    return len(words) - len(words.lstrip()) if words.strip() else 10_000
+
+
+def _tables(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield rows with as many values each: separated by tabs, or by commas or the like without a space, or drawn."""
+
+    def shape(number: int) -> tuple[str, int]:
+        row = text[lines[number].start : lines[number].end].strip("\n")
+        for mark in ("\t", ";", ","):
+            values = row.strip(" ").split(mark)
+            is_close = mark == "\t" or not (UNSPACED.search(row) or any(value[:1].isspace() for value in values))
+            if len(values) > 1 and all(values) and is_close:
+                return mark, len(values)
+        return "", number
+
+    for (mark, width), group in groupby(range(len(lines)), shape):
+        rows = list(group)
+        if len(rows) >= (2 if mark == "\t" else _MIN_ROWS) and (mark == "\t" or width > 2):
+            yield Span(lines[rows[0]].start, lines[rows[-1]].end)
+    for number, line in enumerate(lines[1:], 1):
+        row = text[line.start : line.end].strip()
+        if "|" in row and all(_RULE.fullmatch(cell.strip()) for cell in row.strip("|").split("|")):
+            last = number
+            while last + 1 < len(lines) and "|" in text[lines[last + 1].start : lines[last + 1].end]:
+                last += 1
+            yield Span(lines[number - 1].start, lines[last].end)
+
+
+def _logs(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield lines that begin with a time, more than one in a row."""
+    for is_stamped, group in groupby(lines, lambda line: _STAMP.match(text, line.start, line.end) is not None):
+        rows = list(group)
+        if is_stamped and len(rows) > 1:
+            yield Span(rows[0].start, rows[-1].end)
+
+
+def _changes(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield the hunks of a difference between two files."""
+    for number, line in enumerate(lines):
+        if _HUNK.match(text, line.start, line.end):
+            last = number
+            while last + 1 < len(lines) and text[lines[last + 1].start] in "+- ":
+                last += 1
+            yield Span(line.start, lines[last].end)
