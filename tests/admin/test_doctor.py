@@ -119,6 +119,15 @@ def test_a_column_that_is_missing(app_context: Flask) -> None:
     assert finding.state == "fault" and finding.text == "missing: folders.colour"
 
 
+@pytest.mark.mysql_only
+def test_a_database_that_deletes_no_messages(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = "innodb_print_all_deadlocks"  # one that MariaDB has, and has off
+    monkeypatch.setattr("webapp.admin.doctor.tables.CASCADES", other)
+    assert [(finding.state, finding.advice) for finding in found(tables) if finding.state != "ok"] == [
+        ("fault", f"Start MySQL with {other}=ON, which is how earlier versions work.")
+    ]
+
+
 def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(app_context.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
     findings = found(checks.servers, checks.redis_server, checks.queues)
