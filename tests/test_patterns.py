@@ -40,7 +40,7 @@ def test_a_good_one_is_not(text: str) -> None:
 
 def test_patterns_are_found_wherever_they_are() -> None:
     found = {each.where.partition(":")[0]: each for each in patterns("fakemodel")}
-    assert "fakemodel.tasks.memory_rules._RULES[][]" in found, "within what a module holds"
-    assert "fakemodel.tasks.conversation_summary" in found, "inside a function"
-    assert not found["fakemodel.tasks.conversation_title._URL"].anchored
-    assert found["fakemodel.tasks.conversation_title._GREETING"].anchored, "it is only used to match"
+    assert "fakemodel.tasks._SENTENCES[][]" in found, "within what a module holds"
+    assert "fakemodel.tasks" in found, "inside a function"
+    assert not found["fakemodel.tasks._WANTED"].anchored
+    assert found["fakemodel.tasks.request._EXCHANGE"].anchored, "it is only used to match"
