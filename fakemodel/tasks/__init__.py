@@ -21,7 +21,7 @@ _RETOLD = re.compile(rf"^(?:\(\d{{1,2}} \w+ \d{{4}}\) )?(?:{_BEGINS})?")
 _PERSON = re.compile(r"with a memorial agent and about (.{1,300}?)\. (?:Besides the summary|Give)")
 _WANTED = re.compile(r"\bI want to ([^.!?;\n]{3,120})")
 
-_VALUE = r"(?P<value>[^,.!?;:\n]{1,80}?)(?=,|[.!?;:\n]|\s+and\b|$)"
+_VALUE = r"(?P<value>[^,.!?;:\n]{1,80}?)(?=,|[.!;:\n]|\s+and\b|$)"  # what is asked is not said
 _SENTENCES = (
     (re.compile(rf"\bMy name is {_VALUE}"), "Name is {}", "fact", "identity/name"),
     (re.compile(rf"\bI live in {_VALUE}"), "Lives in {}", "fact", "identity/location"),

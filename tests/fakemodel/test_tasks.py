@@ -48,7 +48,7 @@ def test_the_sentences_it_knows_become_memories_once():
     texts = [
         "Hi! My name is Alex and I live in Porto.",
         "A: Hello Alex! My name is Assistant.",
-        "We decided to ship on Friday. I prefer Python",
+        "We decided to ship on Friday. I prefer Python. Do I prefer green tea?",
     ]
     extraction, state, _ = extract(texts)
     plan = decide(extraction.operations, state)
