@@ -37,7 +37,7 @@ _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
 """What the export has in `text` for each block that is no text."""
-_ARTIFACT = re.compile(r"\s*<antArtifact\s([^<>]*)>(.*?)(?:</antArtifact>\s*|\Z)", re.DOTALL)
+_ARTIFACT = re.compile(r"(?<!\s)\s*<antArtifact\s([^<>]*)>(.*?)(?:</antArtifact>\s*|\Z)", re.DOTALL)
 _ATTRIBUTE = re.compile(r'(?<!\w)(\w+)="([^"]*)"')
 _MEMORY_KEYS = {"conversations_memory", "project_memories"}
 _STEPS = ("tool_use", "tool_result", "server_tool_use")
