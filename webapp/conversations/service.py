@@ -1,6 +1,6 @@
 """A user's conversations: create, find, list, change, delete. Other people's behave as unknown."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -151,15 +151,8 @@ def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = Fa
     conversation_shown.send(None, conversation=row)
     if row.deleted_at is None:
         _announce_deletion(row)
-    delete_rows([row.conversation_id])
+    db.session.execute(delete(Conversation).where(Conversation.conversation_id == row.conversation_id))
     db.session.expunge(row)
-
-
-def delete_rows(conversation_ids: Collection[int]) -> int:
-    """Delete conversations with all that belongs to them; return how many."""
-    # From MySQL 9.6 on, a cascade may not reach messages that refer to one another.
-    db.session.execute(delete(Message).where(Message.conversation_id.in_(conversation_ids)))
-    return rows_changed(delete(Conversation).where(Conversation.conversation_id.in_(conversation_ids)))
 
 
 def hide_conversation(user_id: int, conversation_id: int, *, moment: datetime | None = None) -> Conversation:
@@ -243,7 +236,7 @@ def purge_conversations(
     ).all()
     if ids:
         before(ids)
-        delete_rows(ids)
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
     return len(ids)
 
 

@@ -16,7 +16,6 @@ from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.service import delete_rows
 from webapp.db.base import Base, count_rows, db, now, rows_changed, table_of, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
@@ -153,7 +152,7 @@ def _conversations(user_id: int) -> int:
     replies = select(Message.message_id).where(Message.conversation_id.in_(ids), Message.role == "assistant")
     message_ids = db.session.scalars(replies.order_by(Message.message_id.desc()).limit(ROWS)).all()
     drop_streams(message_ids)
-    return delete_rows(ids)
+    return rows_changed(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
 
 
 def _files(contents: set[str], user_id: int) -> int:

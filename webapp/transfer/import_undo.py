@@ -8,7 +8,6 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.service import delete_rows
 from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.db.base import count_rows, db, now, write_transaction
 from webapp.errors import Conflict, NotFound
@@ -145,7 +144,7 @@ def _undo_conversation(user_id: int, conversation_id: int, import_id: int) -> in
         return 1
     if len(message_ids) == len(rows):
         conversation_shown.send(None, conversation=conversation)
-        delete_rows([conversation_id])
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id == conversation_id))
         return 0
     _remove(conversation, message_ids)
     return 0

@@ -9,7 +9,6 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Folder, Message
-from webapp.conversations.service import delete_rows
 from webapp.conversations.signals import conversation_shown
 from webapp.db.base import count_rows, db
 from webapp.files.models import File, MessageFile
@@ -102,7 +101,7 @@ def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[in
             conversation_shown.send(None, conversation=conversation)
     going = [row.conversation_id for row in rows if row.conversation_id not in gone_on]
     if going:
-        delete_rows(going)
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(going)))
     return gone_on & {row.conversation_id for row in rows}
 
 
