@@ -160,3 +160,22 @@ def test_an_event_that_is_nested_too_deep_is_malformed():
     decoder.feed(b"data: " + b"[" * 50_000 + b"\n\n")
     decoder.end()
     assert isinstance(decoder.error, MalformedOutput)
+
+
+@pytest.mark.parametrize(
+    ("sent", "returned"),
+    [
+        ([[{"text": "Tea"}], [{"text": " first."}]], [{"text": "Tea first."}]),
+        ([["Tea", {"type": "summary", "summary": "Tea."}]], [{"type": "summary", "summary": "Tea."}]),
+        ([[{"type": "encrypted", "data": {"a": 1}}], [{"type": "encrypted", "data": {"b": 2}}]],
+         [{"type": "encrypted", "data": {"b": 2}}]),
+    ],
+    ids=["without a type or number", "texts instead of objects", "data that is no text"],
+)  # fmt: skip
+def test_details_of_reasoning_go_back_as_they_came(sent, returned):
+    pieces = [{"choices": [{"delta": {"reasoning_details": details}}]} for details in sent]
+    decoder = StreamDecoder()
+    lines = [*pieces, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
+    events = decoder.feed("".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode() + b"data: [DONE]\n\n")
+    assert decoder.error is None
+    assert [*events[-1].reasoning] == returned

@@ -56,7 +56,7 @@ class AnswerFilter:
                 yield ReasoningDelta(part.text)
             elif isinstance(part, ToolCall):
                 self._has_answer = True
-                yield self._known(part)
+                yield self._with_tool_name(part)
 
     def _misplaced_answer(self, end: Finish) -> Iterator[Event]:
         """Yield the answer that is in the field for reasoning: what is behind a thought, or the calls it ends with."""
@@ -73,9 +73,9 @@ class AnswerFilter:
             return self._calls.feed(event.text)
         if isinstance(event, ReasoningDelta):
             return [event]
-        return [*self._calls.end(), self._known(event) if isinstance(event, ToolCall) else event]
+        return [*self._calls.end(), self._with_tool_name(event) if isinstance(event, ToolCall) else event]
 
-    def _known(self, call: ToolCall) -> ToolCall:
+    def _with_tool_name(self, call: ToolCall) -> ToolCall:
         return replace(call, name=self._calls.tool_name(call.name))
 
 

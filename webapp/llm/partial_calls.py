@@ -68,12 +68,17 @@ class PartialCalls:
     def add_reasoning(self, details: object) -> None:
         """Add `reasoning_details`: pieces of an item have its type and number."""
         for detail in details if isinstance(details, list) else ():
-            last = self.reasoning[-1] if self.reasoning else {}
-            if all(detail.get(name) == last.get(name) for name in ("type", "index")):
-                texts = {
-                    name: last[name] + detail[name] for name in _DETAIL_TEXTS if last.get(name) and detail.get(name)
-                }
-                last |= {name: value for name, value in detail.items() if value} | texts
+            if not isinstance(detail, Mapping):
+                continue
+            last = self.reasoning[-1] if self.reasoning else None
+            if last is not None and all(detail.get(name) == last.get(name) for name in ("type", "index")):
+                more = {name: value for name, value in detail.items() if value}
+                texts = [
+                    name
+                    for name in _DETAIL_TEXTS
+                    if isinstance(last.get(name), str) and isinstance(more.get(name), str)
+                ]
+                last |= more | {name: last[name] + more[name] for name in texts}
             else:
                 self.reasoning.append(dict(detail))
 

@@ -222,28 +222,31 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
         settings, max_retries=0, first_token_timeout=seconds, idle_timeout=seconds, request_timeout=seconds
     )
     start = time.perf_counter()
-    times = asyncio.run(_piece_times(settings, model, prompt))
-    if not times:
+    pieces = asyncio.run(_first_pieces(settings, model, prompt))
+    if not pieces:
         raise MalformedOutput
-    speed["prompt"] = round(len(prompt) / CHARACTERS / max(times[0] - start, 1e-3), 1)
-    speed["generation"] = round((len(times) - 1 or 1) / max(times[-1] - times[0], 1e-3), 1)
-    return len(times)
+    (first_at, first), *later = pieces
+    duration = max(pieces[-1][0] - first_at, 1e-3)
+    # A fast server's tokens come several to a piece.
+    speed["prompt"] = round(len(prompt) / CHARACTERS / max(first_at - start, 1e-3), 1)
+    speed["generation"] = round((sum(size for _, size in later) or first) / CHARACTERS / duration, 1)
+    return len(pieces)
 
 
-async def _piece_times(settings: ModelSettings, model: str, prompt: str) -> list[float]:
-    """Return when each of the first pieces of a reply arrived, read as replies are."""
-    times: list[float] = []
+async def _first_pieces(settings: ModelSettings, model: str, prompt: str) -> list[tuple[float, int]]:
+    """Return when each of the first pieces of a reply arrived, read as replies are, and its characters."""
+    pieces: list[tuple[float, int]] = []
     client = ChatClient(settings)
     try:
         async with aclosing(client.stream(_user_messages(prompt), model=model)) as events:
             async for event in events:
                 if isinstance(event, (TextDelta, ReasoningDelta)) and event.text:
-                    times.append(time.perf_counter())
-                if len(times) >= MAX_PIECES:
+                    pieces.append((time.perf_counter(), len(event.text)))
+                if len(pieces) >= MAX_PIECES:
                     break
     finally:
         await client.aclose()
-    return times
+    return pieces
 
 
 def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parameters: Any) -> str:
