@@ -8,16 +8,18 @@ from resource import struct_rusage
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
+from redis import Redis
 from redis.client import Pipeline, PubSub, PubSubWorkerThread
 from redis.exceptions import NoPermissionError
 from rq import Queue, Worker
 from rq.executions import Execution
 from rq.job import Job
+from rq.registry import FailedJobRegistry
 from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
 
 from jobs.runner import worker_app
 from jobs.work_horse import Order, WorkHorse
-from webapp.background import failures, job_specs
+from webapp.background import job_specs
 from webapp.db.base import now
 from webapp.llm.settings import ModelSettings
 
@@ -123,13 +125,13 @@ class PatientWorker(Worker):
         """Note a failure, so that it can be removed once the same work is done."""
         super().handle_job_failure(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
-            failures.note_failure(self.connection, key, job.id)
+            note_failure(self.connection, key, job.id)
 
     def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
         """Remove failures of the same work from the list."""
         super().handle_job_success(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
-            failures.forget_failures(self.connection, queue, key)
+            forget_failures(self.connection, queue, key)
 
     def _pubsub_exception_handler(self, exc: Exception, pubsub: PubSub, pubsub_thread: PubSubWorkerThread) -> None:
         """Work without RQ's channel where Redis does not allow it: it is needed to stop a running job, nothing else."""
@@ -145,3 +147,27 @@ class PatientWorker(Worker):
             self.connection.delete(self.key)
             self.register_birth()  # type: ignore[no-untyped-call]  # rq's
         super().run_maintenance_tasks()  # type: ignore[no-untyped-call]  # rq's
+
+
+def _failures_key(key: str) -> str:
+    return f"job:failed:{key}"
+
+
+def note_failure(client: Redis, key: str, job_id: str) -> None:
+    """Remember a failed job by what it was supposed to do."""
+    with client.pipeline(transaction=False) as pipe:
+        pipe.sadd(_failures_key(key), job_id)
+        pipe.expire(_failures_key(key), job_specs.FAILURE_SECONDS)
+        pipe.execute()
+
+
+def forget_failures(client: Redis, queue: Queue, key: str) -> None:
+    """Remove failed jobs from the list of failures, since their work has been done."""
+    failed = [member.decode() for member in client.smembers(_failures_key(key)) if isinstance(member, bytes)]
+    if not failed:
+        return
+    registry = FailedJobRegistry(queue=queue)
+    for job_id in failed:
+        if job_id in registry:
+            registry.remove(job_id, delete_job=True)
+    client.delete(_failures_key(key))

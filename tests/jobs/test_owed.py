@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from rq.registry import FailedJobRegistry
 from sqlalchemy.exc import OperationalError
 
+from jobs.work_loop import forget_failures, note_failure
 from tests.memories.conversing import answers, converse, operation
-from webapp.background import failures, job_specs, queues
+from webapp.background import job_specs, queues
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.learning import extraction
@@ -64,7 +66,7 @@ def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, tal
         assert extractions(run_jobs) == 1
         assert pause(app, talk) <= queues.FIRST_SECONDS
         elapse(app, talk)
-    failed = failures.FailedJobRegistry(queue=job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN))
+    failed = FailedJobRegistry(queue=job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN))
     assert failed.get_job_count(cleanup=False) == 0, "an outage is nothing somebody has to look at, job by job"
     model.reset()
     answers(model, TEA)
@@ -117,8 +119,8 @@ def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs
     model.script(match="memory_operations", reply="I will not.")
     sweep(app, talk)
     (failed,) = run_jobs(failures=True)
-    assert failed.id in failures.FailedJobRegistry(queue=queue)
-    failures.note_failure(redis, key(talk), failed.id)
-    failures.forget_failures(redis, queue, key(talk))
-    assert failed.id not in failures.FailedJobRegistry(queue=queue)
+    assert failed.id in FailedJobRegistry(queue=queue)
+    note_failure(redis, key(talk), failed.id)
+    forget_failures(redis, queue, key(talk))
+    assert failed.id not in FailedJobRegistry(queue=queue)
     assert not redis.exists(f"rq:job:{failed.id}")

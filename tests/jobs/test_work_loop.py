@@ -13,10 +13,10 @@ from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
 from rq.timeouts import HorseMonitorTimeoutException
 
-from jobs.work_loop import Deadline, JobOverdue, PatientWorker
+from jobs.work_loop import Deadline, JobOverdue, PatientWorker, forget_failures, note_failure
 from testkit.processes import descendants, wait_until
 from tests.support.live import LiveServer
-from webapp.background import failures, job_specs
+from webapp.background import job_specs
 from webapp.extensions import make_redis
 from webapp.llm.complete import CompletionClient
 from webapp.llm.settings import ModelSettings
@@ -179,7 +179,7 @@ class Hook:
 def test_failures_are_looked_for_where_they_are(app) -> None:
     redis = app.extensions["redis"]
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
-    failures.note_failure(redis, "title:conversation_id=1", "gone already")
-    failures.forget_failures(redis, queue, "title:conversation_id=1")
+    note_failure(redis, "title:conversation_id=1", "gone already")
+    forget_failures(redis, queue, "title:conversation_id=1")
     assert FailedJobRegistry(queue=queue).get_job_count(cleanup=False) == 0
     assert not redis.exists("job:failed:title:conversation_id=1")
