@@ -15,11 +15,11 @@ def commit(answer: T) -> T:
     return answer
 
 
-def commit_and_redirect(url: str, message: str = "") -> Response:
-    """Commit, and send the browser to a page, which shows the message."""
+def commit_and_redirect(url: str, message: str = "", undo: str = "message") -> Response:
+    """Commit, and send the browser to a page, which shows the message, with a button if there is a URL to undo it."""
     db.session.commit()
     if message:
-        flash(message)
+        flash(message, undo)
     return redirect(url, 303)  # type: ignore[return-value]
 
 

@@ -427,6 +427,15 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
     assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
     assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
+    for action, field in (("unpin", "is_pinned"), ("unarchive", "is_archived")):  # one notice undoes each as a whole
+        chosen = [number for number in ids if getattr(rows[number], field)]
+        done = post_form(browser, "/memories/many", ids=chosen, action=action)
+        *_, undo = re.findall(r'action="(/memories/changes/\d+/undo[^"]*)"', browser.get(done.location).text)
+        assert post_form(browser, html.unescape(undo)).location == "/memory"
+        assert post_form(browser, html.unescape(undo)).status_code == 409
+    rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
+    assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
+    assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
     asked = post_form(browser, "/memories/many", ids=ids[2:], action="forget")
     assert asked.status_code == 200 and "Forget 2 memories for good?" in asked.text
     assert len(memories_of(app, user.user_id)) == 4, "nothing is forgotten before it was asked"

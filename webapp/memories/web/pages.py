@@ -267,6 +267,11 @@ def _show_card(memory_id: int, note: str) -> ViewResult:
     return fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
 
 
+def undo_in_notice(change_set_id: int | None) -> str:
+    """Return where a notice undoes a change; without one it is a message alone."""
+    return url_for("memory_activity.undo", change_set_id=change_set_id, notice=1) if change_set_id else "message"
+
+
 def fragment(template: str, **context: Any) -> ViewResult:
     """Render part of a page, with an event that tells the other parts that memory has changed."""
     response = current_app.make_response(render_template(template, **context))
