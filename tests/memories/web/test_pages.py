@@ -144,6 +144,17 @@ def test_what_is_forgotten_leaves_the_line_under_an_earlier_reply_too(app, brows
     assert "peanuts" not in fresh and "bees" not in fresh
 
 
+def test_an_empty_list_says_where_the_other_memories_are(browser, client, remember, user):
+    number = remember(user)
+    over = {"is_archived": False, "valid_to": "2020-01-01T00:00:00Z"}
+    for change, show in (({"is_archived": True}, "archived"), (over, "past")):
+        assert client.put(f"/api/memories/{number}", json=change).status_code == 200
+        page = browser.get("/memories/list", headers=HTMX).text
+        assert f'href="/memory?show={show}"' in page and "Nothing remembered" not in page
+    client.delete(f"/api/memories/{number}")
+    assert "Nothing remembered yet" in browser.get("/memory").text
+
+
 def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
     assert "Nothing remembered yet" in panel_beside(browser, "/")
     talk = learn(user, "I am <allergic> to peanuts", title="Trip & <Lisbon>")

@@ -49,6 +49,7 @@ def _panel() -> dict[str, Any]:
         "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": changes_under_reply,
         "load_facets": lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
+        "other_lists": lambda: cards.other_lists(current_user_id()),
         "review_count": review_count,
         "note_messages": note_messages,
     }
