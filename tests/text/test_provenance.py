@@ -36,11 +36,15 @@ def others(message, said=()):
         ),
         (MAIL, [MAIL]),
         (
-            'why?\nTraceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f("x")\n'
-            '  File "a.py", line 9, in f\n    raise E(s)\nE: I live in Leeds\nI am Ann',
+            (
+                'why?\nTraceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f("x")\n'
+                '  File "a.py", line 9, in f\n    raise E(s)\nE: I live in Leeds\nI am Ann'
+            ),
             [
-                'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f("x")\n'
-                '  File "a.py", line 9, in f\n    raise E(s)\nE: I live in Leeds'
+                (
+                    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f("x")\n'
+                    '  File "a.py", line 9, in f\n    raise E(s)\nE: I live in Leeds'
+                )
             ],
         ),
         (
