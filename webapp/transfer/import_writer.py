@@ -141,8 +141,7 @@ def _continue(
     pairs = zip(rows[:count], part.messages[:count], strict=True)
     completed = _complete(row, {entry.message_id: (entry.digest, read) for entry, read in pairs}, files)
     if any(entry.source_id is None for entry in rows):
-        outcome = "updated" if completed else "skipped"
-        return WriteResult(outcome, "You have continued it here.", row.conversation_id)
+        return WriteResult("updated" if completed else "skipped", "You have continued it here.", row.conversation_id)
     if count == len(keys):
         if completed:
             return WriteResult("updated", "Files or words that were missing are there now.", row.conversation_id)
