@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from typing import Any, cast
 
 from redis.asyncio import Redis
@@ -15,6 +16,7 @@ from redis.exceptions import RedisError, ResponseError
 from webapp.chat.turns.open_turn import OpenTurn
 from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turnlog import Entry, Rows, fields, log_key, merge, order
+from webapp.redis.clients import Wire
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +49,7 @@ class TurnWriter:
         may_write: MayWrite = _always_allowed,
     ) -> None:
         self._client = client
+        self._wire = Wire(client)
         self._viewers = viewers
         self._may_write = may_write
         self._pause = coalesce_ms / 1000
@@ -208,15 +211,15 @@ class TurnWriter:
 
     async def _flush(self, turns: list[int]) -> None:
         """Write turns in one round trip. Nothing counts as written before Redis has answered."""
-        pipe = self._client.pipeline(transaction=False)
+        commands: list[tuple[Any, ...]] = []
         batch: list[tuple[int, OpenTurn, int, slice[int, int, None]]] = []
         for turn_id in turns:
             if (turn := self._open.get(turn_id)) is not None:
                 self._collect(turn_id, turn)
-                first = len(pipe)
-                self._append(pipe, turn_id, turn)
-                batch.append((turn_id, turn, len(turn.unwritten), slice(first, len(pipe))))
-        results = await pipe.execute(raise_on_error=False) if len(pipe) else []
+                first = len(commands)
+                commands += self._commands(turn_id, turn)
+                batch.append((turn_id, turn, len(turn.unwritten), slice(first, len(commands))))
+        results = await self._wire.send(commands) if commands else []
         for turn_id, turn, count, place in batch:
             answers = results[place]
             if any(isinstance(answer, ResponseError) for answer in answers):
@@ -253,11 +256,12 @@ class TurnWriter:
         if entries := turn.collect():
             self._viewers.hand_over(turn_id, entries)
 
-    def _append(self, pipe: Any, turn_id: int, turn: OpenTurn) -> None:
-        """Add the commands to a pipeline that append a turn's unwritten entries, text that follows text as one."""
+    def _commands(self, turn_id: int, turn: OpenTurn) -> list[tuple[Any, ...]]:
+        """Return what appends a turn's unwritten entries, text that follows text as one."""
         key = log_key(turn_id)
-        for number, item in enumerate(merge(turn.unwritten)):
-            exists = turn.created or number > 0
-            pipe.xadd(key, fields(item.kind, item.data, item.offset), id=item.id, nomkstream=exists)
-        if not turn.created:
-            pipe.expire(key, self._keep)
+        commands: list[tuple[Any, ...]] = []
+        for item in merge(turn.unwritten):
+            exists = ("NOMKSTREAM",) if turn.created or commands else ()
+            pairs = fields(item.kind, item.data, item.offset).items()
+            commands.append(("XADD", key, *exists, item.id, *chain.from_iterable(pairs)))
+        return commands if turn.created else [*commands, ("EXPIRE", key, self._keep)]
