@@ -16,11 +16,12 @@ from typing import Any
 
 import gunicorn.util  # type: ignore[import-untyped]
 
-from webapp.config import Settings
+from webapp.config import Settings, exit_on_config_error
 from webapp.llm.process_memory import return_free_memory
 from webapp.llm.sdk import warm_up
 
-settings = Settings.from_env()  # completes the environment, which the lines below read
+with exit_on_config_error():
+    settings = Settings.from_env()  # completes the environment, which the lines below read
 
 M_ARENA_MAX = -8
 libc = ctypes.CDLL(None)
@@ -34,9 +35,9 @@ os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 wsgi_app = "wsgi:app"
 host = os.environ.get("HOST") or "127.0.0.1"
 bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
-workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+workers = settings.web_concurrency
 worker_class = "gthread"
-threads = int(os.environ.get("WEB_THREADS") or 600)
+threads = settings.web_threads
 worker_connections = 2000
 backlog = 4096
 keepalive = 30
