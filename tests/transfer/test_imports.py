@@ -403,20 +403,6 @@ def test_the_same_key_makes_one_import(client):
     assert answers[2].status_code == 409
 
 
-def test_imports_are_their_owners(client, api, make_user, anonymous, login, run_jobs, chatgpt):
-    done = _bring(client, run_jobs, chatgpt)
-    place = f"/api/imports/{done['import_id']}"
-    for person in (make_user(), make_user(is_admin=True)):
-        stranger = api(person)
-        assert stranger.get(place).status_code == 404
-        assert stranger.get(f"{place}/items").status_code == 404
-        assert all(stranger.post(f"{place}/{do}", json={}).status_code == 404 for do in ("start", "cancel", "undo"))
-        assert stranger.get("/api/imports").get_json()["imports"] == []
-        assert login(person).get(f"/imports/{done['import_id']}").status_code == 404
-    assert anonymous.get(place).status_code == 401
-    assert anonymous.get("/transfer").status_code == 303
-
-
 def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):
     browser = login(user)
     page = "/transfer"
