@@ -76,7 +76,7 @@ def test_what_was_done_is_said_with_its_name(login, user, talk):
 def test_an_unknown_page_keeps_the_sidebar_of_whoever_is_signed_in(app, login, user, talk):
     page = login(user).get("/c/999999")
     assert page.status_code == 404 and 'id="sidebar"' in page.text and "Knee exercises" in page.text
-    assert "This page does not exist" in page.text
+    assert "Not found" in page.text
     assert 'id="sidebar"' not in app.test_client().get("/no/such/page").text
 
 

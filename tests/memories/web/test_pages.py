@@ -109,6 +109,17 @@ def test_what_is_forgotten_leaves_the_line_under_an_earlier_reply_too(app, brows
     assert "peanuts" not in fresh and "bees" not in fresh
 
 
+def test_an_empty_list_says_where_the_other_memories_are(browser, client, remember, user):
+    number = remember(user)
+    over = {"is_archived": False, "valid_to": "2020-01-01T00:00:00Z"}
+    for change, show in (({"is_archived": True}, "archived"), (over, "past")):
+        assert client.put(f"/api/memories/{number}", json=change).status_code == 200
+        page = browser.get("/memories/list", headers=HTMX).text
+        assert f'href="/memory?show={show}"' in page and "Nothing remembered" not in page
+    client.delete(f"/api/memories/{number}")
+    assert "Nothing remembered yet" in browser.get("/memory").text
+
+
 def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
     assert "Nothing remembered yet" in panel_beside(browser, "/")
     talk = learn(user, "I am <allergic> to peanuts", title="Trip & <Lisbon>")
@@ -389,6 +400,15 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     assert page.count('name="ids"') == 4 and "Fact" in page
     assert post_form(browser, "/memories/many", ids=ids[:2], action="archive").status_code == 303
     assert post_form(browser, "/memories/many", ids=ids[2:], action="pin").status_code == 303
+    rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
+    assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
+    assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
+    for action, field in (("unpin", "is_pinned"), ("unarchive", "is_archived")):  # one notice undoes each as a whole
+        chosen = [number for number in ids if getattr(rows[number], field)]
+        done = post_form(browser, "/memories/many", ids=chosen, action=action)
+        *_, undo = re.findall(r'action="(/memories/changes/\d+/undo[^"]*)"', browser.get(done.location).text)
+        assert post_form(browser, html.unescape(undo)).location == "/memory"
+        assert post_form(browser, html.unescape(undo)).status_code == 409
     rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
     assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
     assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
