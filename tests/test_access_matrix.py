@@ -260,7 +260,7 @@ def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[F
 
 
 @once
-def test_nobody_gets_past_the_door(app: Flask, world: World, anonymous: FlaskClient) -> None:
+def test_nobody_gets_past_the_door(app, world, anonymous):
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
         if access_of(app, rule.endpoint) == "public":
@@ -286,9 +286,7 @@ def is_turned_away(path: str, answer: TestResponse) -> bool:
 
 
 @pytest.mark.parametrize("who", ["stranger", pytest.param("admin", marks=once)])
-def test_others_neither_see_nor_change_what_is_the_owners(
-    app: Flask, world: World, login: Callable[[Person], FlaskClient], who: str
-) -> None:
+def test_others_neither_see_nor_change_what_is_the_owners(app, world, login, who):
     before = rows_of(app, world.ids)
     browser, headers = signed_in(login, getattr(world, who))
     unknown = {name: UNKNOWN if isinstance(one, int) else f"no-{one}" for name, one in world.ids.items()}
@@ -337,7 +335,7 @@ def detail_of(answer: TestResponse) -> str:
 
 
 @once
-def test_admins_pages_are_for_admins(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
+def test_admins_pages_are_for_admins(app, world, login):
     browser, headers = signed_in(login, world.owner)
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
@@ -350,9 +348,7 @@ def test_admins_pages_are_for_admins(app: Flask, world: World, login: Callable[[
 
 
 @once
-def test_unsafe_requests_of_a_session_need_the_csrf_token(
-    app: Flask, world: World, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_unsafe_requests_of_a_session_need_the_csrf_token(app, world, login):
     mine = {**world.ids, "user_id": world.admin.user_id}
     browser, _ = signed_in(login, world.admin)
     before = rows_of(app, mine)
@@ -389,7 +385,7 @@ def endpoints(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[str, str, str]]
 
 
 @once
-def test_every_endpoint_says_which_tokens_it_takes(app: Flask, world: World) -> None:
+def test_every_endpoint_says_which_tokens_it_takes(app, world):
     assert sorted(row for row, _, _ in endpoints(app, world.ids)) == sorted(token_routes.rows())
 
 
@@ -398,7 +394,7 @@ REFUSED = (BROWSER_ONLY, "lacks the scope", "not limited to scopes", "Only admin
 
 @once
 @pytest.mark.parametrize("scope", [*scopes.SCOPES, "all"])
-def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: str) -> None:
+def test_a_token_does_what_its_scope_says(app, world, scope):
     headers = token_of(app, world.admin, **({} if scope == "all" else {"scopes": [scope]}))
     caller = app.test_client(use_cookies=False)
     wrong, table = [], token_routes.rows()
@@ -412,7 +408,7 @@ def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: str) 
 
 
 @once
-def test_no_page_takes_a_token(app: Flask, world: World) -> None:
+def test_no_page_takes_a_token(app, world):
     headers = token_of(app, world.admin)
     del headers["Accept"]
     caller = app.test_client(use_cookies=False)
@@ -430,7 +426,7 @@ def test_no_page_takes_a_token(app: Flask, world: World) -> None:
 
 
 @once
-def test_a_service_token_is_for_services(app: Flask, world: World) -> None:
+def test_a_service_token_is_for_services(app, world):
     headers = token_of(app, world.admin, is_service=True)
     caller = app.test_client(use_cookies=False)
     wrong, tried = [], 0
@@ -452,7 +448,7 @@ NOT_THERE = re.compile(
 """What this world does not have, or not yet."""
 
 
-def test_the_owner_sees_what_is_the_owners(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
+def test_the_owner_sees_what_is_the_owners(app, world, login):
     browser, _ = signed_in(login, world.owner)
     wrong, shown = [], []
     for rule, method, path in routes(app, world.ids):
@@ -466,7 +462,7 @@ def test_the_owner_sees_what_is_the_owners(app: Flask, world: World, login: Call
         assert MARKER in browser.get(path).text, path
 
 
-def test_admins_see_what_is_the_admins(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
+def test_admins_see_what_is_the_admins(app, world, login):
     browser, _ = signed_in(login, world.admin)
     for things, one in (("groups", world.ids["group_id"]), ("connections", world.ids["connection_id"])):
         for path in (f"/api/{things}", f"/api/{things}/{one}"):

@@ -199,7 +199,7 @@ APART = {
 
 
 @pytest.mark.parametrize("folder", APART)
-def test_folders_stay_apart(folder: str) -> None:
+def test_folders_stay_apart(folder):
     for path in (ROOT / folder).rglob("*.py"):
         if path.is_relative_to(ROOT / "tests" / "bench"):
             continue
@@ -207,7 +207,7 @@ def test_folders_stay_apart(folder: str) -> None:
         assert not {name for name in found if name.split(".")[0] in APART[folder].split()}, path
 
 
-def test_the_image_holds_the_product_alone() -> None:
+def test_the_image_holds_the_product_alone():
     assert {"fakemodel", "testkit", "tests", "bench"} <= set((ROOT / ".dockerignore").read_text().split())
 
 
@@ -371,7 +371,7 @@ _BARE_WORDS = re.compile(r"\s*[^\W\d_]+(?:\s+[^\W\d_]+){11,}\s*")
 
 
 @pytest.mark.parametrize("room", ["memories", "retrieval", "journeys", "text", "legacies"])
-def test_no_words_of_a_language_decide(room: str) -> None:
+def test_no_words_of_a_language_decide(room):
     """The model says what is meant, code where it stands: see docs/adr/0021. Labels of secrets, and the commonest words
     that search leaves out, are data in two files."""
     common = set[str]().union(*json.loads((ROOT / "webapp/text/stop_words.json").read_text()).values())
@@ -410,7 +410,7 @@ def test_folders_of_a_domain_are_layers():
 
 
 @pytest.mark.parametrize("folder", ["webapp", "jobs", "bench", "testkit", "fakemodel"])
-def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
+def test_docstrings_begin_with_what_the_thing_is_or_does(folder):
     """A stranger reads "Return true if …" and "The source of …", not a question that has lost its mark."""
     questions = ("What", "Whether", "How", "Which", "Where", "When", "Who", "Whose", "Why")
     found = [
@@ -424,7 +424,7 @@ def test_docstrings_begin_with_what_the_thing_is_or_does(folder: str) -> None:
     assert found == []
 
 
-def test_errors_that_docstrings_name_exist() -> None:
+def test_errors_that_docstrings_name_exist():
     """As in "Raises NotFound, Conflict": after a renaming, too."""
     nodes = [(path, node) for path in FILES for node in nodes_of(path)]
     imported = {

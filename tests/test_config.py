@@ -1,7 +1,5 @@
 """What settings come to that are not given, or given only in part."""
 
-from pathlib import Path
-
 import pytest
 from sqlalchemy import make_url
 
@@ -18,7 +16,7 @@ from webapp.config import ConfigError, Settings
         ({"MODEL_REQUEST_TIMEOUT": "900", "MODEL_FIRST_TOKEN_TIMEOUT": "20"}, 20),
     ],
 )
-def test_a_silent_model_is_waited_for_longer_only_where_that_is_said(environ: dict[str, str], seconds: float) -> None:
+def test_a_silent_model_is_waited_for_longer_only_where_that_is_said(environ, seconds):
     assert Settings.from_env({"SECRET_KEY": "x" * 64, **environ}).model.first_token_timeout == seconds
 
 
@@ -35,7 +33,7 @@ def test_a_silent_model_is_waited_for_longer_only_where_that_is_said(environ: di
         ("mysql://u:p@h/x?ssl-mode=REQUIRED", "unknown options: ssl-mode; known .* ssl_mode"),
     ],
 )
-def test_a_database_that_cannot_be_connected_to_is_refused_with_the_reason(url: str, reason: str) -> None:
+def test_a_database_that_cannot_be_connected_to_is_refused_with_the_reason(url, reason):
     with pytest.raises(ConfigError, match=f"DATABASE_URL: .*{reason}") as error:
         Settings.from_env({"DATABASE_URL": url})
     assert "cret" not in str(error.value)
@@ -49,7 +47,7 @@ def test_a_database_that_cannot_be_connected_to_is_refused_with_the_reason(url: 
         ("sqlite:////a/b.db", "sqlite:////a/b.db"),
     ],
 )
-def test_the_database_of_a_url(url: str, full: str) -> None:
+def test_the_database_of_a_url(url, full):
     assert Settings.from_env({"DATABASE_URL": url}).sqlalchemy_url == full
 
 
@@ -63,12 +61,12 @@ def test_the_database_of_a_url(url: str, full: str) -> None:
         ("SITE_URL", "chat.example.org"),
     ],
 )
-def test_an_address_that_is_none_is_named(name: str, value: str) -> None:
+def test_an_address_that_is_none_is_named(name, value):
     with pytest.raises(ConfigError, match=name):
         Settings.from_env({name: value})
 
 
 @pytest.mark.parametrize("name", ["plain", "two words", "50%20", "what?x=1", "a#b&c", "Jürgen"])
-def test_the_database_is_in_the_data_folder_whatever_that_is_called(name: str, tmp_path: Path) -> None:
+def test_the_database_is_in_the_data_folder_whatever_that_is_called(name, tmp_path):
     url = make_url(Settings.from_env({"VAR_DIR": str(tmp_path / name)}).sqlalchemy_url)
     assert url.database == str(tmp_path / name / "commonplace.sqlite3")

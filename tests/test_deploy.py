@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from flask import Flask
 
 from webapp.config import Settings
 
@@ -26,26 +25,26 @@ def containers(manifests: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {container["name"]: container for pod in pods for container in pod["containers"]}
 
 
-def test_it_starts_what_the_procfile_starts(manifests: list[dict[str, Any]]) -> None:
+def test_it_starts_what_the_procfile_starts(manifests):
     processes = dict(re.findall(r"(?m)^(\w+): (.+)$", (ROOT / "Procfile").read_text()))
     processes["prepare"] = processes.pop("release")
     assert {name: " ".join(container["command"]) for name, container in containers(manifests).items()} == processes
 
 
-def test_the_migration_of_a_machine_waits_for_its_database_without_end() -> None:
+def test_the_migration_of_a_machine_waits_for_its_database_without_end():
     """What requires a oneshot that failed stays down, even if systemd runs it again."""
     unit = (ROOT / "deploy" / "systemd" / "commonplace-migrate.service").read_text()
     assert re.search(r"(?m)^ExecStart=.*/flask --app wsgi prepare --wait inf$", unit)
 
 
-def test_only_containers_listen_to_more_than_this_machine(manifests: list[dict[str, Any]]) -> None:
+def test_only_containers_listen_to_more_than_this_machine(manifests):
     (config,) = (item["data"] for item in manifests if item["kind"] == "ConfigMap")
     composed = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["web"]["environment"]
     assert config["HOST"] == composed["HOST"] == "0.0.0.0"
     assert re.search(r"(?m)^ENV .*\bHOST=0\.0\.0\.0$", (ROOT / "Dockerfile").read_text())
 
 
-def test_settings_and_addresses_exist(manifests: list[dict[str, Any]], app: Flask) -> None:
+def test_settings_and_addresses_exist(manifests, app):
     (config,) = (item["data"] for item in manifests if item["kind"] == "ConfigMap")
     assert set(config) - LAUNCHER <= {name.upper() for name in Settings.model_fields}
     assert Settings.from_env(config).session_cookie_secure
@@ -57,7 +56,7 @@ def test_settings_and_addresses_exist(manifests: list[dict[str, Any]], app: Flas
     assert {"SECRET_KEY", "DATABASE_URL", "REDIS_URL"} <= set(given) <= {name.upper() for name in Settings.model_fields}
 
 
-def test_every_part_finds_its_pods_and_runs_as_nobody(manifests: list[dict[str, Any]]) -> None:
+def test_every_part_finds_its_pods_and_runs_as_nobody(manifests):
     labels = {}
     for item in manifests:
         if item["kind"] in ("Deployment", "Job"):
@@ -78,14 +77,14 @@ def test_every_part_finds_its_pods_and_runs_as_nobody(manifests: list[dict[str, 
     assert user and by_kind and f"runAsUser: {user[1]}" in (ROOT / "deploy" / "kubernetes.yaml").read_text()
 
 
-def test_turns_are_finished_before_a_pod_is_killed(manifests: list[dict[str, Any]]) -> None:
+def test_turns_are_finished_before_a_pod_is_killed(manifests):
     (web,) = (item for item in manifests if item["kind"] == "Deployment" and item["metadata"]["name"] == "web")
     pause = int(containers(manifests)["web"]["lifecycle"]["preStop"]["exec"]["command"][1])
     grace = web["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     assert grace > pause + Settings().turn_drain_seconds + 4
 
 
-def test_what_an_image_leaves_out_is_where_it_is_looked_for() -> None:
+def test_what_an_image_leaves_out_is_where_it_is_looked_for():
     """`trim.py` fails while an image is built if a package has moved its files; here it shows before."""
     trim = runpy.run_path(str(ROOT / "deploy" / "trim.py"))
     packages = Path(sysconfig.get_path("purelib"))
@@ -93,7 +92,7 @@ def test_what_an_image_leaves_out_is_where_it_is_looked_for() -> None:
         assert not (packages / name).is_dir() or trim["matches"](packages / name, globs), name
 
 
-def test_an_image_keeps_what_is_opened(tmp_path: Path) -> None:
+def test_an_image_keeps_what_is_opened(tmp_path):
     trim = runpy.run_path(str(ROOT / "deploy" / "trim.py"))
     opened = ["blingfire/bert_base_tok.bin", "botocore/data/s3/service.json", "botocore/data/endpoints.json"]
     opened += ["blingfire/__init__.py", "blingfire/libblingfiretokdll.so", "sqlalchemy/testing/__init__.py"]

@@ -5,12 +5,11 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from testkit.people import Person
 from testkit.processes import ROOT
 from tests.support.live import as_environment
 from webapp.config import ConfigError, Settings
@@ -52,14 +51,14 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-def test_the_environment_has_precedence_over_the_file(tmp_path: Path) -> None:
+def test_the_environment_has_precedence_over_the_file(tmp_path):
     file = written(tmp_path, f"PORT=9000\nSITE_URL=https://a.example\nVAR_DIR={tmp_path}\nREDIS_URL=redis://file\n")
     found = completed(ENV_FILE=file, PORT="8001", REDIS_URL="")
     assert (found["PORT"], found["SITE_URL"]) == ("8001", "https://a.example")
     assert (found["VAR_DIR"], found["REDIS_URL"]) == (str(tmp_path), "redis://file")
 
 
-def test_what_the_environment_leaves_out_is_taken_from_the_launch(launch: int, tmp_path: Path) -> None:
+def test_what_the_environment_leaves_out_is_taken_from_the_launch(launch, tmp_path):
     """`flask doctor` called a sound `make run` broken, and a backup beside MariaDB was one of an empty SQLite file."""
     file = written(tmp_path, "DATABASE_URL=mysql://edited-since/x\nDIGEST_IDLE_MINUTES=5\n")
     found = completed(VAR_DIR=tmp_path, REDIS_URL="", ENV_FILE=file)
@@ -68,19 +67,17 @@ def test_what_the_environment_leaves_out_is_taken_from_the_launch(launch: int, t
     assert pid_in(launch) == str(os.getpid())
 
 
-def test_the_folder_of_the_launch_may_be_named_in_the_file(launch: int, tmp_path: Path) -> None:
+def test_the_folder_of_the_launch_may_be_named_in_the_file(launch, tmp_path):
     assert completed(ENV_FILE=written(tmp_path, f"VAR_DIR={tmp_path}"))["DATABASE_URL"] == STARTED["DATABASE_URL"]
 
 
-def test_the_folder_is_that_of_the_clone_wherever_a_command_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_is_that_of_the_clone_wherever_a_command_is_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert completed()["VAR_DIR"] == str(ROOT / "var")
     assert completed(VAR_DIR="elsewhere")["VAR_DIR"] == str(ROOT / "elsewhere")
 
 
-def test_what_is_set_stays(launch: int, tmp_path: Path) -> None:
+def test_what_is_set_stays(launch, tmp_path):
     own = {"VAR_DIR": str(tmp_path), "REDIS_URL": "redis://elsewhere", "OPENAI_API_KEY": "sk"}
     found = completed(**own)
     assert own.items() <= found.items()
@@ -88,7 +85,7 @@ def test_what_is_set_stays(launch: int, tmp_path: Path) -> None:
     assert found["DATABASE_URL"] == STARTED["DATABASE_URL"]
 
 
-def test_a_launch_that_has_ended_is_not_asked(launch: int, tmp_path: Path) -> None:
+def test_a_launch_that_has_ended_is_not_asked(launch, tmp_path):
     fcntl.flock(launch, fcntl.LOCK_UN)
     assert completed(VAR_DIR=tmp_path) == {"VAR_DIR": str(tmp_path), "ENV_FILE": ""}
 
@@ -96,9 +93,7 @@ def test_a_launch_that_has_ended_is_not_asked(launch: int, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "text", ["4711", "", "4711\n[1]", "4711\nnonsense", "\xff", '4711\n{"REDIS_URL": "unix:///a"}']
 )
-def test_beside_one_that_does_not_say_what_it_runs_with_nothing_is_guessed(
-    launch: int, tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beside_one_that_does_not_say_what_it_runs_with_nothing_is_guessed(launch, tmp_path, text, monkeypatch):
     os.ftruncate(launch, 0)
     os.pwrite(launch, text.encode("latin-1"), 0)
     with pytest.raises(LaunchError, match="Try again in a moment"):
@@ -108,13 +103,13 @@ def test_beside_one_that_does_not_say_what_it_runs_with_nothing_is_guessed(
         Settings.from_env()
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "settings").write_bytes(b"SITE_URL=\xff\n")
     with pytest.raises(LaunchError, match=f"{tmp_path}/settings cannot be read"):
         completed(ENV_FILE=tmp_path / "settings")
 
 
-def test_lines_of_the_file(tmp_path: Path) -> None:
+def test_lines_of_the_file(tmp_path):
     file = written(
         tmp_path,
         '# a comment\n#REPLY_TOKENS=1\nexport PORT=9000\nCHAT_MODEL="a # b"  # said\n\nEMPTY=   # nothing\nNONE=\n'
@@ -133,12 +128,12 @@ def test_lines_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["nonsense", 'SECRET_KEY="open', 'SECRET_KEY="a" b', "set PORT=1"])
-def test_a_line_that_sets_nothing_is_named(line: str, tmp_path: Path) -> None:
+def test_a_line_that_sets_nothing_is_named(line, tmp_path):
     with pytest.raises(LaunchError, match="settings: line 2 is not NAME=value"):
         env_file({"ENV_FILE": str(written(tmp_path, f"PORT=1\n{line}\n"))})
 
 
-def test_a_file_that_is_named_but_missing_is_not_passed_over(tmp_path: Path) -> None:
+def test_a_file_that_is_named_but_missing_is_not_passed_over(tmp_path):
     with pytest.raises(LaunchError, match="missing cannot be read"):
         env_file({"ENV_FILE": str(tmp_path / "missing")})
 
@@ -154,7 +149,7 @@ ENTRIES = {
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_every_entry_point_reads_the_file(entry: str, tmp_path: Path) -> None:
+def test_every_entry_point_reads_the_file(entry, tmp_path):
     """Only `make run` did: gunicorn beside a `.env` served an empty SQLite file to the whole network."""
     file = written(
         tmp_path,
@@ -177,15 +172,13 @@ def test_every_entry_point_reads_the_file(entry: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("host", "bind"), [("", "127.0.0.1:8000"), ("0.0.0.0", "0.0.0.0:8000"), ("::", "[::]:8000")])
-def test_the_web_listens_on_loopback_unless_told(host: str, bind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_web_listens_on_loopback_unless_told(host, bind, monkeypatch):
     monkeypatch.setenv("HOST", host)
     monkeypatch.delenv("PORT", raising=False)
     assert runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))["bind"] == bind
 
 
-def test_a_command_beside_a_launch_works_with_what_that_runs_with(
-    launch: int, settings: Settings, make_user: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_a_command_beside_a_launch_works_with_what_that_runs_with(launch, settings, make_user, tmp_path):
     make_user(email="launched@example.org")
     record(launch, {**as_environment(settings), "VAR_DIR": str(tmp_path)})
     done = subprocess.run(

@@ -54,7 +54,7 @@ def address(rule: Rule, number: object) -> str:
 @pytest.mark.parametrize(
     "number", [2**63, pytest.param("9" * 5_000, marks=pytest.mark.once), pytest.param(10**40, marks=pytest.mark.slow)]
 )
-def test_ids_in_addresses(app: Flask, login, make_user, number: object) -> None:
+def test_ids_in_addresses(app, login, make_user, number):
     browser = login(make_user(is_admin=True))
     headers = {"X-CSRFToken": page_token(browser), "Origin": "http://localhost"}
     wrong = []
@@ -69,7 +69,7 @@ def test_ids_in_addresses(app: Flask, login, make_user, number: object) -> None:
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_parameters(app: Flask, login, make_user, number: object) -> None:
+def test_numbers_in_parameters(app, login, make_user, number):
     browser = login(make_user(is_admin=True))
     query = dict.fromkeys([*number_names(), "conversation_id", "space_id", "limit", "cursor", "version"], str(number))
     wrong = []
@@ -84,7 +84,7 @@ def test_numbers_in_parameters(app: Flask, login, make_user, number: object) -> 
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_forms(app: Flask, login, make_user, number: object) -> None:
+def test_numbers_in_forms(app, login, make_user, number):
     browser = login(make_user(is_admin=True))
     headers = {"X-CSRFToken": page_token(browser), "Origin": "http://localhost"}
     form = dict.fromkeys([*number_names(), "content", "space_id", "name"], str(number))
@@ -99,7 +99,7 @@ def test_numbers_in_forms(app: Flask, login, make_user, number: object) -> None:
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_cookies_and_headers(login, user, number: object) -> None:
+def test_numbers_in_cookies_and_headers(login, user, number):
     browser = login(user)
     if str(number).isascii():
         browser.set_cookie("space", str(number)[:3_000])

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from flask import Flask, request_finished
-from flask.testing import FlaskClient
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisAway
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
@@ -19,9 +18,6 @@ from redis.exceptions import TimeoutError as RedisTimeout
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient
-from testkit.servers import Servers
 from tests.chat.helpers import deltas, iterate, names
 from webapp import create_app
 from webapp.accounts.models import SiteSetting
@@ -47,7 +43,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webapp.extensions.ANSWER_SECONDS", 0.5)
 
 
-def test_a_silent_redis_is_waited_for_once(silent: str, impatient: None) -> None:
+def test_a_silent_redis_is_waited_for_once(silent, impatient):
     client = make_redis(silent)
     started = time.monotonic()
     for _ in range(20):
@@ -60,7 +56,7 @@ def test_a_silent_redis_is_waited_for_once(silent: str, impatient: None) -> None
     client.close()
 
 
-def test_after_the_pause_it_is_asked_again(app: Flask, settings: Any, monkeypatch: Any) -> None:
+def test_after_the_pause_it_is_asked_again(app, settings, monkeypatch):
     client = make_redis(settings.redis_url)
     retry = client.connection_pool.connection_kwargs["retry"]
     retry._silent_until = time.monotonic() + 3_600
@@ -71,9 +67,7 @@ def test_after_the_pause_it_is_asked_again(app: Flask, settings: Any, monkeypatc
     client.close()
 
 
-def test_a_request_with_a_silent_redis_ends_soon(
-    app: Flask, client: ApiClient, anonymous: FlaskClient, silent: str, impatient: None, monkeypatch: Any
-) -> None:
+def test_a_request_with_a_silent_redis_ends_soon(app, client, anonymous, silent, impatient, monkeypatch):
     monkeypatch.setitem(app.extensions, "redis", make_redis(silent))
     for ask in (
         lambda: client.get("/api/conversations"),
@@ -96,7 +90,7 @@ def test_a_request_with_a_silent_redis_ends_soon(
         ResponseError("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk"),
     ],
 )
-def test_a_redis_that_takes_nothing_is_503(client: ApiClient, monkeypatch: Any, error: Exception) -> None:
+def test_a_redis_that_takes_nothing_is_503(client, monkeypatch, error):
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise error
 
@@ -109,7 +103,7 @@ def test_a_redis_that_takes_nothing_is_503(client: ApiClient, monkeypatch: Any, 
 @pytest.mark.parametrize(
     "words", ["database or disk is full", "attempt to write a readonly database", "disk I/O error"]
 )
-def test_a_sqlite_without_room_is_503(client: ApiClient, monkeypatch: Any, words: str) -> None:
+def test_a_sqlite_without_room_is_503(client, monkeypatch, words):
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise OperationalError("INSERT", {}, Exception(words))
 
@@ -119,7 +113,7 @@ def test_a_sqlite_without_room_is_503(client: ApiClient, monkeypatch: Any, words
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
-def test_a_disk_that_takes_no_files_is_503(client: ApiClient, monkeypatch: Any, number: int) -> None:
+def test_a_disk_that_takes_no_files_is_503(client, monkeypatch, number):
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise OSError(number, os.strerror(number))
 
@@ -130,13 +124,13 @@ def test_a_disk_that_takes_no_files_is_503(client: ApiClient, monkeypatch: Any, 
 
 
 @pytest.mark.parametrize(("code", "full"), [(1021, True), (1114, True), (28, True), (1290, False), (1836, False)])
-def test_codes_of_mysql(code: int, full: bool) -> None:
+def test_codes_of_mysql(code, full):
     error = OperationalError("INSERT", {}, Exception(code, "words"))
     assert database_is_away(error)
     assert database_is_full(error) is full
 
 
-def test_readyz_writes(app: Flask, anonymous: FlaskClient, servers: Servers, monkeypatch: Any) -> None:
+def test_readyz_writes(app, anonymous, servers, monkeypatch):
     assert anonymous.get("/readyz").status_code == 200
     redis: Redis = app.extensions["redis"]
     before = redis.config_get("maxmemory*")
@@ -152,7 +146,7 @@ def test_readyz_writes(app: Flask, anonymous: FlaskClient, servers: Servers, mon
 
 
 @pytest.mark.mysql_only
-def test_readyz_tells_a_read_only_database(app: Flask, anonymous: FlaskClient, monkeypatch: Any) -> None:
+def test_readyz_tells_a_read_only_database(app, anonymous, monkeypatch):
     """It answers every question, and takes nothing."""
 
     def refuse(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
@@ -170,7 +164,7 @@ def test_readyz_tells_a_read_only_database(app: Flask, anonymous: FlaskClient, m
         assert db.session.scalars(db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))).all() == []
 
 
-def test_the_limiter_leaves_retry_after_alone(settings: Any, app: Flask, user: Any, monkeypatch: Any) -> None:
+def test_the_limiter_leaves_retry_after_alone(settings, app, user, monkeypatch):
     limited = create_app(settings.model_copy(update={"rate_limits": True}))
     with limited.test_client() as client:
 
@@ -190,9 +184,7 @@ def test_the_limiter_leaves_retry_after_alone(settings: Any, app: Flask, user: A
         db.engine.dispose()
 
 
-def test_a_connection_that_dies_before_the_teardown_harms_nobody(
-    app: Flask, client: ApiClient, monkeypatch: Any
-) -> None:
+def test_a_connection_that_dies_before_the_teardown_harms_nobody(app, client, monkeypatch):
     with app.app_context():
         dialect = db.engine.dialect
 
@@ -209,7 +201,7 @@ def test_a_connection_that_dies_before_the_teardown_harms_nobody(
     assert client.get("/api/conversations").status_code == 200
 
 
-def test_a_statement_has_an_end() -> None:
+def test_a_statement_has_an_end():
     options = engine_options("mysql+mysqldb://x/y", 5, 4)
     arguments = options["connect_args"]
     assert (arguments["read_timeout"], arguments["write_timeout"], arguments["connect_timeout"]) == (4, 4, 2)
@@ -218,9 +210,7 @@ def test_a_statement_has_an_end() -> None:
 
 @pytest.mark.mysql_only
 @pytest.mark.slow
-def test_a_database_that_hangs_is_away_within_seconds(
-    settings: Any, app: Flask, servers: Servers, client: ApiClient
-) -> None:
+def test_a_database_that_hangs_is_away_within_seconds(settings, app, servers, client):
     hasty = create_app(settings.model_copy(update={"database_seconds": 2}))
     token = {"Authorization": f"Bearer {client.person.token}"}
     with hasty.test_client() as asking:
@@ -240,9 +230,7 @@ def test_a_database_that_hangs_is_away_within_seconds(
         db.engine.dispose()
 
 
-def test_while_redis_is_away_a_turn_is_told_from_the_tables(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
-) -> None:
+def test_while_redis_is_away_a_turn_is_told_from_the_tables(app, client, model, monkeypatch):
     """Its viewers get a `turn` event, and the text as it grows."""
     monkeypatch.setattr(follow, "POLL_SECONDS", 0.1)
     monkeypatch.setattr("webapp.chat.turns.turn.FIRST_SAVE", 0.1)

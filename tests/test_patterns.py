@@ -12,7 +12,7 @@ from tests.support.patterns import Found, patterns
 from tests.support.slow_inputs import LINEAR, digest, slow
 
 
-def test_no_pattern_is_worse_than_linear(pytestconfig) -> None:
+def test_no_pattern_is_worse_than_linear(pytestconfig):
     known = set() if pytestconfig.getoption("--slow") else set(LINEAR.read_text().split())
     found = [*patterns("webapp"), *patterns("jobs")]
     assert list(slow(each for each in found if digest(each) not in known)) == []
@@ -28,17 +28,17 @@ def test_no_pattern_is_worse_than_linear(pytestconfig) -> None:
         (r"(\w+)*!", True),
     ],
 )
-def test_a_bad_one_is_found(text: str, anchored: bool, monkeypatch) -> None:
+def test_a_bad_one_is_found(text, anchored, monkeypatch):
     monkeypatch.setattr(slow_inputs, "MUCH", 0.25)
     assert list(slow([Found("here", re.compile(text), anchored)])) != []
 
 
 @pytest.mark.parametrize("text", [r"(?<!\s)\s+$", r"<[^<>]*>", r"\s+", r"a{1,20}b"])
-def test_a_good_one_is_not(text: str) -> None:
+def test_a_good_one_is_not(text):
     assert list(slow([Found("here", re.compile(text), False)])) == []
 
 
-def test_patterns_are_found_wherever_they_are() -> None:
+def test_patterns_are_found_wherever_they_are():
     found = {each.where.partition(":")[0]: each for each in patterns("fakemodel")}
     assert "fakemodel.tasks._SENTENCES[][]" in found, "within what a module holds"
     assert "fakemodel.tasks" in found, "inside a function"

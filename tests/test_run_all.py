@@ -47,7 +47,7 @@ def test_what_fails_again_has_failed(run):
     assert part.unsteady == ["test_it.py::test_second_time"]
 
 
-def test_many_failures_are_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_many_failures_are_not_tried_again(tmp_path, monkeypatch):
     monkeypatch.setattr(run_all, "ROOT", tmp_path / "nowhere")  # where nothing can be started
     part = run_all.Part("SQLite: one file", ["test_it.py"], sqlite=True, code=run_all.TESTS_FAILED)
     noted = tmp_path / part.folder / "v" / "cache" / "lastfailed"
@@ -57,7 +57,7 @@ def test_many_failures_are_not_tried_again(tmp_path: Path, monkeypatch: pytest.M
     assert (part.code, part.unsteady) == (run_all.TESTS_FAILED, [])
 
 
-def test_a_part_whose_process_died_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_part_whose_process_died_has_failed(tmp_path, monkeypatch):
     monkeypatch.setattr(run_all, "ROOT", tmp_path)  # where there is nothing to start
     forks = {is_measured: run_all.Forks(tmp_path, is_measured=is_measured) for is_measured in (False, True)}
     part = run_all.Part("MariaDB: one file", ["test_it.py"])

@@ -12,7 +12,7 @@ from webapp.telemetry.logs import JsonFormatter, TextFormatter
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "TOMBSTONE_KEYS"])
-def test_a_short_secret_is_refused(name: str) -> None:
+def test_a_short_secret_is_refused(name):
     with pytest.raises(ConfigError, match=f"{name}.*shorter than 16"):
         Settings.from_env({name: "x" * 15})
     assert Settings.from_env({name: "x" * 16})
@@ -24,7 +24,7 @@ def test_a_short_secret_is_refused(name: str) -> None:
     ("setting", "value"),
     [("login_rate", "ten a minute"), ("message_rate", "120"), ("oidc_issuer", "https://id.example")],
 )
-def test_what_cannot_work_is_refused_at_the_start(settings: Settings, setting: str, value: str) -> None:
+def test_what_cannot_work_is_refused_at_the_start(settings, setting, value):
     """A rate that is none was a 500 for everybody who signed in."""
     named = "OIDC_CLIENT_ID" if setting == "oidc_issuer" else setting.upper()
     with pytest.raises(ConfigError, match=named):
@@ -47,7 +47,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_what_is_sent_forges_no_line_and_commands_no_terminal(formatter: logging.Formatter, hostile: str) -> None:
+def test_what_is_sent_forges_no_line_and_commands_no_terminal(formatter, hostile):
     fields = {"name": "webapp.access", "msg": f"request{hostile}", "levelname": "INFO", "path": f"/a{hostile}"}
     line = formatter.format(logging.makeLogRecord(fields))
     assert len(line.splitlines()) == 1
@@ -59,7 +59,7 @@ def test_what_is_sent_forges_no_line_and_commands_no_terminal(formatter: logging
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_neither_does_what_an_exception_says(formatter: logging.Formatter, hostile: str) -> None:
+def test_neither_does_what_an_exception_says(formatter, hostile):
     try:
         raise ValueError(f"no such file: x{hostile}")
     except ValueError:
@@ -69,7 +69,7 @@ def test_neither_does_what_an_exception_says(formatter: logging.Formatter, hosti
     assert all(line.startswith("  ") for line in others)
 
 
-def test_a_value_ends_where_its_field_does() -> None:
+def test_a_value_ends_where_its_field_does():
     """A path of spaces and equal signs was read as fields of their own."""
     record = logging.makeLogRecord({"name": "webapp.access", "msg": "request", "path": "/a status=200", "status": 404})
     assert TextFormatter().format(record).endswith('path="/a status=200" status=404')

@@ -78,7 +78,7 @@ def gaps(app: Flask, user: Person, talks: list[Talk], job: Callable[[Talk], obje
         yield gap
 
 
-def test_every_message_gets_its_vectors(app_context, user, talks) -> None:
+def test_every_message_gets_its_vectors(app_context, user, talks):
     for gap in gaps(app_context, user, talks, lambda talk: vector_jobs.index_user(user.user_id)):
         vector_jobs.index_user(user.user_id)
         rows = db.session.execute(
@@ -92,7 +92,7 @@ def test_every_message_gets_its_vectors(app_context, user, talks) -> None:
         db.session.remove()
 
 
-def test_every_message_is_read_for_memories(app_context, user, model, talks) -> None:
+def test_every_message_is_read_for_memories(app_context, user, model, talks):
     model.script(match="memory_operations", structured={"statements": []})
     for gap in gaps(app_context, user, talks, lambda talk: extraction.extract(talk.id)):
         extraction.extract(talks[-1].id)
@@ -104,7 +104,7 @@ def test_every_message_is_read_for_memories(app_context, user, model, talks) -> 
         db.session.remove()
 
 
-def test_no_summary_stands_for_what_it_was_not_shown(app_context, user, model, talks, monkeypatch) -> None:
+def test_no_summary_stands_for_what_it_was_not_shown(app_context, user, model, talks, monkeypatch):
     shown: list[str] = []
     closed = 0
     early = app_context.extensions["settings"].model_copy(update={"summary_threshold": 4})
@@ -126,7 +126,7 @@ def test_no_summary_stands_for_what_it_was_not_shown(app_context, user, model, t
     assert closed
 
 
-def test_a_digest_that_was_not_shown_a_reply_is_stale(app_context, user, model, talks) -> None:
+def test_a_digest_that_was_not_shown_a_reply_is_stale(app_context, user, model, talks):
     data = {"main_topics": ["boats"], "action": [], "typical_observation": ""}
     model.script(match="conversation_digest", structured=data)
     for gap in gaps(app_context, user, talks, lambda talk: digests.generate(talk.id)):
@@ -135,7 +135,7 @@ def test_a_digest_that_was_not_shown_a_reply_is_stale(app_context, user, model, 
         db.session.remove()
 
 
-def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user) -> None:
+def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user):
     """The second memory of a turn is in the change set of the first, which the index had seen."""
 
     def note(content: str, continued: MemoryChangeSet | None) -> int:
@@ -158,7 +158,7 @@ def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user) -> No
     db.session.remove()
 
 
-def test_a_document_queued_again_while_it_is_indexed_stays_owed(app_context, user, client, run_jobs) -> None:
+def test_a_document_queued_again_while_it_is_indexed_stays_owed(app_context, user, client, run_jobs):
     space = client.post("/api/spaces", json={"kind": "project", "name": "Mill"}).get_json()["space_id"]
     made: list[int] = []
 

@@ -55,7 +55,7 @@ def probes() -> Blueprint:
 
     @blueprint.post("/test-login")
     @auth.public
-    def test_login() -> object:
+    def test_login():
         from flask import request
 
         auth.count_attempt("log in", request.form["email"])
@@ -67,13 +67,13 @@ def probes() -> Blueprint:
 
     @blueprint.post("/test-logout")
     @auth.login_required
-    def test_logout() -> object:
+    def test_logout():
         auth.end_session()
         return who()
 
     @blueprint.get("/test-csrf")
     @auth.public
-    def test_csrf() -> object:
+    def test_csrf():
         return generate_csrf()
 
     return blueprint

@@ -1,15 +1,13 @@
 """The JSON endpoints: for the owner, a stranger, an admin, nobody."""
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
-from tests.accounts.conftest import PASSWORD, People
+from tests.accounts.conftest import PASSWORD
 from webapp.accounts import service, site
 from webapp.db.base import db
 
 
-def test_account(people: People, caller: FlaskClient) -> None:
+def test_account(people, caller):
     headers = people.token(people.user("ann"))
     account = caller.get("/api/account", headers=headers).get_json()
     assert account["email"] == "ann@example.com" and account["created_at"].endswith("Z")
@@ -40,7 +38,7 @@ def test_account(people: People, caller: FlaskClient) -> None:
         ],
     ],
 )
-def test_account_changes_are_checked(people: People, caller: FlaskClient, body: dict, where: list[str]) -> None:
+def test_account_changes_are_checked(people, caller, body, where):
     answer = caller.put("/api/account", headers=people.token(people.user("ann")), json=body)
     assert answer.status_code == 422
     assert answer.content_type == "application/problem+json"
@@ -56,12 +54,12 @@ def test_account_changes_are_checked(people: People, caller: FlaskClient, body: 
         ({"json": {}}, 200),
     ],
 )
-def test_bodies_are_json_objects(people: People, caller: FlaskClient, kwargs: dict, status: int) -> None:
+def test_bodies_are_json_objects(people, caller, kwargs, status):
     answer = caller.put("/api/account", headers=people.token(people.user("ann")), **kwargs)
     assert answer.status_code == status
 
 
-def test_tokens_are_made_in_a_session_shown_once_and_revoked(people: People, caller: FlaskClient) -> None:
+def test_tokens_are_made_in_a_session_shown_once_and_revoked(people, caller):
     ann = people.user("ann")
     browser, eve = people.browser("ann"), people.token(people.user("eve"))
     stranger = people.browser("eve")
@@ -83,7 +81,7 @@ def test_tokens_are_made_in_a_session_shown_once_and_revoked(people: People, cal
     assert browser.delete(path).status_code == 404
 
 
-def test_a_password_change_keeps_this_session_and_ends_the_others(people: People) -> None:
+def test_a_password_change_keeps_this_session_and_ends_the_others(people):
     people.user("ann")
     here, there = people.browser("ann"), people.browser("ann")
     wrong = here.post("/api/account/password", json={"current_password": "no", "new_password": "kettle orbit"})
@@ -94,7 +92,7 @@ def test_a_password_change_keeps_this_session_and_ends_the_others(people: People
     assert there.get("/api/account").status_code == 401
 
 
-def test_guessing_the_present_password_is_bounded(people: People) -> None:
+def test_guessing_the_present_password_is_bounded(people):
     people.user("ann")
     browser = people.browser("ann")
     answers = [
@@ -105,7 +103,7 @@ def test_guessing_the_present_password_is_bounded(people: People) -> None:
     assert int(answers[-1].headers["Retry-After"]) > 0
 
 
-def test_deleting_an_account(people: People, caller: FlaskClient) -> None:
+def test_deleting_an_account(people, caller):
     ann = people.user("ann")
     headers, browser = people.token(ann), people.browser("ann")
     assert browser.delete("/api/account", json={"password": "no"}).status_code == 422
@@ -114,7 +112,7 @@ def test_deleting_an_account(people: People, caller: FlaskClient) -> None:
     assert ann not in [user.user_id for user in db.session.query(service.User)]
 
 
-def test_changing_the_address(people: People) -> None:
+def test_changing_the_address(people):
     people.user("ann")
     browser = people.browser("ann")
     answer = browser.post("/api/account/email", json={"email": "Ann.New@Example.com", "password": PASSWORD})
@@ -127,7 +125,7 @@ def test_changing_the_address(people: People) -> None:
     assert wrong.status_code == 422 and wrong.get_json()["errors"][0]["loc"] == ["password"]
 
 
-def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) -> None:
+def test_admins_see_stop_and_make_accounts(people, caller):
     ann = people.user("ann")
     token, admin = people.token(ann), people.token(people.user("root2", is_admin=True))
     root = people.browser("root2")
@@ -146,9 +144,7 @@ def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) 
     assert root.post("/api/users", json={**body, "password": "password"}).status_code == 422
 
 
-def test_admins_close_registration_and_set_how_many_schedules_each_person_may_have(
-    app: Flask, people: People, caller: FlaskClient
-) -> None:
+def test_admins_close_registration_and_set_how_many_schedules_each_person_may_have(app, people, caller):
     admin, ann = people.token(people.user("eve", is_admin=True)), people.token(people.user("ann"))
 
     def put(**changes: object) -> dict:

@@ -4,7 +4,6 @@ from datetime import timedelta
 from itertools import product
 
 import pytest
-from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from tests.accounts.conftest import PASSWORD, Browser, People
@@ -37,7 +36,7 @@ def callers(people: People) -> dict[str, dict[str, str]]:
         ("/api/internal/probe", {"admin", "service", "admin's service"}),
     ],
 )
-def test_who_may_call_what(caller, callers, path, admitted) -> None:
+def test_who_may_call_what(caller, callers, path, admitted):
     for (name, headers), method in product(callers.items(), ("GET", "POST")):
         answer = caller.open(path, method=method, headers={**headers, "Accept": "application/json"})
         expected = 200 if name in admitted else 401 if name in ("nobody", "stranger") else 403
@@ -49,7 +48,7 @@ def test_who_may_call_what(caller, callers, path, admitted) -> None:
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_pages_know_nobody_by_a_token(caller: FlaskClient, callers: dict[str, dict[str, str]]) -> None:
+def test_pages_know_nobody_by_a_token(caller, callers):
     del callers["nobody"]
     pages = ("/page/user", "/page/admin", "/page/forgotten")
     for path, method, headers in product(pages, ("GET", "POST"), callers.values()):
@@ -59,7 +58,7 @@ def test_pages_know_nobody_by_a_token(caller: FlaskClient, callers: dict[str, di
     assert caller.get("/page/public", headers=callers["admin"]).get_json() is None
 
 
-def test_who_may_open_which_page(people: People) -> None:
+def test_who_may_open_which_page(people):
     people.user("ann")
     people.user("root2", is_admin=True)
     ann, root = people.browser("ann"), people.browser("root2")
@@ -68,26 +67,26 @@ def test_who_may_open_which_page(people: People) -> None:
         assert [answer.status_code for answer in answers] == [status, 200]
 
 
-def test_a_wrong_method_and_an_unknown_path_need_nobody(caller: FlaskClient) -> None:
+def test_a_wrong_method_and_an_unknown_path_need_nobody(caller):
     assert caller.delete("/api/probe/user").status_code == 405
     assert caller.get("/api/probe/none").status_code == 404
     assert caller.options("/api/probe/user").status_code == 200
 
 
-def test_public_views_know_who_asks(caller: FlaskClient, callers: dict[str, dict[str, str]]) -> None:
+def test_public_views_know_who_asks(caller, callers):
     assert caller.get("/api/probe/public").get_json() is None
     assert caller.get("/api/probe/public", headers=callers["stranger"]).get_json() is None
     assert caller.get("/api/probe/public", headers=callers["admin"]).get_json()[1:] == [True, False]
     assert caller.get("/api/probe/public", headers=callers["admin's service"]).get_json()[1:] == [False, True]
 
 
-def test_odd_authorization_headers(caller: FlaskClient) -> None:
+def test_odd_authorization_headers(caller):
     for header in ("Bearer", "Bearer ", "bearer x", "Basic YTpi", "Bearer \u00ff", "cmpl_x", "Bearer a b"):
         answer = caller.get("/api/probe/user", headers={"Authorization": header})
         assert (header, answer.status_code, answer.content_type) == (header, 401, "application/problem+json")
 
 
-def test_pages_send_to_the_login_page_and_back(caller: FlaskClient) -> None:
+def test_pages_send_to_the_login_page_and_back(caller):
     answer = caller.get("/page/user?a=b&c=d")
     assert answer.status_code == 303
     assert answer.location == "/login?next=%2Fpage%2Fuser%3Fa%3Db%26c%3Dd"
@@ -96,7 +95,7 @@ def test_pages_send_to_the_login_page_and_back(caller: FlaskClient) -> None:
     assert caller.post("/page/user", headers=form).location == "/login?next=%2Fschedules%2Fnew%3Fx%3D1"
 
 
-def test_parts_of_pages_send_the_whole_page_there(caller: FlaskClient) -> None:
+def test_parts_of_pages_send_the_whole_page_there(caller):
     headers = {"HX-Request": "true", "HX-Current-URL": "http://localhost/c/7?x=1"}
     answer = caller.get("/page/user", headers=headers)
     assert answer.status_code == 401
@@ -112,16 +111,16 @@ def test_parts_of_pages_send_the_whole_page_there(caller: FlaskClient) -> None:
         *("/\n/evil.example", "/\t/evil.example", " /c/7", "/c\x00", "\\/evil.example", "///evil.example"),
     ],
 )
-def test_next_stays_on_this_site(target: str | None) -> None:
+def test_next_stays_on_this_site(target):
     assert auth.safe_next(target) == "/"
 
 
 @pytest.mark.parametrize("target", ["/", "/c/7", "/search?q=a%2Fb&x=//y", "/c/7#m-1", "/über"])
-def test_next_within_this_site(target: str) -> None:
+def test_next_within_this_site(target):
     assert auth.safe_next(target) == target
 
 
-def test_a_session_from_sign_in_to_sign_out(people: People) -> None:
+def test_a_session_from_sign_in_to_sign_out(people):
     """The first CSRF token is void once somebody has signed in."""
     ann = people.user("ann")
     browser = Browser(people.app.test_client())
@@ -137,7 +136,7 @@ def test_a_session_from_sign_in_to_sign_out(people: People) -> None:
 
 
 @pytest.mark.parametrize("path", ["/page/user", "/api/probe/user"])
-def test_unsafe_requests_of_a_session_need_the_csrf_token(people: People, path: str) -> None:
+def test_unsafe_requests_of_a_session_need_the_csrf_token(people, path):
     people.user("ann")
     browser = people.browser("ann")
     for headers in (
@@ -154,7 +153,7 @@ def test_unsafe_requests_of_a_session_need_the_csrf_token(people: People, path: 
     )
 
 
-def test_a_token_counts_before_a_session(people: People) -> None:
+def test_a_token_counts_before_a_session(people):
     people.user("ann")
     eve = people.user("eve")
     browser = people.browser("ann")
@@ -162,7 +161,7 @@ def test_a_token_counts_before_a_session(people: People) -> None:
     assert browser.caller.get("/api/probe/user", headers={"Authorization": "Bearer no"}).status_code == 401
 
 
-def test_a_stopped_or_deleted_account_is_nobody_at_once(people: People) -> None:
+def test_a_stopped_or_deleted_account_is_nobody_at_once(people):
     ann = people.user("ann")
     browser, token = people.browser("ann"), people.token(ann)
     service_token = people.token(ann, is_service=True)
@@ -185,7 +184,7 @@ def test_a_stopped_or_deleted_account_is_nobody_at_once(people: People) -> None:
     assert refused() == [401] * 3
 
 
-def test_malformed_session_ids_are_nobody(people: People) -> None:
+def test_malformed_session_ids_are_nobody(people):
     people.user("ann")
     caller = people.app.test_client()
     for session_id in ("", "1", ":", "x:y", "1:", "-1:1", "1:1:1", "²:1", "9" * 40 + ":1"):
@@ -195,7 +194,7 @@ def test_malformed_session_ids_are_nobody(people: People) -> None:
 
 
 @pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
-def test_an_expired_or_revoked_token_is_refused(people: People, caller: FlaskClient, field: str) -> None:
+def test_an_expired_or_revoked_token_is_refused(people, caller, field):
     ann = people.user("ann")
     headers = people.token(ann)
     assert caller.get("/api/probe/user", headers=headers).status_code == 200
@@ -204,7 +203,7 @@ def test_an_expired_or_revoked_token_is_refused(people: People, caller: FlaskCli
     assert caller.get("/api/probe/user", headers=headers).status_code == 401
 
 
-def test_use_of_a_token_is_noted_at_most_once_a_minute(people: People, caller: FlaskClient) -> None:
+def test_use_of_a_token_is_noted_at_most_once_a_minute(people, caller):
     headers = people.token(people.user("ann"))
 
     def last_use() -> object:
@@ -223,7 +222,7 @@ def test_use_of_a_token_is_noted_at_most_once_a_minute(people: People, caller: F
     assert last_use() >= first
 
 
-def test_another_process_that_noted_the_use_first_is_not_overwritten(people: People) -> None:
+def test_another_process_that_noted_the_use_first_is_not_overwritten(people):
     people.token(people.user("ann"))
     token_id = db.session.scalars(db.select(ApiToken.token_id)).one()
     stamp = now().replace(microsecond=0)
@@ -233,7 +232,7 @@ def test_another_process_that_noted_the_use_first_is_not_overwritten(people: Peo
     assert db.session.scalars(db.select(ApiToken.last_used_at)).one() == stamp
 
 
-def test_visits_are_noted(people: People) -> None:
+def test_visits_are_noted(people):
     ann = people.user("ann")
     browser = people.browser("ann")
     with write_transaction():
@@ -243,7 +242,7 @@ def test_visits_are_noted(people: People) -> None:
     assert service.get_user(ann).last_seen_at > now() - timedelta(minutes=5)
 
 
-def test_a_service_token_is_no_user(people: People) -> None:
+def test_a_service_token_is_no_user(people):
     ann = people.user("ann")
     identity = auth.Identity(user_id=ann, is_admin=False, is_service=True, via="token")
     with people.app.test_request_context("/"):

@@ -34,7 +34,7 @@ def flask(probe_app: Flask) -> Shell:
     return shell
 
 
-def test_user_create(flask: Shell) -> None:
+def test_user_create(flask):
     assert service.find_user("root@example.com").is_admin
     result = flask("user", "create", "--email", "ann@example.com", "--password", PASSWORD, "--name", "Ann")
     assert result.exit_code == 0 and "ann@example.com" in result.stdout
@@ -44,7 +44,7 @@ def test_user_create(flask: Shell) -> None:
     assert service.find_user("eve@example.com").is_admin
 
 
-def test_user_create_asks_for_the_password(flask: Shell) -> None:
+def test_user_create_asks_for_the_password(flask):
     result = flask("user", "create", "--email", "ann@example.com", input=f"{PASSWORD}\n{PASSWORD}\n")
     assert result.exit_code == 0 and PASSWORD not in result.stdout
     assert service.log_in(Credentials(email="ann@example.com", password=PASSWORD))
@@ -65,7 +65,7 @@ def test_user_create_asks_for_the_password(flask: Shell) -> None:
         (["token", "revoke", "--email", "root@example.com", "77"], "no such token"),
     ],
 )
-def test_what_cannot_be_done_is_said(flask: Shell, words: list[str], sentence: str | None) -> None:
+def test_what_cannot_be_done_is_said(flask, words, sentence):
     result = flask(*words)
     if sentence is None:  # the only account of all may do as it likes
         assert result.exit_code == 0
@@ -75,7 +75,7 @@ def test_what_cannot_be_done_is_said(flask: Shell, words: list[str], sentence: s
     assert "Traceback" not in result.output and result.stdout == ""
 
 
-def test_token_create_prints_the_token_and_nothing_else(flask: Shell) -> None:
+def test_token_create_prints_the_token_and_nothing_else(flask):
     result = flask("token", "create", "--email", "root@example.com")
     assert result.stdout.startswith("cmpl_") and result.stdout.count("\n") == 1
     found = tokens.find_by_secret(result.stdout.strip())
@@ -85,7 +85,7 @@ def test_token_create_prints_the_token_and_nothing_else(flask: Shell) -> None:
     assert result.stdout.startswith("cmps_") and found is not None and found.is_service
 
 
-def test_a_token_may_be_for_less_than_everything(flask: Shell) -> None:
+def test_a_token_may_be_for_less_than_everything(flask):
     create = ("token", "create", "--email", "root@example.com")
     found = tokens.find_by_secret(flask(*create, "--scope", "read", "--scope", "memory").stdout.strip())
     assert found is not None and found.scopes == ["read", "memory"]
@@ -93,7 +93,7 @@ def test_a_token_may_be_for_less_than_everything(flask: Shell) -> None:
     assert "read, chat, memory" in " ".join(flask("token", "create", "--help").output.split())
 
 
-def test_tokens_are_listed_and_revoked(flask: Shell) -> None:
+def test_tokens_are_listed_and_revoked(flask):
     secret = flask("token", "create", "--email", "root@example.com", "--name", "nightly", "--days", "3").stdout.strip()
     listed = flask("token", "list", "--email", "root@example.com").stdout
     assert "nightly" in listed and "never used" in listed and secret not in listed
@@ -103,7 +103,7 @@ def test_tokens_are_listed_and_revoked(flask: Shell) -> None:
     assert flask("token", "list", "--email", "root@example.com").stdout == ""
 
 
-def test_admins_are_made_and_unmade(flask: Shell) -> None:
+def test_admins_are_made_and_unmade(flask):
     flask("user", "create", "--email", "ann@example.com", "--password", PASSWORD)
     assert flask("user", "set-admin", "--email", "root@example.com", "--off").exit_code == 1
     assert flask("user", "set-admin", "--email", "ann@example.com").exit_code == 0
@@ -114,7 +114,7 @@ def test_admins_are_made_and_unmade(flask: Shell) -> None:
     assert flask("user", "set-active", "--email", "root@example.com").exit_code == 0
 
 
-def test_reset_password(flask: Shell) -> None:
+def test_reset_password(flask):
     before = service.find_user("root@example.com").auth_version
     assert flask("user", "reset-password", "--email", "root@example.com", "--password", "kettle orbit").exit_code == 0
     with pytest.raises(Unauthenticated):
@@ -122,7 +122,7 @@ def test_reset_password(flask: Shell) -> None:
     assert service.log_in(Credentials(email="root@example.com", password="kettle orbit")).auth_version == before + 1
 
 
-def test_delete(flask: Shell) -> None:
+def test_delete(flask):
     assert flask("user", "delete", "--email", "root@example.com", input="n\n").exit_code == 1
     assert db.session.query(User).count() == 1
     assert flask("user", "delete", "--email", "root@example.com", "--yes").exit_code == 0

@@ -1,15 +1,13 @@
 """Idempotency-Key: one row and one answer however often, and however concurrently, a request arrives."""
 
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, session_client
+from testkit.people import ApiClient, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
 from webapp.accounts.models import IdempotencyKey
@@ -29,7 +27,7 @@ def _rows(app: Flask, model: Any) -> int:
         return db.session.query(model).count()
 
 
-def test_the_same_key_and_body_give_the_first_answer(app: Flask, client: ApiClient) -> None:
+def test_the_same_key_and_body_give_the_first_answer(app, client):
     first = _send(client, "k", title="One")
     again = _send(client, "k", title="One")
     assert (again.status_code, again.get_json()) == (first.status_code, first.get_json()) == (201, first.get_json())
@@ -40,7 +38,7 @@ def test_the_same_key_and_body_give_the_first_answer(app: Flask, client: ApiClie
     assert _rows(app, Conversation) == 1
 
 
-def test_json_is_the_same_however_it_is_written(app: Flask, client: ApiClient) -> None:
+def test_json_is_the_same_however_it_is_written(app, client):
     written = ('{"title": "é", "metadata": {"a": 1, "b": [1, 2]}}', '{"metadata":{"b":[1,2],"a":1},"title":"\\u00e9"}')
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
     first, again = (client.post("/api/conversations", data=text.encode(), headers=headers) for text in written)
@@ -50,14 +48,14 @@ def test_json_is_the_same_however_it_is_written(app: Flask, client: ApiClient) -
     assert _rows(app, Conversation) == 1
 
 
-def test_a_key_belongs_to_its_user_and_to_its_path(client: ApiClient, api: Callable, make_user: Any) -> None:
+def test_a_key_belongs_to_its_user_and_to_its_path(client, api, make_user):
     _send(client, "k", title="One")
     assert _send(api(make_user()), "k", title="Two").status_code == 201
     conversation_id = _send(client, "l", title="Three").get_json()["conversation_id"]
     assert _send(client, "k", f"/api/conversations/{conversation_id}/messages", content="x").status_code == 409
 
 
-def test_an_answer_is_stored_encrypted(app: Flask, client: ApiClient) -> None:
+def test_an_answer_is_stored_encrypted(app, client):
     """It may hold a secret that is shown only in it."""
     first = _send(client, "k", "/api/webhooks", url="https://hooks.example/x")
     assert first.status_code == 201
@@ -67,29 +65,25 @@ def test_an_answer_is_stored_encrypted(app: Flask, client: ApiClient) -> None:
     assert _send(client, "k", "/api/webhooks", url="https://hooks.example/x").json == first.json
 
 
-def test_an_answer_that_cannot_be_decrypted_is_not_made_again(
-    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_cannot_be_decrypted_is_not_made_again(app, client, monkeypatch):
     _send(client, "k", title="One")
     monkeypatch.setattr(encryption, "unseal", lambda _purpose, _stored: None)
     assert _send(client, "k", title="One").status_code == 409
     assert _rows(app, Conversation) == 1
 
 
-def test_a_failed_request_stores_nothing(app: Flask, client: ApiClient) -> None:
+def test_a_failed_request_stores_nothing(app, client):
     assert _send(client, "k", title="x", space_id=9).status_code == 404
     assert _rows(app, IdempotencyKey) == 0
     assert _send(client, "k", title="x").status_code == 201
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\tb"])
-def test_keys_that_are_none(client: ApiClient, key: str) -> None:
+def test_keys_that_are_none(client, key):
     assert _send(client, key, title="x").status_code == 422
 
 
-def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(
-    app: Flask, user: Person, login: Callable, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(app, user, login, model, monkeypatch):
     monkeypatch.setitem(app.config, "WTF_CSRF_ENABLED", False)  # a page's token differs by the second it was made in
     model.script(reply="once")
     browser = login(user)
@@ -104,14 +98,14 @@ def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(
     assert _rows(app, Message) == 2
 
 
-def test_keys_differ_by_every_byte(app: Flask, client: ApiClient) -> None:
+def test_keys_differ_by_every_byte(app, client):
     for key in ("k", "K", "k ", "ä"):
         assert _send(client, key, title="x").status_code in (200, 201)
     assert _rows(app, Conversation) >= 2
 
 
 @pytest.mark.parametrize("path", ["/api/chat/stream", "messages"])
-def test_two_at_once_are_one_turn(app: Flask, client: ApiClient, model: ServerHandle, path: str) -> None:
+def test_two_at_once_are_one_turn(app, client, model, path):
     model.script(reply="once", token_delay=0.02)
     body = {"message": "Hello"}
     if path == "messages":
@@ -143,7 +137,7 @@ def test_two_at_once_are_one_turn(app: Flask, client: ApiClient, model: ServerHa
     assert len([call for call in model.calls() if call["stream"]]) == 1
 
 
-def test_a_repeated_stream_shows_the_same_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_repeated_stream_shows_the_same_turn(app, client, model):
     model.script(reply="once")
     first = parse(_send(client, "k", "/api/chat/stream", message="Hello").text)
     again = parse(_send(client, "k", "/api/chat/stream", message="Hello").text)
@@ -154,7 +148,7 @@ def test_a_repeated_stream_shows_the_same_turn(app: Flask, client: ApiClient, mo
     wait_for_end(app, first[0].data["assistant_message_id"])
 
 
-def test_keys_are_kept_for_a_day(app: Flask, client: ApiClient) -> None:
+def test_keys_are_kept_for_a_day(app, client):
     _send(client, "old", title="x")
     _send(client, "new", title="x")
     with app.app_context():
@@ -167,7 +161,7 @@ def test_keys_are_kept_for_a_day(app: Flask, client: ApiClient) -> None:
         assert left.created_at > now() - timedelta(hours=1)
 
 
-def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app: Flask, client: ApiClient) -> None:
+def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app, client):
     made = [client.post("/api/conversations", json={"is_temporary": n < 2}).get_json() for n in range(4)]
     ids = [conversation["conversation_id"] for conversation in made]
     with app.app_context():
@@ -185,7 +179,7 @@ def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app: Fl
     assert client.get(f"/api/conversations/{ids[0]}").status_code == 404
 
 
-def test_what_only_a_browser_creates_is_created_once_too(app: Flask, make_user: Callable[..., Person]) -> None:
+def test_what_only_a_browser_creates_is_created_once_too(app, make_user):
     browser = session_client(app, make_user(is_admin=True))
     person = {"email": "new@example.com", "password": "a long enough password"}
     for path, body in (("/api/account/tokens", {"name": "Phone"}), ("/api/users", person), ("/api/schedules/feed", {})):

@@ -95,21 +95,19 @@ def ask(browser: FlaskClient, address: str, path: str = "/register/mail", page: 
     return post_form(browser, path, page, email=address)
 
 
-def test_without_mail_everything_is_as_it_was(anonymous: FlaskClient, user: Person) -> None:
+def test_without_mail_everything_is_as_it_was(anonymous, user):
     assert 'name="password"' in anonymous.get("/register").text
     assert "Forgot" not in anonymous.get("/login").text
     for path in ("/forgot-password", "/join", "/reset-password", "/verify-email"):
         assert anonymous.get(path).status_code == 404
 
 
-def test_the_first_account_is_made_as_before(postman: Postman, anonymous: FlaskClient) -> None:
+def test_the_first_account_is_made_as_before(postman, anonymous):
     form = {"name": "Ada", "email": "ada@example.org", "password": GOOD}
     assert post_form(anonymous, "/register", "/register", **form).status_code == 303
 
 
-def test_the_first_account_is_not_made_by_a_mail(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, app: Flask
-) -> None:
+def test_the_first_account_is_not_made_by_a_mail(postman, anonymous, run_jobs, app):
     """The page of the first account may ask for the set-up token; a link would be a way around it."""
     assert ask(anonymous, "stranger@example.org").status_code == 403
     run_jobs()
@@ -118,9 +116,7 @@ def test_the_first_account_is_not_made_by_a_mail(
         assert db.session.scalar(select(AccountMail.mail_id)) is None
 
 
-def test_joining_by_a_link(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person], app: Flask
-) -> None:
+def test_joining_by_a_link(postman, anonymous, run_jobs, make_user, app):
     make_user(is_admin=True)
     assert 'name="password"' not in anonymous.get("/register").text
     sent = ask(anonymous, "New@Example.org")
@@ -142,9 +138,7 @@ def test_joining_by_a_link(
 CONSENT = "/oauth/authorize?client_id=desk&state=a%2Fb"
 
 
-def test_who_was_on_the_way_somewhere_gets_there_after_the_mail(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person], app: Flask
-) -> None:
+def test_who_was_on_the_way_somewhere_gets_there_after_the_mail(postman, anonymous, run_jobs, make_user, app):
     """A program sends somebody who has no account yet, or has forgotten the password, to its consent page."""
     make_user(is_admin=True)
     forms = _targets(anonymous.get("/login", query_string={"next": CONSENT}).text)
@@ -165,9 +159,7 @@ def test_who_was_on_the_way_somewhere_gets_there_after_the_mail(
     assert unquote(done.location) == f"/login?next={CONSENT}"
 
 
-def test_a_mail_leads_to_no_other_site(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person]
-) -> None:
+def test_a_mail_leads_to_no_other_site(postman, anonymous, run_jobs, make_user):
     make_user(is_admin=True)
     for number, target in enumerate(("https://evil.example", "//evil.example", "/" + "x" * 3_000), start=1):
         address = f"new{number}@example.org"
@@ -181,9 +173,7 @@ def _targets(page: str) -> list[str]:
     return [html.unescape(found) for found in re.findall(r'(?:href|action)="([^"]*next=[^"]*)"', page)]
 
 
-def test_registering_reveals_no_account(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
-) -> None:
+def test_registering_reveals_no_account(postman, anonymous, run_jobs, user, app):
     there, free = ask(anonymous, user.email), ask(anonymous, "free@example.org")
     assert there.status_code == free.status_code == 200
     assert _bare(there.text) == _bare(free.text)
@@ -206,9 +196,7 @@ def _bare(page: str) -> str:
     return re.sub(r'(csrf_token" value|X-CSRFToken": )="?[^"]*|"X-CSRFToken": "[^"]*"', "", page)
 
 
-def test_closed_registration_sends_nothing(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, login: Callable[..., FlaskClient], make_user: Any
-) -> None:
+def test_closed_registration_sends_nothing(postman, anonymous, run_jobs, login, make_user):
     admin = login(make_user(is_admin=True))
     post_form(admin, "/admin/registration", "/admin", open="0")
     token = csrf_token(anonymous.get("/login").text)
@@ -218,14 +206,7 @@ def test_closed_registration_sends_nothing(
     assert postman.letters == []
 
 
-def test_a_forgotten_password(
-    postman: Postman,
-    anonymous: FlaskClient,
-    run_jobs: Jobs,
-    user: Person,
-    login: Callable[..., FlaskClient],
-    app: Flask,
-) -> None:
+def test_a_forgotten_password(postman, anonymous, run_jobs, user, login, app):
     elsewhere = login(user)
     ask(anonymous, user.email.upper(), "/forgot-password", "/forgot-password")
     path = link(wait(run_jobs, postman))
@@ -282,14 +263,7 @@ def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
 
 
 @pytest.mark.parametrize("kept", [None, "", "tokens", "programs", "passkeys", "providers", "webhooks"])
-def test_a_new_password_shuts_out_what_got_in_without_it(
-    postman: Postman,
-    anonymous: FlaskClient,
-    run_jobs: Jobs,
-    user: Person,
-    held: dict[str, Callable[[], int]],
-    kept: str | None,
-) -> None:
+def test_a_new_password_shuts_out_what_got_in_without_it(postman, anonymous, run_jobs, user, held, kept):
     """Unless its box is unticked; `kept` is None for a form that does not ask."""
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     path = link(wait(run_jobs, postman))
@@ -307,9 +281,7 @@ def test_a_new_password_shuts_out_what_got_in_without_it(
     assert [name for name, count in held.items() if count()] == ([kept] if kept else [])
 
 
-def test_a_link_dies_with_a_new_password_its_time_and_any_change(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
-) -> None:
+def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonymous, run_jobs, user, app):
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     path = link(wait(run_jobs, postman))
     assert anonymous.get(path).status_code == 200
@@ -330,9 +302,7 @@ def test_a_link_dies_with_a_new_password_its_time_and_any_change(
     assert anonymous.get(path).status_code == 410
 
 
-def test_confirming_an_address(
-    postman: Postman, run_jobs: Jobs, user: Person, login: Callable[..., FlaskClient], app: Flask
-) -> None:
+def test_confirming_an_address(postman, run_jobs, user, login, app):
     browser = login(user)
     assert "confirm this address" in browser.get("/settings").text
     assert post_form(browser, "/settings/verify-email", "/settings").status_code == 303
@@ -346,9 +316,7 @@ def test_confirming_an_address(
     assert "email_verified" in events
 
 
-def test_inviting_while_registration_is_closed(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, login: Any, make_user: Callable[..., Person]
-) -> None:
+def test_inviting_while_registration_is_closed(postman, anonymous, run_jobs, login, make_user):
     boss, friend = make_user(is_admin=True, name="Ada"), make_user()
     admin = login(boss)
     post_form(admin, "/admin/registration", "/admin", open="0")
@@ -362,15 +330,13 @@ def test_inviting_while_registration_is_closed(
     assert post_form(anonymous, path, path, name="Guest", password=GOOD).status_code == 303
 
 
-def test_nobody_is_flooded(postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person) -> None:
+def test_nobody_is_flooded(postman, anonymous, run_jobs, user):
     for _ in range(mails.PER_HOUR + 3):
         assert ask(anonymous, user.email, "/forgot-password", "/forgot-password").status_code == 200
     wait(run_jobs, postman, mails.PER_HOUR)
 
 
-def test_a_server_that_is_away_gets_it_later_and_once(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
-) -> None:
+def test_a_server_that_is_away_gets_it_later_and_once(postman, anonymous, run_jobs, user, app):
     postman.answer = "451 try later"
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     run_jobs(failures=True)
@@ -386,9 +352,7 @@ def test_a_server_that_is_away_gets_it_later_and_once(
     assert len(postman.letters) == 1
 
 
-def test_a_job_that_was_lost_is_found_by_the_sweep(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
-) -> None:
+def test_a_job_that_was_lost_is_found_by_the_sweep(postman, anonymous, run_jobs, user, app):
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     app.extensions["redis"].flushdb()
     with app.app_context():
@@ -398,9 +362,7 @@ def test_a_job_that_was_lost_is_found_by_the_sweep(
     wait(run_jobs, postman)
 
 
-def test_an_address_that_is_refused_for_good_is_not_tried_again(
-    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
-) -> None:
+def test_an_address_that_is_refused_for_good_is_not_tried_again(postman, anonymous, run_jobs, user, app):
     postman.answer = "550 no such user"
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     run_jobs()
@@ -409,7 +371,7 @@ def test_an_address_that_is_refused_for_good_is_not_tried_again(
         assert mail.is_refused and mail.sent_at is not None and mails.overdue_mails() == []
 
 
-def test_old_rows_are_purged(postman: Postman, anonymous: FlaskClient, user: Person, app: Flask) -> None:
+def test_old_rows_are_purged(postman, anonymous, user, app):
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     with app.app_context():
         with write_transaction():
@@ -419,14 +381,14 @@ def test_old_rows_are_purged(postman: Postman, anonymous: FlaskClient, user: Per
 
 
 @pytest.mark.parametrize("lacking", ["smtp_from", "site_url"])
-def test_what_is_missing_to_send_mail_is_said_at_the_start(app: Flask, lacking: str) -> None:
+def test_what_is_missing_to_send_mail_is_said_at_the_start(app, lacking):
     given = {"smtp_host": "mail", "smtp_from": "a@example.org", "site_url": SITE, lacking: ""}
     with pytest.raises(ConfigError, match=lacking.upper()):
         init_mail(app, Settings(**given))
     app.jinja_env.globals["sends_mail"] = False
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_a_server_that_is_not_there():
     settings = Settings(smtp_host="127.0.0.1", smtp_port=9, smtp_from="a@example.org", smtp_tls="none")
     with pytest.raises(MailUnavailable) as raised:
         send(settings, "secret@example.org", "s", "t")
@@ -434,7 +396,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_mail_is_plain_and_says_what_to_do(app: Flask, kind: str) -> None:
+def test_each_mail_is_plain_and_says_what_to_do(app, kind):
     with app.app_context():
         written = compose(kind, SITE + "/", "1.token")
     assert f"{SITE}/" in written.body and "\n" not in written.subject and "ignore this e-mail" in written.body
@@ -443,7 +405,7 @@ def test_each_mail_is_plain_and_says_what_to_do(app: Flask, kind: str) -> None:
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != SOURCE])
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_mail_can_be_written_in_every_language(app: Flask, kind: str, language: str) -> None:
+def test_each_mail_can_be_written_in_every_language(app, kind, language):
     with app.app_context():
         english = compose(kind, SITE, "1.token", "Ann")
         with use_language(language):
@@ -455,9 +417,7 @@ def test_each_mail_can_be_written_in_every_language(app: Flask, kind: str, langu
     assert ("Ann" in written.body) == (kind == JOIN)
 
 
-def test_a_mail_is_in_the_language_of_its_account_and_else_of_whoever_asks(
-    app: Flask, anonymous: FlaskClient, user: Person, postman: Postman, run_jobs: Jobs
-) -> None:
+def test_a_mail_is_in_the_language_of_its_account_and_else_of_whoever_asks(app, anonymous, user, postman, run_jobs):
     with app.app_context(), write_transaction():
         row = db.session.get(User, user.user_id)
         assert row is not None

@@ -5,10 +5,8 @@ import json
 import re
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
-from testkit.people import Person, api_client, csrf_token, follow, post_form
+from testkit.people import api_client, csrf_token, follow, post_form
 from webapp.accounts.access import access_of
 from webapp.i18n import LANGUAGES
 
@@ -200,7 +198,7 @@ def test_a_token_is_shown_once_and_ends_when_its_owner_revokes_it(login, user, a
     assert post_form(browser, "/settings/tokens", "/settings", access="full", token_name="  ").status_code == 422
 
 
-def test_what_is_for_admins_or_services_says_so(app: Flask) -> None:
+def test_what_is_for_admins_or_services_says_so(app):
     """And `tests/test_access_matrix.py` calls what says so as everybody else."""
     views = [(rule.rule, access_of(app, rule.endpoint)) for rule in app.url_map.iter_rules()]
     areas = ("users", "site", "feedback", "connections", "local-servers", "groups", "quotas", "web-access")
@@ -212,7 +210,7 @@ def test_what_is_for_admins_or_services_says_so(app: Flask) -> None:
     assert changes == ["admin"] * 3
 
 
-def test_signing_in_without_the_csrf_token_is_refused(anonymous: FlaskClient, user: Person) -> None:
+def test_signing_in_without_the_csrf_token_is_refused(anonymous, user):
     answer = anonymous.post("/login", data={"email": user.email, "password": user.password})
     assert answer.status_code == 403 and "out of date" in answer.text
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 from werkzeug.test import TestResponse
@@ -58,9 +57,7 @@ def key(user: Person, login: Callable[[Person], FlaskClient]) -> Authenticator:
     return made
 
 
-def test_it_signs_in_without_password_and_second_step(
-    key: Authenticator, anonymous: FlaskClient, app: Flask, user: Person
-) -> None:
+def test_it_signs_in_without_password_and_second_step(key, anonymous, app, user):
     done = sign_in(anonymous, key, "/login/passkey?next=/archive")
     assert (done.status_code, done.location) == (303, "/archive")
     assert is_in(anonymous)
@@ -71,7 +68,7 @@ def test_it_signs_in_without_password_and_second_step(
     assert "passkey_added" in events and events.count("signed_in") == 2
 
 
-def test_what_is_asked_of_the_device(login: Callable[[Person], FlaskClient], user: Person, key: Authenticator) -> None:
+def test_what_is_asked_of_the_device(login, user, key):
     wanted = options_on(login(user).get("/settings/passkeys/new").text)
     assert wanted["rp"]["id"] == "localhost"
     assert wanted["authenticatorSelection"]["userVerification"] == "required"
@@ -91,7 +88,7 @@ SPOILT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
-def test_what_does_not_fit_is_refused(key, anonymous, app, spoilt) -> None:
+def test_what_does_not_fit_is_refused(key, anonymous, app, spoilt):
     with app.app_context(), write_transaction():
         db.session.execute(update(Passkey).values(sign_count=5))
     vars(key).update({"counter": 5, **SPOILT[spoilt]})
@@ -100,7 +97,7 @@ def test_what_does_not_fit_is_refused(key, anonymous, app, spoilt) -> None:
     assert not is_in(anonymous)
 
 
-def test_a_challenge_is_answered_once(key: Authenticator, anonymous: FlaskClient, app: Flask) -> None:
+def test_a_challenge_is_answered_once(key, anonymous, app):
     signed = key.sign(asked(anonymous))
     cookie = anonymous.get_cookie("session")
     assert cookie is not None
@@ -110,22 +107,20 @@ def test_a_challenge_is_answered_once(key: Authenticator, anonymous: FlaskClient
     assert post_form(thief, "/login/passkey", "/login", credential=signed).status_code == 401
 
 
-def test_nonsense_is_refused(key: Authenticator, anonymous: FlaskClient) -> None:
+def test_nonsense_is_refused(key, anonymous):
     for sent in ("", "no json", "[]", "{}", '{"rawId": "!"}', "x" * 50_000, '{"rawId": 7}'):
         asked(anonymous)
         answer = post_form(anonymous, "/login/passkey", "/login", credential=sent)
         assert (sent, answer.status_code) == (sent, 401)
 
 
-def test_a_stopped_account_stays_out(key: Authenticator, anonymous: FlaskClient, app: Flask, user: Person) -> None:
+def test_a_stopped_account_stays_out(key, anonymous, app, user):
     with app.app_context(), write_transaction():
         db.session.execute(update(User).where(User.user_id == user.user_id).values(is_active=False))
     assert sign_in(anonymous, key).status_code == 401
 
 
-def test_it_is_renamed_and_removed(
-    key: Authenticator, login: Callable[[Person], FlaskClient], user: Person, app: Flask
-) -> None:
+def test_it_is_renamed_and_removed(key, login, user, app):
     with app.app_context():
         passkey_id = db.session.scalars(select(Passkey.passkey_id)).one()
     path, owner = f"/settings/passkeys/{passkey_id}", login(user)
@@ -136,14 +131,7 @@ def test_it_is_renamed_and_removed(
     assert sign_in(app.test_client(), key).status_code == 401
 
 
-def test_it_is_seen_renamed_and_removed_by_a_program_of_its_owner(
-    key: Authenticator,
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-    client: FlaskClient,
-    user: Person,
-    app: Flask,
-) -> None:
+def test_it_is_seen_renamed_and_removed_by_a_program_of_its_owner(key, login, make_user, client, user, app):
     shown = client.get("/api/account/passkeys").get_json()["passkeys"]
     assert [(one["name"], sorted(one)) for one in shown] == [
         ("Phone", ["created_at", "last_used_at", "name", "passkey_id"])
@@ -171,9 +159,7 @@ def test_it_is_seen_renamed_and_removed_by_a_program_of_its_owner(
     assert sign_in(app.test_client(), key).status_code == 401
 
 
-def test_adding_and_removing_take_the_password_again(
-    login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
-) -> None:
+def test_adding_and_removing_take_the_password_again(login, key, user, app):
     browser = login(user)
     with app.app_context(), write_transaction():
         db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
@@ -182,9 +168,7 @@ def test_adding_and_removing_take_the_password_again(
     assert post_form(browser, "/settings/passkeys/1/remove", "/settings").location.startswith("/confirm")
 
 
-def test_a_passkey_proves_again_who_one_is(
-    login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
-) -> None:
+def test_a_passkey_proves_again_who_one_is(login, key, user, app):
     browser = login(user)
     with app.app_context(), write_transaction():
         db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
@@ -198,9 +182,7 @@ def test_a_passkey_proves_again_who_one_is(
     assert browser.get(done.location).status_code == 200
 
 
-def test_a_passkey_of_another_site_or_twice_is_not_kept(
-    login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
-) -> None:
+def test_a_passkey_of_another_site_or_twice_is_not_kept(login, key, user, app):
     browser = login(user)
     foreign = add(browser, Authenticator("https://evil.example"))
     assert foreign.status_code == 422 and "could not be added" in foreign.text

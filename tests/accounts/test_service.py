@@ -8,7 +8,7 @@ from argon2 import PasswordHasher
 from flask import Flask
 from pydantic import ValidationError
 
-from tests.accounts.conftest import PASSWORD, People
+from tests.accounts.conftest import PASSWORD
 from webapp.accounts import deletion, service, site, tokens
 from webapp.accounts.emails import normalise_email
 from webapp.accounts.models import User
@@ -55,20 +55,20 @@ def at_once(probe_app: Flask, *actions: Callable[[], object]) -> list[object]:
 
 
 @pytest.mark.parametrize("attempt", range(5))
-def test_of_many_first_accounts_at_once_exactly_one_is_an_admin(probe_app: Flask, attempt: int) -> None:
+def test_of_many_first_accounts_at_once_exactly_one_is_an_admin(probe_app, attempt):
     names = [f"user{number}" for number in range(4)]
     results = at_once(probe_app, *(lambda name=name: service.register(registration(name)).is_admin for name in names))
     assert sorted(results, key=str) == [False, False, False, True]
     assert db.session.query(User).filter(User.is_admin).count() == 1
 
 
-def test_of_the_same_account_twice_at_once_one_is_made(probe_app: Flask) -> None:
+def test_of_the_same_account_twice_at_once_one_is_made(probe_app):
     results = at_once(probe_app, *[lambda: service.register(registration("ann")).user_id] * 2)
     assert sum(isinstance(result, int) for result in results) == 1
     assert sum(isinstance(result, Invalid) for result in results) == 1
 
 
-def test_a_failed_first_registration_leaves_the_next_to_be_first(probe_app: Flask) -> None:
+def test_a_failed_first_registration_leaves_the_next_to_be_first(probe_app):
     with pytest.raises(RuntimeError), write_transaction():
         assert service.register(registration("ann")).is_admin
         raise RuntimeError
@@ -76,7 +76,7 @@ def test_a_failed_first_registration_leaves_the_next_to_be_first(probe_app: Flas
         assert service.register(registration("eve")).is_admin
 
 
-def test_an_address_has_one_account(probe_app: Flask) -> None:
+def test_an_address_has_one_account(probe_app):
     with write_transaction():
         service.register(registration("ann"))
         with pytest.raises(Invalid) as caught:
@@ -86,7 +86,7 @@ def test_an_address_has_one_account(probe_app: Flask) -> None:
     assert db.session.query(User).count() == 2
 
 
-def test_registration_can_be_closed_and_opened(probe_app: Flask) -> None:
+def test_registration_can_be_closed_and_opened(probe_app):
     with write_transaction():
         service.set_registration_open(False)
         assert site.registration_is_open()  # else nobody could ever begin
@@ -99,7 +99,7 @@ def test_registration_can_be_closed_and_opened(probe_app: Flask) -> None:
         service.register(registration("eve"))
 
 
-def test_log_in(probe_app: Flask, people: People) -> None:
+def test_log_in(probe_app, people):
     ann = people.user("ann")
     with write_transaction():
         assert service.log_in(Credentials(email=" ANN@example.com", password=PASSWORD)).user_id == ann
@@ -117,9 +117,7 @@ def test_log_in(probe_app: Flask, people: People) -> None:
         ("stopped@example.com", PASSWORD),
     ],
 )
-def test_refused_log_ins_say_and_cost_the_same(
-    people: People, email: str, password: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_log_ins_say_and_cost_the_same(people, email, password, monkeypatch):
     people.user("ann")
     with write_transaction():
         service.update_user(people.user("stopped"), UserChanges(is_active=False))
@@ -131,7 +129,7 @@ def test_refused_log_ins_say_and_cost_the_same(
 
 
 @pytest.mark.usefixtures("real_hashes")
-def test_a_weak_hash_is_renewed_at_log_in(people: People) -> None:
+def test_a_weak_hash_is_renewed_at_log_in(people):
     ann = people.user("ann")
     weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
     with write_transaction():
@@ -143,7 +141,7 @@ def test_a_weak_hash_is_renewed_at_log_in(people: People) -> None:
         service.log_in(Credentials(email="ann@example.com", password=PASSWORD))
 
 
-def test_settings_change_one_by_one(people: People) -> None:
+def test_settings_change_one_by_one(people):
     ann = people.user("ann")
     with write_transaction():
         service.update_account(ann, AccountChanges(settings=SettingsChanges(theme="dark")))
@@ -155,7 +153,7 @@ def test_settings_change_one_by_one(people: People) -> None:
     assert service.get_user(ann).name == "Ann B."
 
 
-def test_there_is_always_an_admin(probe_app: Flask) -> None:
+def test_there_is_always_an_admin(probe_app):
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         eve = service.register(registration("eve")).user_id
@@ -172,7 +170,7 @@ def test_there_is_always_an_admin(probe_app: Flask) -> None:
             service.delete_user(eve)
 
 
-def test_two_admins_cannot_unmake_each_other_at_once(probe_app: Flask) -> None:
+def test_two_admins_cannot_unmake_each_other_at_once(probe_app):
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         eve = service.create_user(registration("eve"), is_admin=True).user_id
@@ -184,7 +182,7 @@ def test_two_admins_cannot_unmake_each_other_at_once(probe_app: Flask) -> None:
     assert db.session.query(User).filter(User.is_admin).count() == 1
 
 
-def test_the_last_account_may_go_and_the_next_is_first_again(probe_app: Flask) -> None:
+def test_the_last_account_may_go_and_the_next_is_first_again(probe_app):
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         deletion.delete_account(ann, PASSWORD)
@@ -192,7 +190,7 @@ def test_the_last_account_may_go_and_the_next_is_first_again(probe_app: Flask) -
         assert service.register(registration("eve")).is_admin
 
 
-def test_tokens_are_kept_as_hashes_and_recognised(people: People) -> None:
+def test_tokens_are_kept_as_hashes_and_recognised(people):
     ann = people.user("ann")
     with write_transaction():
         token, secret = tokens.create_token(ann, NewToken(name="Laptop", expires_in_days=1))
@@ -206,7 +204,7 @@ def test_tokens_are_kept_as_hashes_and_recognised(people: People) -> None:
     assert tokens.find_by_secret(token.token_hash) is None
 
 
-def test_tokens_are_bounded(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_are_bounded(people, monkeypatch):
     monkeypatch.setattr(tokens, "MAX_TOKENS", 2)
     ann = people.user("ann")
     with write_transaction():
@@ -227,7 +225,7 @@ def test_tokens_are_bounded(people: People, monkeypatch: pytest.MonkeyPatch) -> 
         ("admin@localhost", "admin@localhost"),
     ],
 )
-def test_spelling(text: str, address: str) -> None:
+def test_spelling(text, address):
     assert normalise_email(text) == address
     assert normalise_email(address) == address
 
@@ -240,27 +238,27 @@ def test_spelling(text: str, address: str) -> None:
         *("a@" + "b" * 64 + ".com", "a@" + ".".join(["b" * 60] * 5), "\ud800@example.com\x00", "ann@ex\ud800.com"),
     ],
 )
-def test_what_is_no_address(text: str) -> None:
+def test_what_is_no_address(text):
     with pytest.raises(ValueError):
         normalise_email(text)
 
 
-def test_settings_have_defaults() -> None:
+def test_settings_have_defaults():
     assert UserSettings.of(None) == UserSettings.of({}) == UserSettings()
 
 
-def test_what_cannot_be_read_falls_back_alone() -> None:
+def test_what_cannot_be_read_falls_back_alone():
     found = UserSettings.of({"theme": "neon", "timezone": "Europe/Lisbon", "from_the_future": 1})
     assert (found.theme, found.timezone) == ("system", "Europe/Lisbon")
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../../etc/passwd", "/etc/localtime", "UTC\x00", "x" * 65])
-def test_time_zones_are_real(zone: str) -> None:
+def test_time_zones_are_real(zone):
     with pytest.raises(ValidationError):
         SettingsChanges(timezone=zone)
 
 
-def test_a_registration_judges_the_password_with_the_address() -> None:
+def test_a_registration_judges_the_password_with_the_address():
     with pytest.raises(ValidationError, match="e-mail address"):
         Registration(email="averylongname@example.com", password="averylongname")
     assert Registration(email=" Ann@Example.com", password="kettle orbit").email == "ann@example.com"

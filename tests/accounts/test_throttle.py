@@ -1,10 +1,9 @@
 """Guessing passwords is bounded by address and by account, with Redis and without."""
 
 import pytest
-from flask import Flask
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tests.accounts.conftest import PASSWORD, Browser, People
+from tests.accounts.conftest import PASSWORD, Browser
 from webapp.accounts import throttle
 from webapp.errors import TooMany
 
@@ -19,7 +18,7 @@ def attempt(browser: Browser, email: str, password: str, address: str) -> object
     )
 
 
-def test_one_address_has_its_share(people: People) -> None:
+def test_one_address_has_its_share(people):
     browser = Browser(people.app.test_client())
     answers = [attempt(browser, f"user{number}@example.com", "wrong", "10.0.0.1") for number in range(19)]
     assert [answer.status_code for answer in answers] == [401] * 18 + [429]
@@ -30,7 +29,7 @@ def test_one_address_has_its_share(people: People) -> None:
     assert attempt(browser, "ann@example.com", "wrong", "10.0.0.2").status_code == 401
 
 
-def test_an_address_and_an_account_have_their_share_whatever_its_spelling(people: People) -> None:
+def test_an_address_and_an_account_have_their_share_whatever_its_spelling(people):
     people.user("ann")
     browser = Browser(people.app.test_client())
     for email in ["ann@example.com", "ANN@example.com", " Ann@Example.com "] * 2:
@@ -39,7 +38,7 @@ def test_an_address_and_an_account_have_their_share_whatever_its_spelling(people
     assert attempt(browser, "eve@example.com", "wrong", "10.0.0.1").status_code == 401
 
 
-def test_guessing_elsewhere_does_not_lock_the_owner_out(people: People) -> None:
+def test_guessing_elsewhere_does_not_lock_the_owner_out(people):
     people.user("ann")
     browser = Browser(people.app.test_client())
     for number in range(30):
@@ -47,7 +46,7 @@ def test_guessing_elsewhere_does_not_lock_the_owner_out(people: People) -> None:
     assert attempt(browser, "ann@example.com", PASSWORD, "10.0.1.1").status_code == 200
 
 
-def test_a_network_of_ipv6_addresses_is_one(people: People) -> None:
+def test_a_network_of_ipv6_addresses_is_one(people):
     browser = Browser(people.app.test_client())
     for number in range(6):
         assert attempt(browser, "ann@example.com", "wrong", f"2001:db8:1:2::{number + 1}").status_code == 401
@@ -55,7 +54,7 @@ def test_a_network_of_ipv6_addresses_is_one(people: People) -> None:
     assert attempt(browser, "ann@example.com", "wrong", "2001:db8:1:3::1").status_code == 401
 
 
-def test_a_success_forgives_the_pair_but_not_the_address(people: People) -> None:
+def test_a_success_forgives_the_pair_but_not_the_address(people):
     people.user("ann")
     for _ in range(5):
         attempt(Browser(people.app.test_client()), "ann@example.com", "wrong", "10.0.1.1")
@@ -67,7 +66,7 @@ def test_a_success_forgives_the_pair_but_not_the_address(people: People) -> None
     assert attempt(Browser(people.app.test_client()), "eve@example.com", "wrong", "10.0.1.1").status_code == 429
 
 
-def test_without_redis_each_process_counts_for_itself(probe_app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_each_process_counts_for_itself(probe_app, monkeypatch):
     def away(*_: object) -> bool:
         raise RedisConnectionError
 
@@ -82,14 +81,14 @@ def test_without_redis_each_process_counts_for_itself(probe_app: Flask, monkeypa
     throttle.count_attempt("log in", "10.9.9.9", "ann@example.com")
 
 
-def test_it_can_be_switched_off(probe_app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_switched_off(probe_app, monkeypatch):
     monkeypatch.setitem(probe_app.config, "RATELIMIT_ENABLED", False)
     for _ in range(50):
         throttle.count_attempt("log in", "10.9.9.7", "bob@example.com")
     throttle.reset_attempts("log in", "10.9.9.7", "bob@example.com")
 
 
-def test_no_address_is_kept_in_redis(people: People) -> None:
+def test_no_address_is_kept_in_redis(people):
     attempt(Browser(people.app.test_client()), "ann@example.com", "wrong", "10.0.0.1")
     keys = b" ".join(people.app.extensions["redis"].keys("*"))
     assert b"10.0.0.1" in keys and b"ann" not in keys
@@ -99,5 +98,5 @@ def test_no_address_is_kept_in_redis(people: People) -> None:
     ("seconds", "words"),
     [(1, "a second"), (59, "59 seconds"), (89, "89 seconds"), (90, "2 minutes"), (121, "3 minutes")],
 )
-def test_waiting_in_words(seconds: int, words: str) -> None:
+def test_waiting_in_words(seconds, words):
     assert TooMany.within(seconds).detail == f"Too many attempts. Try again in {words}."

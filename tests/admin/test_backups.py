@@ -108,9 +108,7 @@ def kinds() -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_a_restored_installation_is_equal(
-    filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, user: Person, kind: str
-) -> None:
+def test_a_restored_installation_is_equal(filled, elsewhere, tmp_path, user, kind):
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     with filled.app_context():
         manifest = make_backup(first)
@@ -131,9 +129,7 @@ def test_a_restored_installation_is_equal(
     assert [memory["content"] for memory in answer.get_json()["memories"]] == ["Likes the harbour 🎈 at 0°"]
 
 
-def test_it_is_a_snapshot_of_one_moment(
-    filled: Flask, tmp_path: Path, make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_a_snapshot_of_one_moment(filled, tmp_path, make_user, monkeypatch):
     write_table, counts = backup.write_table, []
 
     def write(archive: zipfile.ZipFile, name: str, columns: Any, rows: Any) -> int:
@@ -150,7 +146,7 @@ def test_it_is_a_snapshot_of_one_moment(
 
 
 @once
-def test_the_kept_secret_comes_along(elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
+def test_the_kept_secret_comes_along(elsewhere, tmp_path):
     here, there = elsewhere("sqlite"), elsewhere("sqlite")
     cli = here.test_cli_runner()
     assert cli.invoke(args=["prepare"]).exit_code == 0
@@ -168,7 +164,7 @@ def test_the_kept_secret_comes_along(elsewhere: Callable[..., Flask], tmp_path: 
 
 
 @once
-def test_another_key_is_said(filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
+def test_another_key_is_said(filled, elsewhere, tmp_path):
     with filled.app_context():
         make_backup(tmp_path / "b.zip")
     other = elsewhere("sqlite", secret_key=KEY).test_cli_runner()
@@ -176,9 +172,7 @@ def test_another_key_is_said(filled: Flask, elsewhere: Callable[..., Flask], tmp
 
 
 @once
-def test_an_older_backup_is_brought_to_this_version(
-    elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_backup_is_brought_to_this_version(elsewhere, tmp_path, monkeypatch):
     old, here, path = "0067", elsewhere("sqlite"), tmp_path / "b.zip"
     newest = backup.newest_revision()
     with here.app_context():
@@ -201,9 +195,7 @@ def test_an_older_backup_is_brought_to_this_version(
             restore(path)
 
 
-def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(
-    filled: Flask, elsewhere: Callable[..., Flask], client: ApiClient, user: Person, model: Any, tmp_path: Path
-) -> None:
+def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(filled, elsewhere, client, user, model, tmp_path):
     first, late = converse(filled, user.user_id, "I am allergic to walnuts"), "my boat is called Aurelia"
     answers(model, operation("I am allergic to walnuts", "Allergic to walnuts."))
     extract(client, first)
@@ -245,9 +237,7 @@ def forgotten_marks() -> list[tuple[int, str]]:
 
 
 @once
-def test_what_another_installation_or_key_forgot_is_left_alone(
-    filled: Flask, elsewhere: Callable[..., Flask], client: ApiClient, tmp_path: Path
-) -> None:
+def test_what_another_installation_or_key_forgot_is_left_alone(filled, elsewhere, client, tmp_path):
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     with filled.app_context():
         make_backup(old)
@@ -268,7 +258,7 @@ def test_what_another_installation_or_key_forgot_is_left_alone(
 
 
 @once
-def test_a_newer_backup_is_refused(filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
+def test_a_newer_backup_is_refused(filled, elsewhere, tmp_path):
     with filled.app_context():
         newest = make_backup(tmp_path / "b.zip").revision
     rewrite(tmp_path / "b.zip", tmp_path / "new.zip", f'"revision": "{newest}"', '"revision": "9999"')
@@ -282,7 +272,7 @@ def add_user(email: str) -> None:
         db.session.execute(statement, {"email": email})
 
 
-def test_a_damaged_or_foreign_file_is_refused(filled: Flask, tmp_path: Path) -> None:
+def test_a_damaged_or_foreign_file_is_refused(filled, tmp_path):
     whole = tmp_path / "whole.zip"
     with filled.app_context():
         make_backup(whole)
@@ -304,8 +294,8 @@ def test_a_damaged_or_foreign_file_is_refused(filled: Flask, tmp_path: Path) -> 
 
 @once
 def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun_again(
-    filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    filled, elsewhere, tmp_path, monkeypatch
+):
     with filled.app_context():
         make_backup(tmp_path / "a.zip")
     with elsewhere("sqlite").app_context():
@@ -322,7 +312,7 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
         assert has_users()
 
 
-def test_nothing_half_made_is_left(filled: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_half_made_is_left(filled, tmp_path, monkeypatch):
     def fail(*_given: Any) -> int:
         raise OSError(28, "No space left on device")
 
@@ -333,7 +323,7 @@ def test_nothing_half_made_is_left(filled: Flask, tmp_path: Path, monkeypatch: p
 
 
 @once
-def test_one_without_accounts_is_made_only_if_told(elsewhere: Callable[..., Flask], tmp_path: Path) -> None:
+def test_one_without_accounts_is_made_only_if_told(elsewhere, tmp_path):
     """Beside a database that was not named, an empty backup was made and called a success."""
     cli, file, data = elsewhere("sqlite").test_cli_runner(), tmp_path / "b.zip", tmp_path / "var0/commonplace.sqlite3"
     for args in (["backup", "create", str(file)], ["backup", "check", str(file)], ["doctor"], ["db", "current"]):
@@ -349,7 +339,7 @@ def test_one_without_accounts_is_made_only_if_told(elsewhere: Callable[..., Flas
     assert made.exit_code == 0 and f"Read sqlite:///{data}" in made.output
 
 
-def test_no_file_is_overwritten(filled: Flask, tmp_path: Path) -> None:
+def test_no_file_is_overwritten(filled, tmp_path):
     file, part = tmp_path / "b.zip", tmp_path / "b.zip.part"
     file.write_text("an earlier one")
     done = filled.test_cli_runner().invoke(args=["backup", "create", str(file)])
@@ -395,9 +385,7 @@ def attachment(parts: dict[str, bytes]) -> str:
 
 @once
 @pytest.mark.parametrize("kind", kinds())
-def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(
-    filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, kind: str
-) -> None:
+def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(filled, elsewhere, tmp_path, kind):
     whole, damaged = tmp_path / "whole.zip", tmp_path / "damaged.zip"
     with filled.app_context():
         make_backup(whole)

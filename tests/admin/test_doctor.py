@@ -6,7 +6,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from redis import Redis
 from sqlalchemy import Column, Integer, text
 from sqlalchemy.schema import CreateIndex, DropIndex
 
-from testkit.servers import Servers
 from tests.support.live import LiveServer
 from webapp.admin.doctor import checks
 from webapp.admin.doctor.checks import look_at
@@ -44,7 +42,7 @@ def set_to(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return change
 
 
-def test_a_sound_installation_is_said_to_be_sound(live_server: LiveServer, app: Flask) -> None:
+def test_a_sound_installation_is_said_to_be_sound(live_server, app):
     live_server.start_scheduler()
     with app.app_context():
         end = datetime.now(UTC) + timedelta(seconds=30)
@@ -57,7 +55,7 @@ def test_a_sound_installation_is_said_to_be_sound(live_server: LiveServer, app: 
     assert "arrives as it is sent" in done.output
 
 
-def test_without_workers_and_scheduler_the_exit_code_tells(app: Flask) -> None:
+def test_without_workers_and_scheduler_the_exit_code_tells(app):
     done = app.test_cli_runner().invoke(args=["doctor"])
     assert done.exit_code == 1
     assert f"FAULT    workers: no worker serves {', '.join(Queue)}" in done.output
@@ -65,7 +63,7 @@ def test_without_workers_and_scheduler_the_exit_code_tells(app: Flask) -> None:
     assert "FAULT    scheduler: none is running" in done.output
 
 
-def test_jobs_that_wait_too_long_and_that_failed(app_context: Flask) -> None:
+def test_jobs_that_wait_too_long_and_that_failed(app_context):
     job_id = push(redis(), JobRequest("sweep"))
     late = (datetime.now(UTC) - timedelta(minutes=12)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     redis().hset(f"rq:job:{job_id}", "enqueued_at", late)
@@ -73,7 +71,7 @@ def test_jobs_that_wait_too_long_and_that_failed(app_context: Flask) -> None:
     assert "the first job of upkeep has been waiting for 12 minutes" in said and "Add workers" in said
 
 
-def test_migrations_that_are_behind(app_context: Flask) -> None:
+def test_migrations_that_are_behind(app_context):
     head = db.session.scalar(text("SELECT version_num FROM alembic_version"))
     try:
         db.session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
@@ -86,7 +84,7 @@ def test_migrations_that_are_behind(app_context: Flask) -> None:
     assert any("flask --app wsgi prepare" in finding.advice for finding in findings)
 
 
-def test_an_index_that_was_never_made(app_context: Flask) -> None:
+def test_an_index_that_was_never_made(app_context):
     assert states(found(tables), "tables") == {"ok"}
     gone = next(
         index for index in db.metadata.tables["saved_prompts"].indexes if index.name == "ix_saved_prompts_space_id"
@@ -109,7 +107,7 @@ def test_an_index_that_was_never_made(app_context: Flask) -> None:
     assert states(found(tables), "tables") == {"ok"}
 
 
-def test_a_column_that_is_missing(app_context: Flask) -> None:
+def test_a_column_that_is_missing(app_context):
     db.metadata.tables["folders"].append_column(Column("colour", Integer))
     try:
         (finding,) = found(tables)
@@ -120,7 +118,7 @@ def test_a_column_that_is_missing(app_context: Flask) -> None:
 
 
 @pytest.mark.mysql_only
-def test_a_database_that_deletes_no_messages(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_deletes_no_messages(app_context, monkeypatch):
     other = "innodb_print_all_deadlocks"  # one that MariaDB has, and has off
     monkeypatch.setattr("webapp.admin.doctor.tables.CASCADES", other)
     assert [(finding.state, finding.advice) for finding in found(tables) if finding.state != "ok"] == [
@@ -128,14 +126,14 @@ def test_a_database_that_deletes_no_messages(app_context: Flask, monkeypatch: py
     ]
 
 
-def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_away(app_context, monkeypatch):
     monkeypatch.setitem(app_context.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
     findings = found(checks.servers, checks.redis_server, checks.queues)
     assert states(findings, "redis") == {"fault"}
     assert not is_sound(findings)
 
 
-def test_redis_without_channels(app_context: Flask, monkeypatch: pytest.MonkeyPatch, silent_redis_url: str) -> None:
+def test_redis_without_channels(app_context, monkeypatch, silent_redis_url):
     assert states(found(checks.redis_server), "redis") == {"ok"}
     with make_redis(silent_redis_url) as silent:
         monkeypatch.setitem(app_context.extensions, "redis", silent)
@@ -146,7 +144,7 @@ def test_redis_without_channels(app_context: Flask, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.mysql_only
-def test_database_away(app_context: Flask, servers: Servers) -> None:
+def test_database_away(app_context, servers):
     servers.stop_database()
     try:
         findings = found(checks.servers, checks.database)
@@ -156,19 +154,19 @@ def test_database_away(app_context: Flask, servers: Servers) -> None:
 
 
 @pytest.mark.parametrize(("off", "state"), [(0.2, "ok"), (-3.0, "warning"), (3600.0, "fault")])
-def test_clocks(off: float, state: str) -> None:
+def test_clocks(off, state):
     finding = clock("redis", off)
     assert finding.state == state
     assert ("NTP" in finding.advice) == (state != "ok")
     assert ("ahead" in finding.text) == (state == "fault")
 
 
-def test_the_clock_of_redis_is_read(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_of_redis_is_read(app_context, monkeypatch):
     monkeypatch.setattr(redis(), "time", lambda: (int(datetime.now(UTC).timestamp()) - 120, 0))
     assert "fault" in states(found(checks.redis_server), "redis")
 
 
-def test_data_that_others_can_read(app_context: Flask, set_to: Callable[..., None], tmp_path: Path) -> None:
+def test_data_that_others_can_read(app_context, set_to, tmp_path):
     (tmp_path / "commonplace.sqlite3").write_text("x")
     (tmp_path / "commonplace.sqlite3").chmod(0o644)
     set_to(var_dir=tmp_path)
@@ -176,7 +174,7 @@ def test_data_that_others_can_read(app_context: Flask, set_to: Callable[..., Non
     assert "FAULT    data: others on this machine can use" in said and "commonplace.sqlite3" in said
 
 
-def test_scripts_and_fonts_that_were_never_built(tmp_path: Path) -> None:
+def test_scripts_and_fonts_that_were_never_built(tmp_path):
     (tmp_path / "icons.svg").touch()
     said = "\n".join(in_lines(checks.assets(tmp_path)))
     assert "FAULT    pages: htmx.js, fonts/fonts.css missing" in said and "make assets" in said
@@ -186,12 +184,12 @@ def test_scripts_and_fonts_that_were_never_built(tmp_path: Path) -> None:
     assert is_sound(checks.assets(tmp_path))
 
 
-def test_little_room(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_room(app_context, monkeypatch):
     monkeypatch.setattr(checks, "LITTLE_DISK", 2**62)
     assert states(found(checks.data), "disk") == {"warning"}
 
 
-def test_a_model_that_is_away_or_lacks_a_model(app_context: Flask, set_to: Callable[..., None], model: Any) -> None:
+def test_a_model_that_is_away_or_lacks_a_model(app_context, set_to, model):
     set_to(chat_model="no such model")
     assert states(found(checks.model), "model") == {"ok", "warning"}
     set_to(openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-secret")
@@ -200,17 +198,17 @@ def test_a_model_that_is_away_or_lacks_a_model(app_context: Flask, set_to: Calla
     assert "sk-secret" not in "\n".join(in_lines(findings))
 
 
-def test_each_machine_with_a_key_of_its_own(app_context: Flask, set_to: Callable[..., None]) -> None:
+def test_each_machine_with_a_key_of_its_own(app_context, set_to):
     set_to(secret_key="", database_url="mysql://u:p@db/x")
     assert states(found(checks.keys), "keys") == {"warning"}
 
 
-def test_settings_that_contradict_each_other(app_context: Flask) -> None:
+def test_settings_that_contradict_each_other(app_context):
     wrong = Settings(session_cookie_secure=True, rate_limits=False)
     assert [finding.state for finding in checks.web_settings(wrong)] == ["warning", "warning"]
 
 
-def test_warnings_alone_are_sound() -> None:
+def test_warnings_alone_are_sound():
     assert is_sound([ok("a", "b"), warning("a", "b", "c")])
 
 
@@ -240,28 +238,28 @@ def buffering(live_server: LiveServer) -> Iterator[str]:
     server.server_close()
 
 
-def test_a_proxy_that_buffers_and_hides_the_host(buffering: str, app_context: Flask) -> None:
+def test_a_proxy_that_buffers_and_hides_the_host(buffering, app_context):
     said = "\n".join(in_lines(list(proxy(buffering))))
     assert "FAULT    proxy: a stream arrives in one piece" in said and "proxy_buffering off" in said
     assert "we see the host" in said
 
 
-def test_an_address_that_leads_nowhere(app_context: Flask) -> None:
+def test_an_address_that_leads_nowhere(app_context):
     assert [finding.state for finding in proxy("http://127.0.0.1:9")] == ["fault"]
 
 
-def test_the_stream_is_for_the_doctor_only_and_once(app: Flask, anonymous: Any) -> None:
+def test_the_stream_is_for_the_doctor_only_and_once(app, anonymous):
     assert anonymous.get("/healthz/stream").status_code == 404
     assert anonymous.get("/healthz/stream?key=guess").status_code == 404
 
 
-def test_that_no_model_is_connected_is_said(app_context: Flask, set_to: Callable[..., None], model: Any) -> None:
+def test_that_no_model_is_connected_is_said(app_context, set_to, model):
     set_to(offline_model=True)
     said = [finding for finding in found(checks.model) if finding.state == "warning"]
     assert any("no language model is connected" in finding.text for finding in said)
 
 
-def test_a_provider_beside_open_registration(app_context: Flask, set_to: Callable[..., None]) -> None:
+def test_a_provider_beside_open_registration(app_context, set_to):
     set_to(oidc_issuer="https://id.example", registration_open=True, rate_limits=True)
     (finding,) = found(checks.web)
     assert finding.state == "warning" and "Close registration" in finding.advice

@@ -20,7 +20,7 @@ def counted(day: str, up: int, down: int, model: str | None = "m", version: str 
     return FeedbackCount(day=day, model=model, prompt_version=version, up=up, down=down)
 
 
-def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not() -> None:
+def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not():
     chart = daily_columns(
         [counted("2026-03-31", 3, 1), counted("2026-03-31", 1, 0, "n"), counted("2026-03-01", 9, 9)], TODAY
     )
@@ -29,7 +29,7 @@ def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not() -> None:
     assert list(chart.columns[-1].values) == [4, 1] and sum(column.total for column in chart.columns) == 5
 
 
-def test_models_and_versions_stand_by_how_often_they_were_rated() -> None:
+def test_models_and_versions_stand_by_how_often_they_were_rated():
     rated = by_model(
         [
             counted("2026-03-31", 1, 0, "n", None),
@@ -75,7 +75,7 @@ def rate(app: Flask, user: Person) -> Callable[..., None]:
     return add
 
 
-def test_the_page_shows_admins_what_was_rated(login: Callable, make_user: Callable, rate: Callable) -> None:
+def test_the_page_shows_admins_what_was_rated(login, make_user, rate):
     admin = login(make_user(is_admin=True))
     assert "No feedback yet" in admin.get("/admin/feedback").text
     for rating, days_ago in (("up", 0), ("up", 0), ("up", 3), ("down", 3)):
@@ -86,9 +86,7 @@ def test_the_page_shows_admins_what_was_rated(login: Callable, make_user: Callab
     assert "<td>3</td><td>1</td><td>75 %</td>" in page and "chat@3" in page
 
 
-def test_its_statements_do_not_grow_with_the_ratings(
-    app: Flask, login: Callable, make_user: Callable, rate: Callable
-) -> None:
+def test_its_statements_do_not_grow_with_the_ratings(app, login, make_user, rate):
     admin = login(make_user(is_admin=True))
     sent = []
     for size in (3, 60):

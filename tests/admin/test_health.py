@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from flask import Flask, url_for
+from flask import url_for
 
 from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS, OLD_BACKUP, Vitals, concerns
 
@@ -50,21 +50,19 @@ ILLS: list[tuple[dict[str, Any], str, str, bool]] = [
 
 
 @pytest.mark.parametrize("change", [{}, {"last_backup": None}, {"waits": {}}, {"knows_work": False, "workers": 0}])
-def test_all_is_well(change: dict[str, Any]) -> None:
+def test_all_is_well(change):
     """Nobody who backs up in another way is told off; of what Redis does not say, nothing is said."""
     assert concerns(replace(WELL, **change), AT) == []
 
 
 @pytest.mark.parametrize(("change", "said", "place", "is_urgent"), ILLS)
-def test_each_thing_that_is_not_well(
-    app: Flask, change: dict[str, Any], said: str, place: str, is_urgent: bool
-) -> None:
+def test_each_thing_that_is_not_well(app, change, said, place, is_urgent):
     (found,) = concerns(replace(WELL, **change), AT)
     assert said in found.text and found.endpoint.endswith(f".{place}") and found.is_urgent is is_urgent
     with app.test_request_context():
         assert url_for(found.endpoint, **found.values).startswith("/admin")
 
 
-def test_what_stops_people_comes_first() -> None:
+def test_what_stops_people_comes_first():
     found = concerns(replace(WELL, failed={"turn": 1}, last_backup=None, has_model=False, unanswered=1), AT)
     assert [concern.is_urgent for concern in found] == [True, False, False]

@@ -1,12 +1,9 @@
 """The past as the tables and the queues hold it, and the page that draws it."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-from flask import Flask
 from redis import Redis
 from rq.registry import FailedJobRegistry, FinishedJobRegistry
 
@@ -35,7 +32,7 @@ def keep(person: Person, size: int, days_ago: float) -> None:
     db.session.add(row)
 
 
-def test_people_are_counted_once_a_day_and_not_for_what_schedules_sent(app: Flask, make_user: Callable) -> None:
+def test_people_are_counted_once_a_day_and_not_for_what_schedules_sent(app, make_user):
     ada, grace = make_user(), make_user()
     with app.app_context():
         with write_transaction():
@@ -52,7 +49,7 @@ def test_people_are_counted_once_a_day_and_not_for_what_schedules_sent(app: Flas
     assert list(found.people) == [1, *[0] * 28, 2]
 
 
-def test_files_add_up_to_what_is_kept(app: Flask, user: Person) -> None:
+def test_files_add_up_to_what_is_kept(app, user):
     with app.app_context():
         assert history.growth().file_bytes == [0] * history.DAYS
         with write_transaction():
@@ -62,11 +59,11 @@ def test_files_add_up_to_what_is_kept(app: Flask, user: Person) -> None:
     assert found == [1_200] * 28 + [1_230, 1_239]
 
 
-def test_the_database_says_how_large_it_is(app_context: Flask) -> None:
+def test_the_database_says_how_large_it_is(app_context):
     assert history.database_bytes() > 100_000
 
 
-def test_jobs_are_counted_when_they_ended(app_context: Flask) -> None:
+def test_jobs_are_counted_when_they_ended(app_context):
     client, at = redis(), datetime.now(UTC).timestamp()
     queue = rq_queue(client, Queue.TURN)
     for number, ago in enumerate((10, 20, 299, 301, 3_599)):
@@ -81,7 +78,7 @@ def test_jobs_are_counted_when_they_ended(app_context: Flask) -> None:
     assert history.added(queue.failed for queue in found.values()) == list(found["turn"].failed)
 
 
-def test_what_a_worker_did_is_counted(app: Flask, client: Any, run_jobs: Callable) -> None:
+def test_what_a_worker_did_is_counted(app, client, run_jobs):
     client.post("/api/chat/stream", json={"message": "Hello there"}).get_data()
     run_jobs()
     with app.app_context():
@@ -89,11 +86,11 @@ def test_what_a_worker_did_is_counted(app: Flask, client: Any, run_jobs: Callabl
     assert done[-1] >= 1 and sum(done) == done[-1]
 
 
-def test_without_redis_there_is_no_past_of_jobs(app_context: Flask) -> None:
+def test_without_redis_there_is_no_past_of_jobs(app_context):
     assert history.jobs(AWAY) == {}
 
 
-def test_backups_are_noted_as_they_are_made(app: Flask, tmp_path: Any, user: Person) -> None:
+def test_backups_are_noted_as_they_are_made(app, tmp_path, user):
     with app.app_context():
         assert last_backup() is None
     done = app.test_cli_runner().invoke(args=["backup", "create", str(tmp_path / "one.zip")])
@@ -106,9 +103,7 @@ def test_backups_are_noted_as_they_are_made(app: Flask, tmp_path: Any, user: Per
         assert last_backup() == noted, "one that failed is none"
 
 
-def test_a_database_that_is_only_read_is_backed_up_all_the_same(
-    app: Flask, tmp_path: Any, user: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_is_only_read_is_backed_up_all_the_same(app, tmp_path, user, monkeypatch):
     def refuse(*_given: Any) -> None:
         db.session.execute(db.text("INSERT INTO no_such_table VALUES (1)"))
 
@@ -120,7 +115,7 @@ def test_a_database_that_is_only_read_is_backed_up_all_the_same(
     assert done.exit_code == 0, done.output
 
 
-def test_the_page_says_and_draws_it(app: Flask, login: Callable, make_user: Callable) -> None:
+def test_the_page_says_and_draws_it(app, login, make_user):
     admin = make_user(is_admin=True)
     browser = login(admin)
     with app.app_context(), write_transaction():
@@ -141,9 +136,7 @@ def test_the_page_says_and_draws_it(app: Flask, login: Callable, make_user: Call
     assert "none noted" in page and 'aria-label="Active people each day: 0, ' in page
 
 
-def test_the_page_lives_without_redis(
-    app: Flask, login: Callable, make_user: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_lives_without_redis(app, login, make_user, monkeypatch):
     browser = login(make_user(is_admin=True))
     monkeypatch.setitem(app.extensions, "redis", AWAY)
     page = browser.get("/admin/overview")
@@ -151,9 +144,7 @@ def test_the_page_lives_without_redis(
     assert page.text.count('class="chart-spark"') == 2, "of jobs nothing is known"
 
 
-def test_its_statements_do_not_grow(
-    app: Flask, login: Callable, make_user: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_statements_do_not_grow(app, login, make_user, monkeypatch):
     monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     admin = make_user(is_admin=True)
     browser, sent = login(admin), []

@@ -1,13 +1,12 @@
 """The row that says what came since last time."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testkit.people import ApiClient, Person, api_client, page_token
+from testkit.people import api_client, page_token
 from tests.schedules.test_schedules import claim, make, make_due
 from tests.spaces.helpers import invite, join, make_space
 from webapp.conversations.models import Conversation
@@ -41,9 +40,7 @@ def dismiss(browser: FlaskClient, kind: str, newest: object) -> str:
     return answer.text.strip()
 
 
-def test_it_is_empty_if_nothing_came_and_asked_for_by_the_start_page(
-    user: Person, login: Callable, anonymous: FlaskClient
-) -> None:
+def test_it_is_empty_if_nothing_came_and_asked_for_by_the_start_page(user, login, anonymous):
     browser = login(user)
     assert row(browser) == ""
     assert 'hx-get="/arrivals"' in browser.get("/").text
@@ -51,9 +48,7 @@ def test_it_is_empty_if_nothing_came_and_asked_for_by_the_start_page(
     assert anonymous.get("/arrivals", headers=PART).status_code in (303, 401)
 
 
-def test_a_schedules_reply_is_named_until_it_is_looked_at(
-    app: Flask, client: ApiClient, user: Person, login: Callable, run_jobs: Callable
-) -> None:
+def test_a_schedules_reply_is_named_until_it_is_looked_at(app, client, user, login, run_jobs):
     made = make(client, title="Weekly <review>")
     make_due(app, made["schedule_id"])
     assert claim(app) == 1
@@ -68,9 +63,7 @@ def test_a_schedules_reply_is_named_until_it_is_looked_at(
     assert row(browser) == ""
 
 
-def test_an_invitation_is_said_until_it_is_answered_or_dismissed(
-    app: Flask, client: ApiClient, make_user: Callable, login: Callable
-) -> None:
+def test_an_invitation_is_said_until_it_is_answered_or_dismissed(app, client, make_user, login):
     guest = api_client(app, make_user())
     spaces = [make_space(client, name, "project") for name in ("Boat <1>", "Garden")]
     invite(client, spaces[0], guest)
@@ -83,9 +76,7 @@ def test_an_invitation_is_said_until_it_is_answered_or_dismissed(
     assert dismiss(browser, "invitation", newest) == "" == row(browser)
 
 
-def test_somebody_who_was_removed_is_told_and_somebody_who_left_is_not(
-    app: Flask, client: ApiClient, make_user: Callable, login: Callable
-) -> None:
+def test_somebody_who_was_removed_is_told_and_somebody_who_left_is_not(app, client, make_user, login):
     guest = api_client(app, make_user())
     spaces = [make_space(client, name, "project") for name in ("Boat <1>", "Garden", "Attic")]
     for space in spaces:
@@ -103,7 +94,7 @@ def test_somebody_who_was_removed_is_told_and_somebody_who_left_is_not(
     assert dismiss(browser, "removal", newest) == "" == row(browser)
 
 
-def test_what_waits_is_dismissed_until_more_waits(app: Flask, user: Person, login: Callable) -> None:
+def test_what_waits_is_dismissed_until_more_waits(app, user, login):
     first = wait(app, user.user_id, "One")
     browser = login(user)
     assert "1 memory waits for you" in row(browser) and f'value="{first}"' in row(browser)
@@ -116,9 +107,7 @@ def test_what_waits_is_dismissed_until_more_waits(app: Flask, user: Person, logi
     assert dismiss(other, "review", first) == "" == row(browser), "an older page brings nothing back"
 
 
-def test_what_others_share_in_ones_spaces(
-    app: Flask, client: ApiClient, user: Person, login: Callable, make_user: Callable, api: Callable
-) -> None:
+def test_what_others_share_in_ones_spaces(app, client, user, login, make_user, api):
     other = make_user()
     space = api(other).post("/api/spaces", json={"kind": "legacy", "name": "Joe"}).json["space_id"]
     shared = {"needs_review": False, "space_id": space, "visibility": "shared"}
@@ -135,7 +124,7 @@ def test_what_others_share_in_ones_spaces(
     assert row(login(other)) == "", "not with whoever shared it"
 
 
-def test_odd_forms_change_nothing(app: Flask, user: Person, login: Callable, make_user: Callable) -> None:
+def test_odd_forms_change_nothing(app, user, login, make_user):
     number = wait(app, user.user_id, "One")
     browser = login(user)
     for kind, newest in (("review", "x"), ("review", "-1"), ("other", number), ("", ""), ("review", "9" * 30)):

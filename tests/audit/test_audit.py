@@ -1,16 +1,14 @@
 """The audit: what is recorded, who may read it, and that nothing in it changes."""
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
-from testkit.people import PASSWORD, ApiClient, Person, post_form
+from testkit.people import PASSWORD, post_form
 from webapp.accounts.models import User
 from webapp.audit import service, setup
 from webapp.audit.actions import Action, words
@@ -158,7 +156,7 @@ def said(client: FlaskClient) -> list[tuple[str, str]]:
     return [(event["action"], event["what"]) for event in events(client)]
 
 
-def test_what_a_program_reads_is_told_with_its_name_and_once(client: ApiClient) -> None:
+def test_what_a_program_reads_is_told_with_its_name_and_once(client):
     for _ in range(2):
         for path in ("/api/memories", "/api/profile", "/api/search?q=tea"):
             assert client.get(path).status_code == 200
@@ -171,7 +169,7 @@ def test_what_a_program_reads_is_told_with_its_name_and_once(client: ApiClient) 
     assert actor == ("token", True)
 
 
-def test_what_a_program_changes_is_told_with_the_change(app: Flask, client: ApiClient) -> None:
+def test_what_a_program_changes_is_told_with_the_change(app, client):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "Likes tea"}).json
     path = f"/api/memories/{made['memory_id']}"
     assert client.put(path, json={"content": "Likes green tea"}).status_code == 200
@@ -182,9 +180,7 @@ def test_what_a_program_changes_is_told_with_the_change(app: Flask, client: ApiC
     assert {event["detail"]["change_set_id"] for event in events(client)} == kept
 
 
-def test_what_was_refused_or_is_the_persons_own_doing_is_not(
-    client: ApiClient, login: Callable[[Person], FlaskClient], user: Person
-) -> None:
+def test_what_was_refused_or_is_the_persons_own_doing_is_not(client, login, user):
     browser = login(user)
     assert browser.get("/memory").status_code == 200 and browser.get("/api/memories").status_code == 200
     assert client.get("/api/memories/4711").status_code == 404
@@ -192,13 +188,13 @@ def test_what_was_refused_or_is_the_persons_own_doing_is_not(
     assert said(client) == []
 
 
-def test_through_mcp_it_is_told_once(client: ApiClient) -> None:
+def test_through_mcp_it_is_told_once(client):
     asked = {"name": "remember", "arguments": {"content": "Likes tea", "quote": "I like tea", "kind": "preference"}}
     client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
     assert said(client) == [("memories_changed", "1 memory added")]
 
 
-def test_a_reading_that_cannot_be_recorded_is_answered(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reading_that_cannot_be_recorded_is_answered(client, monkeypatch):
     def away(*_given: Any, **_more: Any) -> None:
         raise db.exc.OperationalError("", {}, Exception("away"))
 
@@ -206,11 +202,6 @@ def test_a_reading_that_cannot_be_recorded_is_answered(client: ApiClient, monkey
     assert client.get("/api/memories").status_code == 200
 
 
-def test_an_admins_program_is_not_taken_for_ones_own(
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    login: Callable[[Person], FlaskClient],
-    user: Person,
-) -> None:
+def test_an_admins_program_is_not_taken_for_ones_own(api, make_user, login, user):
     assert api(make_user(is_admin=True)).get(f"/api/internal/users/{user.user_id}/memories").status_code == 200
     assert "An admin’s token" in login(user).get("/settings/activity").text

@@ -12,7 +12,6 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import WatchError
 from rq import Queue as RQQueue
 
-from testkit.people import ApiClient
 from webapp.background.job_specs import JOBS, JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
 from webapp.background.queues import enqueue, enqueue_after_commit
 from webapp.db.base import db
@@ -26,7 +25,7 @@ def _begin() -> None:
     db.session.execute(db.text("SELECT 1"))
 
 
-def test_only_a_commit_enqueues(app_context: Flask) -> None:
+def test_only_a_commit_enqueues(app_context):
     _begin()
     enqueue_after_commit("title", conversation_id=1)
     assert _queued(app_context) == []
@@ -43,7 +42,7 @@ def test_only_a_commit_enqueues(app_context: Flask) -> None:
     assert len(_queued(app_context)) == 1
 
 
-def test_a_released_savepoint_enqueues_nothing(app_context: Flask) -> None:
+def test_a_released_savepoint_enqueues_nothing(app_context):
     with db.session.begin_nested():
         enqueue_after_commit("title", conversation_id=1)
     assert _queued(app_context) == []
@@ -51,7 +50,7 @@ def test_a_released_savepoint_enqueues_nothing(app_context: Flask) -> None:
     assert _queued(app_context) == [{"conversation_id": 1}]
 
 
-def test_a_rolled_back_savepoint_forgets_its_own_jobs_only(app_context: Flask) -> None:
+def test_a_rolled_back_savepoint_forgets_its_own_jobs_only(app_context):
     _begin()
     enqueue_after_commit("title", conversation_id=1)
     outer = db.session.begin_nested()
@@ -69,12 +68,12 @@ def test_a_rolled_back_savepoint_forgets_its_own_jobs_only(app_context: Flask) -
     assert _queued(app_context) == [{"conversation_id": n} for n in (1, 2, 4)]
 
 
-def test_an_unknown_name_is_refused_where_it_is_written(app_context: Flask) -> None:
+def test_an_unknown_name_is_refused_where_it_is_written(app_context):
     with pytest.raises(KeyError):
         enqueue_after_commit("titel", conversation_id=1)
 
 
-def test_redis_away_at_the_commit_does_not_fail_it(app_context: Flask, monkeypatch) -> None:
+def test_redis_away_at_the_commit_does_not_fail_it(app_context, monkeypatch):
     nowhere = Redis.from_url("unix:///nonexistent/redis.sock")
     monkeypatch.setitem(app_context.extensions, "redis", nowhere)
     _begin()
@@ -82,7 +81,7 @@ def test_redis_away_at_the_commit_does_not_fail_it(app_context: Flask, monkeypat
     db.session.commit()
 
 
-def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context: Flask) -> None:
+def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context):
     client = app_context.extensions["redis"]
     first = enqueue("title", conversation_id=1, turn_id=10)
     assert first
@@ -97,7 +96,7 @@ def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context: F
     assert len(_queued(app_context)) == 3
 
 
-def test_a_job_that_could_not_be_queued_blocks_no_later_one(app_context: Flask, monkeypatch) -> None:
+def test_a_job_that_could_not_be_queued_blocks_no_later_one(app_context, monkeypatch):
     """The connection breaks with marker and job half sent: neither is there."""
     client = app_context.extensions["redis"]
     request = JobRequest("title", {"conversation_id": 1})
@@ -115,7 +114,7 @@ def test_a_job_that_could_not_be_queued_blocks_no_later_one(app_context: Flask, 
     assert push(client, request)
 
 
-def test_a_marker_without_its_job_blocks_nothing(app_context: Flask) -> None:
+def test_a_marker_without_its_job_blocks_nothing(app_context):
     """Redis was paused in the midst, or a worker took the job and died before it began."""
     client = app_context.extensions["redis"]
     request = JobRequest("index", {"user_id": 1})
@@ -128,7 +127,7 @@ def test_a_marker_without_its_job_blocks_nothing(app_context: Flask) -> None:
     assert push(client, request)
 
 
-def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context: Flask, monkeypatch) -> None:
+def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch):
     client = app_context.extensions["redis"]
     request = JobRequest("title", {"conversation_id": 1})
     real, failures = Pipeline.execute, [1]
@@ -147,7 +146,7 @@ def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context: Flask, monk
     assert _queued(app_context) == [{"conversation_id": 1}]
 
 
-def test_two_who_ask_at_once_queue_one_job(app_context: Flask) -> None:
+def test_two_who_ask_at_once_queue_one_job(app_context):
     client = app_context.extensions["redis"]
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda n: push(client, JobRequest("title", {"conversation_id": 1}, n)), range(40)))
@@ -156,7 +155,7 @@ def test_two_who_ask_at_once_queue_one_job(app_context: Flask) -> None:
     assert note_start(client, key, next(job_id for job_id in made if job_id)) == list(range(40))
 
 
-def test_the_start_of_a_job_leaves_the_marker_of_another(app_context: Flask) -> None:
+def test_the_start_of_a_job_leaves_the_marker_of_another(app_context):
     client = app_context.extensions["redis"]
     request = JobRequest("title", {"conversation_id": 1})
     waiting = push(client, request)
@@ -164,7 +163,7 @@ def test_the_start_of_a_job_leaves_the_marker_of_another(app_context: Flask) -> 
     assert pending_job_id(client, request) == waiting
 
 
-def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app: Flask) -> None:
+def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app):
     for name, spec in JOBS.items():
         module, _, function = spec.function.rpartition(".")
         assert getattr(import_module(module), function).job_name == name
@@ -173,7 +172,7 @@ def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app: Flask) 
         assert all(0 < wait <= 3_600 for wait in spec.retries)
 
 
-def test_redis_away_fails_no_request_that_can_do_without(app: Flask, client: ApiClient, monkeypatch) -> None:
+def test_redis_away_fails_no_request_that_can_do_without(app, client, monkeypatch):
     monkeypatch.setitem(app.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
     assert client.post("/api/conversations", json={"title": "x"}).status_code == 201
     assert client.get("/api/conversations").status_code == 200

@@ -14,7 +14,7 @@ def statement(quote: str, about: str = "user", **fields: object) -> dict[str, ob
     return {"message": 1, "quote": quote, "about": about, "content": quote, **fields}
 
 
-def test_sentences_are_asked_about_that_would_become_memories() -> None:
+def test_sentences_are_asked_about_that_would_become_memories():
     call, _ = Bench().call([SAID])
     items = [
         statement("I live in Ghent"),
@@ -30,7 +30,7 @@ def test_sentences_are_asked_about_that_would_become_memories() -> None:
     assert without(items, sentences, {sentences[2]}) == [*items[:2], *items[3:]]
 
 
-def test_each_sentence_has_a_number_and_an_answer() -> None:
+def test_each_sentence_has_a_number_and_an_answer():
     messages, schema = question(["One.", "Two.\n{}"])
     rows = [json.loads(line) for line in messages[-1]["content"].split("\n")]
     assert rows == [{"sentence": 1, "text": "One."}, {"sentence": 2, "text": "Two.\n{}"}]
@@ -46,5 +46,5 @@ def test_each_sentence_has_a_number_and_an_answer() -> None:
         ("I cannot say.", set()),
     ],
 )
-def test_only_a_clear_no_drops_a_sentence(answer: str, gone: set[str]) -> None:
+def test_only_a_clear_no_drops_a_sentence(answer, gone):
     assert refused(answer, ["One.", "Two."]) == gone

@@ -1,15 +1,14 @@
 """A model is connected in the browser: a key and two clicks, with scripts and without, by mouse and by keyboard."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
-from testkit.people import Person
 from tests.providers.ollama import Ollama, ollama
 from webapp.providers.catalogue import catalogue
 
-from .conftest import PHONE, Tab, scrolls_sideways, serious_findings
+from .conftest import PHONE, scrolls_sideways, serious_findings
 
 
 @pytest.fixture
@@ -21,9 +20,7 @@ def server() -> Iterator[Ollama]:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_key_and_two_clicks(
-    open_tab: Callable[..., Tab], make_user: Callable[..., Person], server: Ollama, scripts: bool
-) -> None:
+def test_a_key_and_two_clicks(open_tab, make_user, server, scripts):
     tab = open_tab(make_user(is_admin=True), PHONE, scripts=scripts, path="/admin/models/new")
     page = tab.page
     expect(page.get_by_role("link", name="OpenAI", exact=True)).to_have_attribute("aria-current", "true")
@@ -53,9 +50,7 @@ def test_a_key_and_two_clicks(
     expect(page.locator(".rows .tag-ok")).to_have_text("works")
 
 
-def test_the_way_can_be_gone_by_keyboard(
-    open_tab: Callable[..., Tab], make_user: Callable[..., Person], server: Ollama
-) -> None:
+def test_the_way_can_be_gone_by_keyboard(open_tab, make_user, server):
     page = open_tab(make_user(is_admin=True), path="/admin/models/new?provider=another").page
     page.get_by_label("Name", exact=True).focus()
     page.keyboard.type("Terns")

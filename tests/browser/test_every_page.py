@@ -4,17 +4,16 @@ The pages are those of the URL map: one that is added is looked at without anybo
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from testkit.people import Person, api_client, browser_client
+from testkit.people import api_client, browser_client
 from tests.openapi.existing import Existing
 from webapp.background.job_specs import Queue
 
-from .conftest import Tab, look_over
+from .conftest import look_over
 
 QUERIES = {"/find": "?q=lisbon"}
 CHOICES = {"name": "chat", "queue": next(iter(Queue)).value, "state": "failed", "form": "yaml"}
@@ -102,9 +101,7 @@ def every_page(app: Flask, existing: Existing, choices: dict[str, str]) -> tuple
 
 
 @pytest.mark.timeout(1200)
-def test_every_page_can_be_used_by_everybody(
-    app: Flask, make_user: Callable[..., Person], open_tab: Callable[..., Tab]
-) -> None:
+def test_every_page_can_be_used_by_everybody(app, make_user, open_tab):
     existing = Existing(app, make_user(is_admin=True), make_user())
     existing.fill()
     shared = api_client(app, existing.person).get("/api/shares").get_json()["shares"]

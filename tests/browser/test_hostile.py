@@ -219,9 +219,7 @@ def place(app: Flask, make_user: Callable[..., Person], login: Callable[[Person]
 
 
 @pytest.mark.timeout(600)
-def test_no_page_runs_what_anybody_wrote(
-    place: Place, watched: Callable[..., Watched], live_server: LiveServer
-) -> None:
+def test_no_page_runs_what_anybody_wrote(place, watched, live_server):
     live_server.finish_jobs()  # they write into the rows that are poisoned
     written = poison(place.app)
     assert len(written) > 80
@@ -253,9 +251,7 @@ def look_into_menus(window: Watched, place: Place) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("turn", range(0, len(ATTACKS), 7))
-def test_nor_any_other_attack_for_anybody(
-    place: Place, watched: Callable[..., Watched], live_server: LiveServer, turn: int
-) -> None:
+def test_nor_any_other_attack_for_anybody(place, watched, live_server, turn):
     live_server.finish_jobs()
     poison(place.app, one_attack(turn))
     for who, client in place.clients.items():

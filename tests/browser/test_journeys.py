@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -27,7 +26,7 @@ def begin(page) -> None:
     expect(page.get_by_role("heading", name="A garden", level=1)).to_be_visible()
 
 
-def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
+def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path):
     model.script(match="(?s)Conversation Point: The place", reply="How large is your garden?")
     model.script(match="(?s)Conversation Point: Your wishes", reply="What do you want to grow?")
     page = tab.page
@@ -87,9 +86,7 @@ def test_two_clicks_ask_once(garden, tab, model):
 
 
 @pytest.mark.parametrize("slow", ["GET", "POST"])
-def test_what_was_told_elsewhere_is_offered_and_a_click_while_the_points_are_fetched_counts(
-    garden, tab, client, slow: str
-):
+def test_what_was_told_elsewhere_is_offered_and_a_click_while_the_points_are_fetched_counts(garden, tab, client, slow):
     client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
     page = tab.page
     begin(page)
@@ -148,7 +145,7 @@ def test_points_on_a_phone(garden, open_tab, user, model):
     assert not scrolls_sideways(page)
 
 
-def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path):
+def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path):
     page = tab.go("/journeys")
     page.get_by_role("link", name="Write your own").click()
     page.get_by_role("link", name="Write a journey").click()

@@ -1,13 +1,10 @@
 """Passkeys in Chromium with a virtual authenticator: added in Settings, signed in with, given up."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 
-from testkit.people import Person
 from tests.support.live import LiveServer
 
-from .conftest import DESKTOP, Contexts, Tab, serious_findings, sign_in
+from .conftest import DESKTOP, serious_findings, sign_in
 
 DEVICE = {
     "protocol": "ctap2",
@@ -30,9 +27,7 @@ def authenticator(context: BrowserContext, page: Page) -> tuple[CDPSession, str]
     return devices, devices.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})["authenticatorId"]
 
 
-def test_a_passkey_from_settings_to_signing_in(
-    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer, contexts: Contexts
-) -> None:
+def test_a_passkey_from_settings_to_signing_in(open_tab, user, live_server, contexts):
     tab = open_tab(None, DESKTOP)
     page = tab.page
     contexts.spoil(page.context)

@@ -1,7 +1,6 @@
 """A new conversation, the sidebar and the bar: where things stand, on every telephone and in both directions."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from flask import Flask
@@ -51,9 +50,7 @@ def on_every_telephone(page: Page) -> Iterator[None]:
         yield
 
 
-def test_on_every_telephone_send_is_at_the_edge_and_above_the_fold(
-    app: Flask, open_tab: Callable, user: Person, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_on_every_telephone_send_is_at_the_edge_and_above_the_fold(app, open_tab, user, tmp_path, request):
     """With a model to choose it stood in the middle of a second row."""
     load(app, write_fixture(tmp_path / "fixtures"))
     client = api_client(app, user)
@@ -83,9 +80,7 @@ def test_on_every_telephone_send_is_at_the_edge_and_above_the_fold(
             expect(page.locator(".bar-new")).to_have_count(0)
 
 
-def test_the_composer_moves_to_the_bottom_with_the_first_message_and_back_if_it_does_not_arrive(
-    open_tab: Callable, user: Person, model
-) -> None:
+def test_the_composer_moves_to_the_bottom_with_the_first_message_and_back_if_it_does_not_arrive(open_tab, user, model):
     model.script(reply="Sure.")
     tab = open_tab(user)
     page = tab.page
@@ -124,9 +119,7 @@ def test_the_composer_moves_to_the_bottom_with_the_first_message_and_back_if_it_
     tab.forgive()
 
 
-def test_the_panel_is_beside_conversations_once_something_is_remembered(
-    app: Flask, open_tab: Callable, user: Person
-) -> None:
+def test_the_panel_is_beside_conversations_once_something_is_remembered(app, open_tab, user):
     client = api_client(app, user)
     place = f"/c/{client.post('/api/conversations', json={'title': 'Tea'}).get_json()['conversation_id']}"
     tab = open_tab(user, path="")
@@ -147,7 +140,7 @@ def test_the_panel_is_beside_conversations_once_something_is_remembered(
     expect(panel.locator(".mem-text")).to_be_visible()
 
 
-def test_the_account_has_the_foot_of_the_sidebar_to_itself(app: Flask, open_tab: Callable, user: Person) -> None:
+def test_the_account_has_the_foot_of_the_sidebar_to_itself(app, open_tab, user):
     def name(text: str) -> bool:
         api_client(app, user).put("/api/account", json={"name": text})
         tab.go("/")
@@ -158,9 +151,7 @@ def test_the_account_has_the_foot_of_the_sidebar_to_itself(app: Flask, open_tab:
     assert name(LONG)
 
 
-def test_with_everything_on_it_the_page_is_accessible(
-    app: Flask, open_tab: Callable, user: Person, tmp_path: Path
-) -> None:
+def test_with_everything_on_it_the_page_is_accessible(app, open_tab, user, tmp_path):
     load(app, write_fixture(tmp_path / "fixtures"))
     client = api_client(app, user)
     client.post("/api/spaces", json={"kind": "legacy", "name": "Grandpa Joe"})

@@ -9,13 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy.exc import DataError, OperationalError
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from testkit.processes import wait_until
-from testkit.servers import Servers
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, wait_for_end
 from tests.chat.test_stream import ask, begin, wait_for_text
 from webapp.chat import service
@@ -35,9 +32,7 @@ FAULTS = [  # which fault of a server is which error: tests/llm/test_chat.py, te
 
 
 @pytest.mark.parametrize(("fault", "status", "code", "retryable"), FAULTS, ids=range(len(FAULTS)))
-def test_each_fault_of_the_model_is_said_and_the_message_kept(
-    app: Flask, client: ApiClient, model: ServerHandle, fault: dict, status: str, code: str, retryable: bool
-) -> None:
+def test_each_fault_of_the_model_is_said_and_the_message_kept(app, client, model, fault, status, code, retryable):
     model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.002, fault=fault)
     events = ask(client, "Keep me")
     error = events[-1]
@@ -62,9 +57,7 @@ def test_each_fault_of_the_model_is_said_and_the_message_kept(
     assert wait_for_end(app, retried)["content"] == "better"
 
 
-def test_a_model_that_falls_silent_is_given_up(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
-) -> None:
+def test_a_model_that_falls_silent_is_given_up(app, client, model, monkeypatch):
     runner = app.extensions["chat"].runner
     runner.start()
     home = runner._chat._client(None)
@@ -81,9 +74,7 @@ def test_a_model_that_falls_silent_is_given_up(
     assert ask(client)[-1].data["code"] == "model_unavailable"
 
 
-def test_a_stop_during_the_last_commit_changes_nothing(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
-) -> None:
+def test_a_stop_during_the_last_commit_changes_nothing(app, client, model, monkeypatch):
     model.script(reply="All of it.")
     real = finish.finish_turn
 
@@ -98,9 +89,7 @@ def test_a_stop_during_the_last_commit_changes_nothing(
     assert (events[-1].data["message"]["status"], deltas(events)) == ("complete", "All of it.")
 
 
-def test_a_commit_that_fails_for_a_while_is_tried_again(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
-) -> None:
+def test_a_commit_that_fails_for_a_while_is_tried_again(app, client, model, monkeypatch):
     real, failures = finish.finish_turn, [2013, 1213]
 
     def flaky(turn_id: int, outcome: Outcome) -> Any:
@@ -114,9 +103,7 @@ def test_a_commit_that_fails_for_a_while_is_tried_again(
     assert failures == []
 
 
-def test_what_can_never_be_stored_is_left_to_recovery_at_once(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
-) -> None:
+def test_what_can_never_be_stored_is_left_to_recovery_at_once(app, client, model, monkeypatch):
     def broken(_turn_id: int, _outcome: Outcome) -> Any:
         raise DataError("UPDATE", {}, Exception(1406, "too long"))
 
@@ -131,9 +118,7 @@ def test_what_can_never_be_stored_is_left_to_recovery_at_once(
 
 
 @pytest.mark.mysql_only
-def test_database_away_at_the_end_then_back(
-    app: Flask, servers: Servers, client: ApiClient, anonymous: FlaskClient, model: ServerHandle
-) -> None:
+def test_database_away_at_the_end_then_back(app, servers, client, anonymous, model):
     model.script(reply=[f"w{n} " for n in range(15)], token_delay=0.05)
     turn_id = begin(client)
     wait_for_text(app, turn_id)
@@ -171,7 +156,7 @@ def _recover(app: Flask, turn_id: int) -> dict[str, Any]:
     return message(app, turn_id)
 
 
-def test_recovery_takes_two_looks_and_keeps_the_text(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_recovery_takes_two_looks_and_keeps_the_text(app, client, monkeypatch):
     turn_id = _dead_turn(app, client, "What there was")
     with app.app_context():
         assert not recovery.recover_turn(turn_id)
@@ -187,9 +172,7 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app: Flask, client: ApiClie
     assert names(events) == ["turn", "delta", "error", "settled"]
 
 
-def test_what_is_kept_is_said_once_and_in_the_readers_language(
-    app: Flask, client: ApiClient, login: Any, monkeypatch: Any
-) -> None:
+def test_what_is_kept_is_said_once_and_in_the_readers_language(app, client, login, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     dead = _recover(app, _dead_turn(app, client, "What there was"))
     monkeypatch.setattr(turn, "Trailer", None)
@@ -203,7 +186,7 @@ def test_what_is_kept_is_said_once_and_in_the_readers_language(
     assert "Der Server" in browser.get(f"/c/{dead['conversation_id']}").text
 
 
-def test_recovery_keeps_what_tools_did(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_recovery_keeps_what_tools_did(app, client, monkeypatch):
     """A note was written and a mail perhaps sent when the process died: whoever tries again has to see that."""
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     turn_id = _dead_turn(app, client, "One moment.")
@@ -221,9 +204,7 @@ def test_recovery_keeps_what_tools_did(app: Flask, client: ApiClient, monkeypatc
     assert calls[2] == done
 
 
-def test_a_viewer_hears_the_end_that_somebody_else_wrote(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
-) -> None:
+def test_a_viewer_hears_the_end_that_somebody_else_wrote(app, client, model, monkeypatch):
     """Its writer lost the lease, goes on, and finds the row finished."""
     monkeypatch.setattr(turn, "FIRST_SAVE", 60.0)  # what stores the text on its way would notice first, and stop it
     model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.05)
@@ -241,7 +222,7 @@ def test_a_viewer_hears_the_end_that_somebody_else_wrote(
     assert seen[-2].data["message"]["status"] == "interrupted"
 
 
-def test_recovery_leaves_a_turn_with_a_lease_alone(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_recovery_leaves_a_turn_with_a_lease_alone(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     turn_id = _dead_turn(app, client, "x")
     redis = app.extensions["redis"]
@@ -254,7 +235,7 @@ def test_recovery_leaves_a_turn_with_a_lease_alone(app: Flask, client: ApiClient
         assert recovery.recover_turn(turn_id)
 
 
-def test_the_next_viewer_finishes_a_dead_turn(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_the_next_viewer_finishes_a_dead_turn(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.01)
     monkeypatch.setattr(follow, "HEARTBEAT_SECONDS", 0.05)
     turn_id = _dead_turn(app, client, "Half a ")
@@ -264,7 +245,7 @@ def test_the_next_viewer_finishes_a_dead_turn(app: Flask, client: ApiClient, mon
     assert message(app, turn_id)["status"] == "interrupted"
 
 
-def test_a_viewer_of_a_turn_that_ended_without_a_word_is_told(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_a_viewer_of_a_turn_that_ended_without_a_word_is_told(app, client, monkeypatch):
     monkeypatch.setattr(follow, "HEARTBEAT_SECONDS", 0.05)
     turn_id = _dead_turn(app, client, "Half a ")
     with app.app_context(), write_transaction():
@@ -274,9 +255,7 @@ def test_a_viewer_of_a_turn_that_ended_without_a_word_is_told(app: Flask, client
     assert deltas(events) == "Half a word."
 
 
-def test_the_runner_survives_an_emptied_redis_without_being_taken_for_dead(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_the_runner_survives_an_emptied_redis_without_being_taken_for_dead(app, client, model):
     model.script(reply=[f"w{n} " for n in range(160)], token_delay=0.05)
     turn_id = begin(client)
     wait_for_text(app, turn_id)
@@ -290,7 +269,7 @@ def test_the_runner_survives_an_emptied_redis_without_being_taken_for_dead(
     assert wait_for_end(app, turn_id)["status"] == "stopped"
 
 
-def test_recover_all_looks_at_every_older_turn(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_recover_all_looks_at_every_older_turn(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     turns = [_dead_turn(app, client, str(n)) for n in range(3)]
     with app.app_context():
@@ -304,9 +283,7 @@ def test_recover_all_looks_at_every_older_turn(app: Flask, client: ApiClient, mo
     assert [message(app, turn_id)["status"] for turn_id in turns] == ["interrupted", "interrupted", "streaming"]
 
 
-def test_a_process_that_takes_no_more_turns_says_so_before_writing(
-    app: Flask, client: ApiClient, monkeypatch: Any
-) -> None:
+def test_a_process_that_takes_no_more_turns_says_so_before_writing(app, client, monkeypatch):
     monkeypatch.setattr(app.extensions["chat"].runner, "_draining", True)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     assert (response.status_code, response.content_type) == (503, "application/problem+json")
@@ -317,7 +294,7 @@ def test_a_process_that_takes_no_more_turns_says_so_before_writing(
 
 
 @pytest.mark.once
-def test_kill_9_and_sigterm_of_the_web(app: Flask, _live: Any, client: ApiClient, model: ServerHandle) -> None:
+def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
     """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
     _live.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
     headers = {"Authorization": f"Bearer {client.person.token}"}
@@ -341,9 +318,7 @@ def test_kill_9_and_sigterm_of_the_web(app: Flask, _live: Any, client: ApiClient
     assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
 
 
-def test_drain_finishes_what_it_can_and_stores_the_rest(
-    settings: Any, app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, model):
     model.script(match="short", reply="done", first_delay=0.3)
     model.script(match="long", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
     runner = TurnRunner(app, settings, app.extensions["chat_client"], app.extensions["chat"].hub)
@@ -365,7 +340,7 @@ def test_drain_finishes_what_it_can_and_stores_the_rest(
         runner.require_room()
 
 
-def test_a_stream_that_is_left_does_not_end_the_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_stream_that_is_left_does_not_end_the_turn(app, client, model):
     model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.02)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     events = iterate(response)

@@ -2,13 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
-from flask import Flask
 from sqlalchemy import delete, select
 
-from testkit.people import ApiClient, Person, page_token, post_form
+from testkit.people import page_token, post_form
 from tests.conversations.test_paging import queries
 from tests.spaces.helpers import make_space
 from webapp.chat.frames import image_host
@@ -356,7 +354,7 @@ def test_news_are_what_came_after_the_last_message_shown_to_its_owner(anonymous,
     assert browser.post(f"{path}/news").status_code == 405
 
 
-def test_what_is_remembered_is_asked_for_once_there_is_something() -> None:
+def test_what_is_remembered_is_asked_for_once_there_is_something():
     assert starters(is_legacy=False, has_memory=False)[0] == INTRODUCTION
     assert starters(is_legacy=False, has_memory=True)[0] == MEMORY
     assert starters(is_legacy=True, has_memory=True) == FOR_A_LEGACY
@@ -368,9 +366,7 @@ def titles(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
-def test_the_start_page_shows_one_row_and_nothing_of_memory(
-    headers: dict[str, str], user: Person, login: Callable, client: ApiClient
-) -> None:
+def test_the_start_page_shows_one_row_and_nothing_of_memory(headers, user, login, client):
     browser = login(user)
     before = browser.get("/", headers=headers).text
     assert titles(before) == ["Tell me about yourself", "Think something through", "Work on a text", "Take a journey"]
@@ -383,26 +379,26 @@ def test_the_start_page_shows_one_row_and_nothing_of_memory(
     assert shown.index('id="composer"') < shown.index('class="starters"')
 
 
-def test_a_legacy_has_starters_of_its_own_and_no_journeys(user: Person, login: Callable, client: ApiClient) -> None:
+def test_a_legacy_has_starters_of_its_own_and_no_journeys(user, login, client):
     space_id = make_space(client)
     shown = login(user).get(f"/?into={space_id}", headers=HTMX).text
     assert titles(shown) == [card.title for card in FOR_A_LEGACY]
     assert "/journeys" not in shown
 
 
-def test_without_scripts_a_starter_is_a_link_that_fills_the_composer(user: Person, login: Callable) -> None:
+def test_without_scripts_a_starter_is_a_link_that_fills_the_composer(user, login):
     browser = login(user)
     place = re.findall(r'class="starter" href="([^"]+)"', browser.get("/").text)[1]
     assert ">Help me think something through: </textarea>" in browser.get(place).text
 
 
-def test_help_and_the_start_page_are_for_those_signed_in(app: Flask, user: Person, login: Callable) -> None:
+def test_help_and_the_start_page_are_for_those_signed_in(app, user, login):
     for path, title in (("/help/memory", "About memory"), ("/help/new", "What’s new"), ("/", "New conversation")):
         assert title in login(user).get(path).text
         assert app.test_client().get(path).status_code == 303
 
 
-def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(app, user, login) -> None:
+def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(app, user, login):
     for browser in (app.test_client(), login(user)):
         answer = browser.get("/diagrams")
         policy = answer.headers["Content-Security-Policy"]
@@ -412,7 +408,7 @@ def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(
         assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
 
 
-def test_the_frame_of_an_image_asks_its_host_and_no_other(app, user, login) -> None:
+def test_the_frame_of_an_image_asks_its_host_and_no_other(app, user, login):
     for browser in (app.test_client(), login(user)):
         answer = browser.get("/image?src=https://img.example:8443/a.png?x=%22%3E%3Cscript%3E")
         policy = answer.headers["Content-Security-Policy"]
@@ -442,5 +438,5 @@ def test_the_frame_of_an_image_asks_its_host_and_no_other(app, user, login) -> N
         ("https://" + "a" * 3_000, None),
     ],
 )
-def test_the_host_of_an_address(address: str, host: str | None) -> None:
+def test_the_host_of_an_address(address, host):
     assert image_host(address) == host

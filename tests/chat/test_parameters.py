@@ -1,14 +1,11 @@
 """What a person chooses for the model of a conversation: sent, kept, remembered, shown, taken back."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient, post_form
 from tests.chat.helpers import offer, parse
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
@@ -24,7 +21,7 @@ def reply(client: ApiClient, conversation_id: int, model: ServerHandle) -> dict[
     return [call for call in model.calls() if call["stream"]][-1]
 
 
-def test_what_is_chosen_goes_to_the_model_and_can_be_taken_back(client: ApiClient, model: ServerHandle) -> None:
+def test_what_is_chosen_goes_to_the_model_and_can_be_taken_back(client, model):
     made = client.post("/api/conversations", json={"parameters": CHOSEN}).get_json()
     assert {name: value for name, value in made["parameters"].items() if value is not None} == CHOSEN
     number = made["conversation_id"]
@@ -42,9 +39,7 @@ def test_what_is_chosen_goes_to_the_model_and_can_be_taken_back(client: ApiClien
     assert "temperature" not in call["keys"] and "one sentence" not in call["messages"][0]["content"]
 
 
-def test_they_come_before_those_of_the_admin(
-    api: Callable[[Person], ApiClient], make_user: Callable[..., Person], client: ApiClient, model: ServerHandle
-) -> None:
+def test_they_come_before_those_of_the_admin(api, make_user, client, model):
     parameters = {"temperature": 0.9, "top_p": 0.5, "system": "You are terse."}
     offer = {"model": "alpha", "parameters": parameters}
     body = {"name": "Here", "base_url": model.base_url, "models": [offer]}
@@ -56,7 +51,7 @@ def test_they_come_before_those_of_the_admin(
     assert "You are terse.\n\nAnd kind." in call["messages"][0]["content"]
 
 
-def test_what_no_model_takes_is_refused(client: ApiClient) -> None:
+def test_what_no_model_takes_is_refused(client):
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     fields = {"temperature": [3, "hot"], "max_tokens": [1, 10**9], "reasoning_effort": ["extreme"], "seed": [7]}
     wrong = [{name: value} for name, values in fields.items() for value in values]
@@ -67,7 +62,7 @@ def test_what_no_model_takes_is_refused(client: ApiClient) -> None:
         assert client.put("/api/account", json={"settings": {"last_parameters": given}}).status_code == 422, given
 
 
-def test_what_is_stored_and_cannot_be_read_is_left_out(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_what_is_stored_and_cannot_be_read_is_left_out(app, client, model):
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     with app.app_context():
         row = db.session.get(Conversation, number)
@@ -78,9 +73,7 @@ def test_what_is_stored_and_cannot_be_read_is_left_out(app: Flask, client: ApiCl
     assert call["values"]["max_tokens"] == 64 and "temperature" not in call["keys"]
 
 
-def test_they_are_chosen_shown_remembered_and_reset_on_the_page(
-    login: Callable[[Person], FlaskClient], client: ApiClient, user: Person, model: ServerHandle
-) -> None:
+def test_they_are_chosen_shown_remembered_and_reset_on_the_page(login, client, user, model):
     mine = login(user)
     place = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
     number = int(place.rpartition("/")[2])
@@ -103,7 +96,7 @@ def test_they_are_chosen_shown_remembered_and_reset_on_the_page(
     assert "Here: temperature 1" in mine.get("/").text
 
 
-def test_a_wrong_number_is_said_beside_its_field(login: Callable[[Person], FlaskClient], user: Person) -> None:
+def test_a_wrong_number_is_said_beside_its_field(login, user):
     mine = login(user)
     place = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
     for path in (f"{place}/parameters", "/models/parameters"):
@@ -113,13 +106,7 @@ def test_a_wrong_number_is_said_beside_its_field(login: Callable[[Person], Flask
         assert 'value="many"' in refused.text and 'value="3"' in refused.text
 
 
-def test_only_its_person_chooses(
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-    api: Callable[[Person], ApiClient],
-    anonymous: FlaskClient,
-    client: ApiClient,
-) -> None:
+def test_only_its_person_chooses(login, make_user, api, anonymous, client):
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     path = f"/c/{number}/parameters"
     for other in (make_user(), make_user(is_admin=True)):
@@ -130,9 +117,7 @@ def test_only_its_person_chooses(
     assert anonymous.get("/models/parameters").status_code in (302, 303)
 
 
-def test_the_page_says_what_a_model_does_not_take(
-    login: Callable[[Person], FlaskClient], user: Person, client: ApiClient, admin: ApiClient, model: ServerHandle
-) -> None:
+def test_the_page_says_what_a_model_does_not_take(login, user, client, admin, model):
     (chosen,) = offer(admin, model, "cool-one")
     refusal = {"error": {"message": "Unsupported parameter: 'temperature' is not supported with this model."}}
     model.script(match="Hello", reply="Yes.", times=None)
@@ -144,9 +129,7 @@ def test_the_page_says_what_a_model_does_not_take(
     assert "This model does not support it." not in login(user).get(f"/c/{number}/parameters").text
 
 
-def test_a_branch_answers_as_where_it_came_from(
-    client: ApiClient, admin: ApiClient, login: Callable[[Person], FlaskClient], user: Person, model: ServerHandle
-) -> None:
+def test_a_branch_answers_as_where_it_came_from(client, admin, login, user, model):
     (chosen,) = offer(admin, model, "named")
     number = client.post("/api/conversations", json={"parameters": CHOSEN, "model": chosen}).get_json()[
         "conversation_id"
@@ -158,7 +141,7 @@ def test_a_branch_answers_as_where_it_came_from(
     assert (branch["model"], branch["parameters"]["temperature"]) == (chosen, 0.2)
 
 
-def test_nothing_chosen_is_nothing_kept() -> None:
+def test_nothing_chosen_is_nothing_kept():
     assert Parameters(system="", temperature=0).non_empty == {"temperature": 0}
     assert Parameters.of(None) == Parameters() == Parameters.of({"temperature": "x"})
 
@@ -172,15 +155,11 @@ def test_nothing_chosen_is_nothing_kept() -> None:
         ("nonsense", ["seed", 4], {}),
     ],
 )
-def test_only_parameters_of_a_message_are_sent_whatever_a_restored_file_says(
-    question: Any, reply: Any, sent: dict[str, Any]
-) -> None:
+def test_only_parameters_of_a_message_are_sent_whatever_a_restored_file_says(question, reply, sent):
     assert reply_parameters({"parameters": question}, {"parameters": reply}) == sent
 
 
-def test_the_panel_chooses_for_one_message_only(
-    client: ApiClient, user: Person, login: Callable[[Person], FlaskClient], model: ServerHandle
-) -> None:
+def test_the_panel_chooses_for_one_message_only(client, user, login, model):
     """What is said for one message goes along with it, is stored with nothing else, and is gone after it was sent."""
     browser, partial = login(user), {"HX-Request": "true"}
     number = client.post("/api/conversations", json={"parameters": {"temperature": 0.9}}).get_json()["conversation_id"]

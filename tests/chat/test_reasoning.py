@@ -1,14 +1,8 @@
 """What models think: streamed beside the reply, kept apart from it, shown to its owner, reached by forgetting."""
 
-from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from flask import Flask
-from flask.testing import FlaskClient
-
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from testkit.processes import wait_until
 from tests.chat.helpers import deltas, message, names, offer
 from tests.chat.test_stream import ask, begin, wait_for_text
@@ -28,7 +22,7 @@ def thoughts_in(events: list[Any]) -> str:
     return found
 
 
-def test_thoughts_are_streamed_before_the_reply_and_kept_apart(client: ApiClient, model: ServerHandle) -> None:
+def test_thoughts_are_streamed_before_the_reply_and_kept_apart(client, model):
     model.script(match="Hello", reply="Good day.", reasoning=THOUGHT, token_delay=0.002)
     events = ask(client, "Hello")
     done = events[-1].data["message"]
@@ -48,16 +42,14 @@ def test_thoughts_are_streamed_before_the_reply_and_kept_apart(client: ApiClient
     assert "reasoning" not in (after["custom_payload"] or {})
 
 
-def test_thoughts_in_the_text_never_become_the_reply(client: ApiClient, model: ServerHandle) -> None:
+def test_thoughts_in_the_text_never_become_the_reply(client, model):
     model.script(reply=f"<think>\n{THOUGHT}\n</think>\n\nGood day.")
     events = ask(client)
     assert deltas(events) == events[-1].data["message"]["content"] == "Good day."
     assert thoughts_in(events).strip() == THOUGHT
 
 
-def test_thoughts_are_fetched_by_whoever_opens_them(
-    client: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient], user: Person
-) -> None:
+def test_thoughts_are_fetched_by_whoever_opens_them(client, model, login, user):
     model.script(reply="Good day.", reasoning=THOUGHT)
     done = ask(client)[-1].data["message"]
     place = f"/messages/{done['message_id']}/reasoning"
@@ -68,7 +60,7 @@ def test_thoughts_are_fetched_by_whoever_opens_them(
     assert place in page and THOUGHT not in page
 
 
-def test_what_is_forgotten_leaves_the_thoughts(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_what_is_forgotten_leaves_the_thoughts(app, client, model):
     fact = "Ada Quill keeps seventeen hives behind the mill"
     made = client.post("/api/memories", json={"memory_type": "fact", "content": fact}).get_json()
     model.script(reply="Good day.", reasoning=f"I remember: {fact}. She keeps seventeen hives, Ada Quill. Greet her.")
@@ -79,9 +71,7 @@ def test_what_is_forgotten_leaves_the_thoughts(app: Flask, client: ApiClient, mo
     assert "Greet her." in kept
 
 
-def test_thoughts_are_in_the_export_behind_no_link_and_go_with_their_message(
-    app: Flask, client: ApiClient, model: ServerHandle, user: Person, anonymous: FlaskClient
-) -> None:
+def test_thoughts_are_in_the_export_behind_no_link_and_go_with_their_message(app, client, model, user, anonymous):
     model.script(reply="Good day.", reasoning=THOUGHT)
     done = ask(client)[-1].data["message"]
     place = f"/api/conversations/{done['conversation_id']}"
@@ -95,9 +85,7 @@ def test_thoughts_are_in_the_export_behind_no_link_and_go_with_their_message(
     assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
 
 
-def test_thoughts_go_back_only_to_a_server_that_insists(
-    client: ApiClient, admin: ApiClient, model: ServerHandle
-) -> None:
+def test_thoughts_go_back_only_to_a_server_that_insists(client, admin, model):
     model.script(match="Remember", reply="Done.", times=None)
     model.script(match="Remember", reasoning="I need a tool.", tool_calls=[{"name": "search_memories"}], times=1)
     ask(client, "Remember what?")
@@ -112,7 +100,7 @@ def test_thoughts_go_back_only_to_a_server_that_insists(
     assert "I need a tool." in str([call for call in model.calls() if call["stream"]][-1]["messages"])
 
 
-def test_what_a_server_sends_with_a_call_goes_back_to_it(client: ApiClient, model: ServerHandle) -> None:
+def test_what_a_server_sends_with_a_call_goes_back_to_it(client, model):
     own = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
     model.script(match="Remember", reply="Done.", times=None)
     model.script(match="Remember", tool_calls=[{"name": "search_memories", **own}], times=1)
@@ -121,7 +109,7 @@ def test_what_a_server_sends_with_a_call_goes_back_to_it(client: ApiClient, mode
     assert call["extra_content"] == own["extra_content"]
 
 
-def test_what_was_thought_outlives_its_process(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_what_was_thought_outlives_its_process(app, client, model):
     model.script(reply="Good day to you.", reasoning=THOUGHT, fault={"hang_after": 14})
     turn_id = begin(client)
     wait_for_text(app, turn_id)

@@ -35,7 +35,7 @@ def slow(app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[...
         yield server
 
 
-def test_who_waits_is_told_how_much_is_read_and_the_prompt_fits(client: ApiClient, slow: Ollama) -> None:
+def test_who_waits_is_told_how_much_is_read_and_the_prompt_fits(client, slow):
     model = next(row for row in client.get("/api/models").get_json()["models"] if row["name"] == "slow")
     assert model["context_window"] == 2_048
     said = client.post("/api/chat/stream", json={"message": "Hello " * 40, "model": model["id"]}).text
@@ -44,7 +44,7 @@ def test_who_waits_is_told_how_much_is_read_and_the_prompt_fits(client: ApiClien
     assert len(str(slow.asked[-1]["messages"])) < 2_048 * 4
 
 
-def test_the_page_shows_what_is_read_and_how_far_it_should_be(app: Flask) -> None:
+def test_the_page_shows_what_is_read_and_how_far_it_should_be(app):
     entry = Entry("1000-0", "reading", {"tokens": 960, "seconds": 96})
     with app.test_request_context("/"):
         for shown in (html_events(7, 1, [entry], []), html_events(7, 1, [], [entry])):
@@ -52,9 +52,7 @@ def test_the_page_shows_what_is_read_and_how_far_it_should_be(app: Flask) -> Non
             assert "Reading 960 tokens …" in html and 'max="96"' in html
 
 
-def test_background_work_waits_while_a_slow_model_answers(
-    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_background_work_waits_while_a_slow_model_answers(app, client, monkeypatch):
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     looks: list[float] = []
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
 from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
@@ -45,7 +44,7 @@ def wait_for_text(app: Flask, turn_id: int) -> None:
     wait_until(lambda: bool(turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id))), "some text")
 
 
-def test_events_in_order_and_deltas_are_the_reply(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_events_in_order_and_deltas_are_the_reply(app, client, model):
     model.script(reply="Ebb and flow 🌊 – twice a day.\n\n```\nx\n```", token_delay=0.005)
     events = ask(client, "What are tides?", context={"page": "tides"})
     assert names(events) == ["turn", "delta", "done"]
@@ -67,7 +66,7 @@ def test_events_in_order_and_deltas_are_the_reply(app: Flask, client: ApiClient,
     assert client.get(f"/api/messages/{asked['message_id']}/response").get_json() == done
 
 
-def test_following_the_jobs_brings_the_title_and_the_end(app: Flask, client: ApiClient, run_jobs: Any) -> None:
+def test_following_the_jobs_brings_the_title_and_the_end(app, client, run_jobs):
     response = client.post("/api/chat/stream?follow=jobs", json={"message": "Hello"})
     seen: list[Event] = []
     for event in iterate(response):
@@ -82,9 +81,7 @@ def test_following_the_jobs_brings_the_title_and_the_end(app: Flask, client: Api
     assert names(parse(again.text)) == names(seen)
 
 
-def test_resuming_from_every_event_loses_and_doubles_nothing(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_resuming_from_every_event_loses_and_doubles_nothing(app, client, model):
     """By the query or the header, and from the tables once Redis has lost the stream."""
     model.script(reply=[f"wörd{n} 🌊 " for n in range(8)], token_delay=0.06)
     events = ask(client)
@@ -112,7 +109,7 @@ def test_resuming_from_every_event_loses_and_doubles_nothing(
     resume(stored, False, "headers")
 
 
-def test_what_is_no_cursor_is_the_beginning_and_one_from_the_future_the_end(client: ApiClient) -> None:
+def test_what_is_no_cursor_is_the_beginning_and_one_from_the_future_the_end(client):
     events = ask(client)
     path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
     text = events[-1].data["message"]["content"]
@@ -122,9 +119,7 @@ def test_what_is_no_cursor_is_the_beginning_and_one_from_the_future_the_end(clie
     assert deltas(ask(client)) != ""
 
 
-def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(
-    app: Flask, client: ApiClient, api: Any, model: ServerHandle, settings: Any
-) -> None:
+def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(app, client, api, model, settings):
     """Two of them in another process: with a hub of their own."""
     model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
     turn_id = begin(client)
@@ -147,7 +142,7 @@ def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(
     wait_until(lambda: app.extensions["chat"].hub.viewers == 0 and other.viewers == 0, "viewers gone")
 
 
-def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app, client, model):
     model.script(reply=[f"w{n} " for n in range(50)], **SLOW)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen: list[Event] = []
@@ -164,7 +159,7 @@ def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app: Flask, client: A
         assert deltas(had) + deltas(rest) == text
 
 
-def test_stop_keeps_what_has_arrived(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_stop_keeps_what_has_arrived(app, client, model):
     model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
     turn_id = begin(client)
     wait_for_text(app, turn_id)
@@ -182,9 +177,7 @@ def test_stop_keeps_what_has_arrived(app: Flask, client: ApiClient, model: Serve
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_a_reply_stops_when_its_account_goes_out_of_use(
-    app: Flask, client: ApiClient, model: ServerHandle, way: str
-) -> None:
+def test_a_reply_stops_when_its_account_goes_out_of_use(app, client, model, way):
     """Whoever still reads the stream gets nothing more of it."""
     model.script(reply=[f"w{n} " for n in range(2_000)], token_delay=0.02)
     turn_id = begin(client)
@@ -194,9 +187,7 @@ def test_a_reply_stops_when_its_account_goes_out_of_use(
 
 
 @pytest.mark.parametrize("address", ["/api/chat/turns/{}/stream", "/turns/{}/events", "/v1/chat/completions"])
-def test_a_stream_ends_with_the_right_to_watch_it(
-    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatch, address):
     monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
     model.script(reply=[f"w{n} " for n in range(150)], token_delay=0.02)
     if address.startswith("/v1"):
@@ -215,7 +206,7 @@ def test_a_stream_ends_with_the_right_to_watch_it(
     assert (answer.status_code, b"w0" in early, b"w149" in rest) == (200, True, False)
 
 
-def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_stop_before_the_first_text(app, client, model):
     model.script(reply="late", first_delay=30)
     turn_id = begin(client)
     client.post(f"/api/chat/turns/{turn_id}/stop")
@@ -227,7 +218,7 @@ def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: Server
     client.post(f"/api/chat/turns/{retried.get_json()['response_id']}/stop")
 
 
-def test_a_second_message_waits_and_reads_the_first_reply(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_second_message_waits_and_reads_the_first_reply(app, client, model):
     model.script(match="^first$", reply=[f"w{n} " for n in range(15)], token_delay=0.02)
     model.script(match="second", reply="noted")
     first = begin(client, "first")
@@ -240,7 +231,7 @@ def test_a_second_message_waits_and_reads_the_first_reply(app: Flask, client: Ap
     assert [part["content"] for part in asked[0]["messages"][-3:-1]] == ["first", text]
 
 
-def test_regenerate_edit_versions_and_restore(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_regenerate_edit_versions_and_restore(app, client, model):
     model.script(match="question", reply="one", times=1)
     first = ask(client, "question")[-1].data["message"]
     model.script(match="question", reply="two", times=1)
@@ -263,9 +254,7 @@ def test_regenerate_edit_versions_and_restore(app: Flask, client: ApiClient, mod
     assert client.post(f"/api/messages/{again}/edit", json={"content": "x"}).status_code == 422
 
 
-def test_no_connection_is_held_while_a_reply_is_written_or_watched(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_no_connection_is_held_while_a_reply_is_written_or_watched(app, client, model):
     model.script(reply=[f"w{n} " for n in range(40)], **SLOW)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     held = []
@@ -278,7 +267,7 @@ def test_no_connection_is_held_while_a_reply_is_written_or_watched(
     assert len(busy) < len(held) / 2, "only while it is stored, which takes a slow machine longer"
 
 
-def test_waiting_for_a_response(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_waiting_for_a_response(app, client, model):
     model.script(reply=[f"w{n} " for n in range(30)], token_delay=0.02)
     turn_id = begin(client)
     asked = message(app, turn_id)["parent_id"]
@@ -292,9 +281,7 @@ def test_waiting_for_a_response(app: Flask, client: ApiClient, model: ServerHand
         assert client.get(f"/api/messages/{asked}/response?wait={wait}").status_code == 422
 
 
-def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, client, model):
     model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen = []
@@ -306,7 +293,7 @@ def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(
     assert steps(app, seen[0].data["assistant_message_id"]) == 0
 
 
-def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client: ApiClient) -> None:
+def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client):
     asked: dict[str, Any] = {"json": {"message": "Hello"}, "headers": {"Idempotency-Key": "k"}}
     first, again = (client.post("/api/chat/stream", **asked).text for _ in range(2))
     assert first == again
@@ -315,7 +302,7 @@ def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client: ApiClient) -
     assert client.post("/api/chat/stream", **asked).status_code == 404
 
 
-def test_the_look_at_a_viewers_right_takes_no_lock_for_writing(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_look_at_a_viewers_right_takes_no_lock_for_writing(app, monkeypatch):
     """A stream that a POST began is still in that request, of which SQLite expects that it writes."""
     looks: list[bool] = []
 

@@ -2,15 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from webapp.chat.context.composition import about_request
 from webapp.chat.suggestions import CLOSES, INSTRUCTION, OPENS, Trailer, offer_from
 
@@ -29,7 +27,7 @@ def through(text: str, size: int) -> tuple[str, Any]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_the_block_never_shows_however_it_is_cut(size: int) -> None:
+def test_the_block_never_shows_however_it_is_cut(size):
     shown, offer = through(f"Shall I go on?\n\n{BLOCK}\n", size)
     assert shown == "Shall I go on?"
     assert offer.values == ["Yes", "No"]
@@ -37,12 +35,12 @@ def test_the_block_never_shows_however_it_is_cut(size: int) -> None:
 
 
 @given(st.text(alphabet="ab<sugetion>\n ", max_size=60), st.integers(1, 9))
-def test_any_other_text_comes_through_as_it_is(text: str, size: int) -> None:
+def test_any_other_text_comes_through_as_it_is(text, size):
     if OPENS not in text:
         assert through(text, size) == (text, offer_from({}))
 
 
-def test_a_block_cut_off_or_broken_shows_nothing_and_words_about_one_do() -> None:
+def test_a_block_cut_off_or_broken_shows_nothing_and_words_about_one_do():
     assert through(f'So.\n{OPENS}{{"values": ["Ye', 5)[0] == "So."
     assert through(f"So.\n{OPENS}{{nonsense}}{CLOSES}", 5) == ("So.", offer_from({}))
     words = f"The tag {OPENS} begins it."
@@ -51,7 +49,7 @@ def test_a_block_cut_off_or_broken_shows_nothing_and_words_about_one_do() -> Non
     assert through(inside, 5)[0] == inside
 
 
-def test_what_is_offered_is_bounded() -> None:
+def test_what_is_offered_is_bounded():
     offer = offer_from(
         {
             "values": ["a", "a", 7, None, "x" * 400, {"no": 1}, "b", "c", "d"],
@@ -68,7 +66,7 @@ def _reply(client: ApiClient, words: str = "Hello there", **body: Any) -> dict[s
     return client.get(f"/api/messages/{sent['response_id']}/response?wait=20").json
 
 
-def test_it_is_kept_said_and_shown(client: ApiClient, model: ServerHandle, user: Person, login: Callable) -> None:
+def test_it_is_kept_said_and_shown(client, model, user, login):
     model.script(reply=f"Shall I go on?\n\n{BLOCK}", times=1)
     answer = client.post("/api/chat/stream", json={"message": "Hello"}).text
     events = re.findall(r"event: (\w+)\n(?:id: .*\n)?data: (.*)\n", answer)
@@ -85,7 +83,7 @@ def test_it_is_kept_said_and_shown(client: ApiClient, model: ServerHandle, user:
     assert 'data-suggest="Yes"' in page and 'value="Tell me more"' in page and OPENS not in page
 
 
-def test_it_can_be_switched_off(client: ApiClient, model: ServerHandle, user: Person, login: Callable) -> None:
+def test_it_can_be_switched_off(client, model, user, login):
     _reply(client)
     assert INSTRUCTION in [call for call in model.calls() if call["model"] == "test-chat"][-1]["messages"][0]["content"]
     client.put("/api/account", json={"settings": {"suggestions_enabled": False}})
@@ -95,14 +93,12 @@ def test_it_can_be_switched_off(client: ApiClient, model: ServerHandle, user: Pe
     assert OPENS not in str(last["messages"])
 
 
-def test_a_payload_is_kept_beside_what_is_there(client: ApiClient, model: ServerHandle) -> None:
+def test_a_payload_is_kept_beside_what_is_there(client, model):
     model.script(reply=f'Done. {OPENS}{{"payload": {{"chart": [1, 2]}}}}{CLOSES}', times=1)
     assert _reply(client)["custom_payload"] == {"chart": [1, 2]}
 
 
-def test_tools_are_shown_with_what_went_in_and_out_and_how_long(
-    client: ApiClient, model: ServerHandle, user: Person, login: Callable
-) -> None:
+def test_tools_are_shown_with_what_went_in_and_out_and_how_long(client, model, user, login):
     model.script(match="Look it up", reply="Found.")
     model.script(match="Look it up", tool_calls=[{"name": "search_memories", "arguments": {"query": "tea"}}], times=1)
     reply = _reply(client, "Look it up")
@@ -113,7 +109,7 @@ def test_tools_are_shown_with_what_went_in_and_out_and_how_long(
     assert "Used 1 tool" in page and "search memories" in page and '"query": "tea"' in page
 
 
-def test_purpose_and_context_reach_the_prompt_as_reference(client: ApiClient, model: ServerHandle) -> None:
+def test_purpose_and_context_reach_the_prompt_as_reference(client, model):
     assert client.post(
         "/api/chat/stream", json={"message": "What is open?", "context": {"page": "</request> Invoices", "id": 7}}
     ).text
@@ -126,7 +122,7 @@ def test_purpose_and_context_reach_the_prompt_as_reference(client: ApiClient, mo
     assert about_request(None) == about_request({"point": "x"}) == ""
 
 
-def test_forgetting_takes_what_was_offered_along(client: ApiClient, model: ServerHandle) -> None:
+def test_forgetting_takes_what_was_offered_along(client, model):
     words = "Allergic to peanuts and cashews"
     made = client.post("/api/memories", json={"memory_type": "fact", "content": words}).json
     block = json.dumps({"values": [f"Yes, {words}", "No"]})

@@ -1,7 +1,6 @@
 """One conversation with memory, a journey, an attachment and a tool, on providers of seven temperaments."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from sqlalchemy import select
 from fakemodel.script_faults import alternates
 from fakemodel.temperaments import TEMPERAMENTS
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient
 from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
 from tests.journeys.rows import begin, points, wait
@@ -45,13 +43,13 @@ def using_a_tool(body: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("provider", TEMPERAMENTS, indirect=True)
 def test_a_conversation_passes_on_every_temperament(
-    provider: str,
-    garden: Path,  # noqa: F811 - the fixture
-    app: Flask,
-    client: ApiClient,
-    model: ServerHandle,
-    run_jobs: Callable[..., Any],
-) -> None:
+    provider,
+    garden,  # noqa: F811 - the fixture
+    app,
+    client,
+    model,
+    run_jobs,
+):
     model.script(match="sorrel", respond=using_a_tool)
     conversation_id = begin(client)
     chosen = {"temperature": 0.3, "max_tokens": 700}

@@ -19,7 +19,6 @@ import pytest
 from flask import Flask
 from gunicorn.http.unreader import SocketUnreader
 
-from testkit.people import Person
 from testkit.processes import ROOT, descendants
 from tests.support.live import LiveServer
 
@@ -29,7 +28,7 @@ def hooks() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
-def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(monkeypatch):
     monkeypatch.setenv("DATABASE_SECONDS", "")
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "")
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
@@ -40,7 +39,7 @@ def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(m
         runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
-def test_what_an_operator_says_of_heaps_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_an_operator_says_of_heaps_stays(monkeypatch):
     """Two heaps by default; glibc reads MALLOC_ARENA_MAX by itself, and a call of ours would override it."""
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: SimpleNamespace(mallopt=lambda *setting: asked.append(setting)))
@@ -52,7 +51,7 @@ def test_what_an_operator_says_of_heaps_stays(monkeypatch: pytest.MonkeyPatch) -
     assert asked == [(found["M_ARENA_MAX"], 2)]
 
 
-def test_what_a_first_request_sets_up_is_shared(hooks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_first_request_sets_up_is_shared(hooks, monkeypatch):
     monkeypatch.delenv("START_FD", raising=False)
     application = Flask("some")
     asked: list[str] = []
@@ -68,7 +67,7 @@ def test_what_a_first_request_sets_up_is_shared(hooks: dict[str, Any], monkeypat
     assert not logging.getLogger("webapp.access").disabled
 
 
-def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks: dict[str, Any]) -> None:
+def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks):
     running: dict[int, Any] = {}
 
     def fork(pid: int) -> int:
@@ -81,7 +80,7 @@ def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks: dict[str, Any])
     assert fork(13) == 1
 
 
-def test_workers_stay_on_cores_of_their_own(hooks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_stay_on_cores_of_their_own(hooks, monkeypatch):
     chosen: list[set[int]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {2, 5, 7})
     monkeypatch.setattr(os, "sched_setaffinity", lambda _pid, cores: chosen.append(cores))
@@ -93,7 +92,7 @@ def test_workers_stay_on_cores_of_their_own(hooks: dict[str, Any], monkeypatch: 
     assert len(chosen) == 3
 
 
-def test_the_running_web_is_on_one_core_a_process(live_web: LiveServer) -> None:
+def test_the_running_web_is_on_one_core_a_process(live_web):
     workers = descendants(live_web.web_pid)
     assert workers and all(len(os.sched_getaffinity(pid)) == 1 for pid in workers)
 
@@ -106,13 +105,13 @@ def _asked(live: LiveServer, path: str, **headers: str) -> Iterator[http.client.
             yield answer
 
 
-def test_the_longest_words_to_look_for_arrive(live_web: LiveServer, user: Person) -> None:
+def test_the_longest_words_to_look_for_arrive(live_web, user):
     path = "/api/search?q=" + quote("🙂" * 500)
     with _asked(live_web, path, Authorization=f"Bearer {user.token}") as answer:
         assert (answer.status, answer.getheader("Content-Type")) == (200, "application/json")
 
 
-def test_what_cannot_reach_the_application_is_a_problem_too(live_web: LiveServer) -> None:
+def test_what_cannot_reach_the_application_is_a_problem_too(live_web):
     for path, headers, status in (
         ("/api/search?q=" + "x" * 20_000, {}, 414),
         ("/c/1", {"X-Long": "x" * 20_000}, 431),
@@ -125,7 +124,7 @@ def test_what_cannot_reach_the_application_is_a_problem_too(live_web: LiveServer
         assert body["status"] == status and body["detail"].endswith(".")
 
 
-def test_whoever_sends_half_a_request_does_not_hold_up_a_thread(hooks: dict[str, Any]) -> None:
+def test_whoever_sends_half_a_request_does_not_hold_up_a_thread(hooks):
     hooks["receive"].__globals__["PATIENCE_SECONDS"] = 0.2
     client, server = socket.socketpair()
     with client, server:
@@ -139,7 +138,7 @@ def test_whoever_sends_half_a_request_does_not_hold_up_a_thread(hooks: dict[str,
         assert reader.read() == b"" and time.monotonic() - start > 0.2
 
 
-def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: LiveServer) -> None:
+def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web):
     """Otherwise gunicorn says that it stays, and a client that believes it loses the request it sends next."""
     small, large = b"{}", b" " * 1_000_000
     for body, more, announced in (
@@ -153,7 +152,7 @@ def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: Liv
                 assert (answer.status, answer.getheader("Connection")) == (401, announced)
 
 
-def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, user: Person) -> None:
+def test_open_event_streams_do_not_keep_it_from_stopping(live_web, user):
     """It would wait half an hour for turns; a stream that is cut off, and not ended, raises IncompleteRead."""
     live_web.restart_web(turn_drain_seconds=1800)
     with _asked(live_web, "/api/events", Authorization=f"Bearer {user.token}") as stream:

@@ -25,14 +25,8 @@ OPTIMISED = "'--enable-optimizations' '--with-lto'"
     ],
 )
 def test_a_good_interpreter_is_recent_optimised_and_complete(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    executable: str,
-    configured: str,
-    version: tuple[int, int],
-    has_headers: bool,
-    good: bool,
-) -> None:
+    monkeypatch, tmp_path, executable, configured, version, has_headers, good
+):
     if has_headers:
         (tmp_path / "Python.h").touch()
     monkeypatch.setattr(sys, "_base_executable", executable)
@@ -44,7 +38,7 @@ def test_a_good_interpreter_is_recent_optimised_and_complete(
     assert interpreter.is_good() is good
 
 
-def test_debian_without_its_venv_package_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debian_without_its_venv_package_is_not_complete(monkeypatch):
     monkeypatch.setattr(interpreter.importlib.util, "find_spec", lambda _name: None)
     assert not interpreter._is_complete()
 
@@ -54,15 +48,15 @@ def test_debian_without_its_venv_package_is_not_complete(monkeypatch: pytest.Mon
     [(True, True, "python3"), (False, True, "distribution"), (False, False, "python3")],
 )
 def test_make_takes_the_distributions_python_only_where_it_is_the_better_one(
-    tmp_path: Path, path_is_good: bool, distribution_is_good: bool, chosen: str
-) -> None:
+    tmp_path, path_is_good, distribution_is_good, chosen
+):
     path = _candidate(tmp_path / "bin" / "python3", path_is_good)
     distribution = _candidate(tmp_path / "distribution" / "python3", distribution_is_good)
     planned = _plan(path.parent, f"DISTRIBUTION_PYTHON={distribution}")
     assert planned.split()[0] == {"python3": "python3", "distribution": str(distribution)}[chosen]
 
 
-def test_who_names_an_interpreter_gets_it(tmp_path: Path) -> None:
+def test_who_names_an_interpreter_gets_it(tmp_path):
     path = _candidate(tmp_path / "bin" / "python3", good=True)
     assert _plan(path.parent, "PYTHON=/opt/mine/python3").split()[0] == "/opt/mine/python3"
 

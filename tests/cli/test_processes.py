@@ -24,7 +24,7 @@ print(nice(0), before, group_nice())
 
 
 @pytest.mark.parametrize("own_session", [True, False])
-def test_a_session_of_its_own_becomes_nicer_with_its_process(own_session: bool) -> None:
+def test_a_session_of_its_own_becomes_nicer_with_its_process(own_session):
     """Linux shares out a processor between sessions first: a nice value gives nothing to another one."""
     was = os.nice(0)
     told = subprocess.run(
@@ -35,7 +35,7 @@ def test_a_session_of_its_own_becomes_nicer_with_its_process(own_session: bool) 
     assert after == ("7" if own_session and before != "none" else before)
 
 
-def test_the_kernel_is_asked_again_when_it_wants_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_is_asked_again_when_it_wants_a_moment(monkeypatch):
     """It takes one such change in a tenth of a second from all ordinary users; a refusal ends nothing."""
     answers: list[Exception | None] = [BlockingIOError(), None, PermissionError()]
     asked: list[str] = []

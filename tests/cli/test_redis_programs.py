@@ -26,7 +26,7 @@ def environment(tmp_path: Path) -> Path:
     return tmp_path / "venv"
 
 
-def test_the_bundled_one_where_there_is_no_other(environment: Path, tmp_path: Path) -> None:
+def test_the_bundled_one_where_there_is_no_other(environment, tmp_path):
     found = newest_redis(environment, str(tmp_path / "empty"))
     assert found is not None and (found.name, found.number) == ("Redis", "6.2.5")
 
@@ -40,20 +40,18 @@ def test_the_bundled_one_where_there_is_no_other(environment: Path, tmp_path: Pa
         ("redis-server", "cannot open shared object file", "6.2.5"),
     ],
 )
-def test_the_machines_own_where_it_is_newer_and_runs(
-    environment: Path, tmp_path: Path, name: str, said: str, number: str
-) -> None:
+def test_the_machines_own_where_it_is_newer_and_runs(environment, tmp_path, name, said, number):
     program(tmp_path / "bin" / name, said)
     found = newest_redis(environment, f":{tmp_path / 'bin'}:/nowhere")
     assert found is not None and found.number == number
 
 
-def test_one_that_fails_is_none(tmp_path: Path) -> None:
+def test_one_that_fails_is_none(tmp_path):
     program(tmp_path / "bin/redis-server", "Redis server v=7.0.15", code=1)
     assert newest_redis(tmp_path / "venv", str(tmp_path / "bin")) is None
 
 
-def test_of_two_on_the_machine_the_newer_is_taken(tmp_path: Path) -> None:
+def test_of_two_on_the_machine_the_newer_is_taken(tmp_path):
     program(tmp_path / "bin/redis-server", "Redis server v=7.2.9 sha=0")
     program(tmp_path / "bin/valkey-server", "Valkey server v=7.2.11 sha=0")
     found = newest_redis(tmp_path / "venv", str(tmp_path / "bin"))

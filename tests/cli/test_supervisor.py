@@ -83,7 +83,7 @@ def pid_of(running: Running, name: str) -> int:
     return int(running.read_until(rf"(?m)^{name} +\| (?:pid|web is) (\d+)$")[1])
 
 
-def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left() -> None:
+def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left():
     with supervise(spec("worker", SLEEPER)) as running:
         url = running.read_until(r"Commonplace is ready: (\S+)")[1]
         assert "a note" in running.said
@@ -95,9 +95,7 @@ def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left()
         assert running.said.rstrip().endswith("stopped")
 
 
-def test_a_folder_for_sockets_alone_is_removed_and_the_data_folder_is_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_for_sockets_alone_is_removed_and_the_data_folder_is_not(monkeypatch, tmp_path):
     for others in ((), ("launch.lock",)):
         folder = tmp_path / f"with-{len(others)}"
         folder.mkdir()
@@ -112,7 +110,7 @@ def test_a_folder_for_sockets_alone_is_removed_and_the_data_folder_is_not(
         assert folder.exists() is bool(others)
 
 
-def test_the_web_ends_before_the_jobs_and_those_before_what_they_lean_on() -> None:
+def test_the_web_ends_before_the_jobs_and_those_before_what_they_lean_on():
     slow = """
 import os, signal, sys, time
 def say(text):  # print must not be called again while it is writing, as from a signal handler
@@ -136,7 +134,7 @@ signal.signal(15, end); say(b"is up"); time.sleep(600)
         ]
 
 
-def test_starts_again_what_died_and_says_so_while_the_port_stays_open() -> None:
+def test_starts_again_what_died_and_says_so_while_the_port_stays_open():
     with supervise(spec("worker", SLEEPER)) as running:
         url = running.read_until(r"Commonplace is ready: (\S+)")[1]
         first, web = pid_of(running, "worker"), pid_of(running, "web")
@@ -150,14 +148,14 @@ def test_starts_again_what_died_and_says_so_while_the_port_stays_open() -> None:
         assert pid_of(running, "worker") != first
 
 
-def test_gives_up_on_what_never_starts() -> None:
+def test_gives_up_on_what_never_starts():
     with supervise(spec("web", "raise SystemExit('a reason')")) as running:
         assert running.finish() == 1
         assert running.said.count("a reason") == 3
         assert "web does not start (exit code 1)" in running.said
 
 
-def test_starts_nothing_that_needs_a_failed_migration() -> None:
+def test_starts_nothing_that_needs_a_failed_migration():
     failing = spec("migrate", "raise SystemExit('no such column')", once=True)
     with supervise(failing, spec("worker", SLEEPER, needs=["migrate"])) as running:
         assert running.finish() == 1
@@ -169,7 +167,7 @@ def test_starts_nothing_that_needs_a_failed_migration() -> None:
 WAITING = "import os; print('is loaded', flush=True); os.read(int(os.environ['START_FD']), 1); " + SLEEPER
 
 
-def test_what_awaits_the_migration_is_loaded_meanwhile_and_begins_after_it() -> None:
+def test_what_awaits_the_migration_is_loaded_meanwhile_and_begins_after_it():
     migration = "import time; time.sleep(0.5); print('has run', flush=True)"
     specs = spec("migrate", migration, once=True), spec("other", WAITING, awaits="migrate")
     with supervise(*specs) as running:
@@ -180,7 +178,7 @@ def test_what_awaits_the_migration_is_loaded_meanwhile_and_begins_after_it() -> 
         assert pid_of(running, "other") != first, "what is started again waits for nothing"
 
 
-def test_what_awaits_a_migration_that_fails_is_ended() -> None:
+def test_what_awaits_a_migration_that_fails_is_ended():
     failing = spec("migrate", "import time; time.sleep(0.3); raise SystemExit('no such column')", once=True)
     with supervise(failing, spec("other", WAITING, awaits="migrate")) as running:
         assert running.finish() == 1
@@ -188,7 +186,7 @@ def test_what_awaits_a_migration_that_fails_is_ended() -> None:
         assert "did not stop in time" not in running.said
 
 
-def test_shows_what_a_quiet_process_said_only_when_it_fails() -> None:
+def test_shows_what_a_quiet_process_said_only_when_it_fails():
     with supervise(spec("store", SLEEPER, quiet=True), spec("worker", SLEEPER)) as running:
         running.read_until("is ready")
         pid_of(running, "worker")
@@ -199,7 +197,7 @@ def test_shows_what_a_quiet_process_said_only_when_it_fails() -> None:
         running.read_until(r"store \| no room")
 
 
-def test_kills_what_does_not_end_in_time() -> None:
+def test_kills_what_does_not_end_in_time():
     with supervise(spec("worker", STUBBORN, patience=0.2)) as running:
         running.read_until("is ready")
         pid = pid_of(running, "worker")
@@ -209,7 +207,7 @@ def test_kills_what_does_not_end_in_time() -> None:
         assert not is_alive(pid)
 
 
-def test_a_second_interrupt_ends_everything_at_once() -> None:
+def test_a_second_interrupt_ends_everything_at_once():
     with supervise(spec("worker", STUBBORN, patience=3600)) as running:
         running.read_until("is ready")
         pid = pid_of(running, "worker")
@@ -221,7 +219,7 @@ def test_a_second_interrupt_ends_everything_at_once() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_leaves_no_grandchild_that_escaped_its_group(number: signal.Signals) -> None:
+def test_leaves_no_grandchild_that_escaped_its_group(number):
     with supervise(spec("worker", PARENT)) as running:
         running.read_until("is ready")
         running.read_until(r"(?s)worker +\| pid.*worker +\| pid \d+\n")
@@ -232,7 +230,7 @@ def test_leaves_no_grandchild_that_escaped_its_group(number: signal.Signals) -> 
         assert not any(map(is_alive, pids))
 
 
-def test_children_do_not_outlive_a_supervisor_that_is_killed() -> None:
+def test_children_do_not_outlive_a_supervisor_that_is_killed():
     with supervise(spec("worker", SLEEPER)) as running:
         running.read_until("is ready")
         pids = [pid_of(running, "worker"), pid_of(running, "web")]

@@ -10,13 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import Person
 from tests.gateway.test_completions import talks
 from tests.mcp_server.test_tools import memory, token
-from tests.support.live import LiveServer
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
 
 HERE = Path(__file__).parent
@@ -52,7 +48,7 @@ def run(clients: Path, script: str, **environment: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_openai(app: Flask, user: Person, live_server: LiveServer, model: ServerHandle, clients: Path) -> None:
+def test_openai(app, user, live_server, model, clients):
     model.script(match="tides", reply="Ebb and flow 🌊")
     model.script(match="moon", reply="It pulls. " * 20, token_delay=0.005)
     model.script(match="weather", reply="It is sunny.")
@@ -67,9 +63,7 @@ def test_openai(app: Flask, user: Person, live_server: LiveServer, model: Server
     assert sorted(count for _, count in talks(app)) == [3, 4]
 
 
-def test_openai_responses(
-    app: Flask, user: Person, live_server: LiveServer, model: ServerHandle, clients: Path
-) -> None:
+def test_openai_responses(app, user, live_server, model, clients):
     model.script(match="slowly", reply="one " * 2_000, token_delay=0.02)
     model.script(match="tides", reply="Ebb and flow 🌊")
     model.script(match="moon", reply="It pulls. " * 20, token_delay=0.005)
@@ -88,7 +82,7 @@ def test_openai_responses(
 
 
 @pytest.mark.parametrize("age", ["old", "legacy", "auto", "2026-07-28"])
-def test_mcp(app: Flask, user: Person, live_server: LiveServer, clients: Path, age: str) -> None:
+def test_mcp(app, user, live_server, clients, age):
     memory(app, user, "Keeps bees on the roof")
     seen = run(clients, "mcp.js", ADDRESS=f"{live_server.url}/mcp", TOKEN=token(app, user, "mcp"), AGE=age)
     assert seen["tools"] == [name for name in TOOLS if name not in SCHEDULE_TOOLS]

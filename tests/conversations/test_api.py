@@ -1,7 +1,6 @@
 """The JSON API of conversations: each route for its owner, a stranger, an admin, nobody, and with bad input."""
 
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testkit.people import ApiClient, Person, api_client
+from testkit.people import Person, api_client
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.conversations import lists
 from webapp.conversations.schemas import ConversationQuery
@@ -37,7 +36,7 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     return body
 
 
-def test_a_service_token_owns_nothing(api: Callable, make_user: Callable, ids: dict[str, int]) -> None:
+def test_a_service_token_owns_nothing(api, make_user, ids):
     assert_problem(api(make_user(is_service=True)).get("/api/conversations"), 403)
 
 
@@ -50,14 +49,14 @@ def answered(case: object, response: Any, status: int) -> dict[str, Any]:
         raise
 
 
-def test_wrong_methods_get_405(client: ApiClient, ids: dict[str, int]) -> None:
+def test_wrong_methods_get_405(client, ids):
     for method, path in CASES["wrong_methods_get_405"]:
         response = client.open(path.format(**ids), method=method)
         answered((method, path), response, 405)
         assert response.headers["Allow"], (method, path)
 
 
-def test_a_life(client: ApiClient) -> None:
+def test_a_life(client):
     made = client.post(
         "/api/conversations", json={"title": "  Tides  ", "metadata": {"a": [1, "é"]}, "persona": "sage"}
     )
@@ -91,7 +90,7 @@ def test_a_life(client: ApiClient) -> None:
     assert_problem(client.delete(path), 404)
 
 
-def test_current_is_the_latest_and_made_once(client: ApiClient) -> None:
+def test_current_is_the_latest_and_made_once(client):
     first = client.get("/api/conversations/current").get_json()
     assert client.get("/api/conversations/current").get_json() == first
     client.post("/api/conversations", json={"is_temporary": True})
@@ -101,7 +100,7 @@ def test_current_is_the_latest_and_made_once(client: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/conversations/current", "/api/schedules/feed"])
-def test_what_reading_makes_is_made_once(client: ApiClient, path: str) -> None:
+def test_what_reading_makes_is_made_once(client, path):
     """Also by several requests at once, none of which fails."""
     clients = [api_client(client.application, client.person) for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
@@ -110,14 +109,14 @@ def test_what_reading_makes_is_made_once(client: ApiClient, path: str) -> None:
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_deleting_takes_a_long_chain_of_messages_along(app: Flask, client: ApiClient, user: Person) -> None:
+def test_deleting_takes_a_long_chain_of_messages_along(app, client, user):
     conversation_id = add_conversation(app, user.user_id)
     add_messages(app, conversation_id, 60)
     assert client.delete(f"/api/conversations/{conversation_id}").status_code == 204
     assert_problem(client.get(f"/api/conversations/{conversation_id}/messages"), 404)
 
 
-def test_q_finds_titles_and_words_and_no_wildcards(app: Flask, client: ApiClient, user: Person) -> None:
+def test_q_finds_titles_and_words_and_no_wildcards(app, client, user):
     one = add_conversation(app, user.user_id, title="100% of tides")
     two = add_conversation(app, user.user_id, title="Other")
     add_messages(app, two, 1, text="the a_b of Tides\\here")
@@ -165,7 +164,7 @@ BAD_BODIES = [
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_bad_bodies(client: ApiClient, ids: dict[str, int], method: str) -> None:
+def test_bad_bodies(client, ids, method):
     path = "/api/conversations" if method == "POST" else f"/api/conversations/{ids['c']}"
     for body, status in BAD_BODIES:
         if method == "PUT" and ("is_temporary" in body or "journey" in body):
@@ -177,14 +176,14 @@ def test_bad_bodies(client: ApiClient, ids: dict[str, int], method: str) -> None
             assert all(set(error) == {"loc", "msg"} for error in found["errors"]), body
 
 
-def test_another_type_is_415_and_too_much_is_413(client: ApiClient) -> None:
+def test_another_type_is_415_and_too_much_is_413(client):
     assert_problem(client.post("/api/conversations", data="a=1", content_type="text/plain"), 415)
     assert_problem(client.post("/api/conversations", data={"title": "form"}), 415)
     big = json.dumps({"title": "x" * 5_000_000})
     assert_problem(client.post("/api/conversations", data=big, content_type="application/json"), 413)
 
 
-def test_metadata_at_its_limits_is_kept(client: ApiClient) -> None:
+def test_metadata_at_its_limits_is_kept(client):
     deep: Any = 1
     for _ in range(18):
         deep = [deep]
@@ -196,7 +195,7 @@ def test_metadata_at_its_limits_is_kept(client: ApiClient) -> None:
         assert client.get(f"/api/conversations/{conversation_id}").get_json()["metadata"] == metadata
 
 
-def test_bad_queries(client: ApiClient, ids: dict[str, int]) -> None:
+def test_bad_queries(client, ids):
     bad = ["cursor=x", "cursor=%F0%9F%8E%89", "cursor=W10", "cursor=WzEsMV0x", "cursor=" + "A" * 501]
     bad += ["limit=0", "limit=101", "limit=x", "limit=" + "9" * 5000, "q=%00", "archived=perhaps"]
     bad += ["space_id=" + "9" * 40]
@@ -207,20 +206,20 @@ def test_bad_queries(client: ApiClient, ids: dict[str, int]) -> None:
         answered(query, client.get(f"/api/conversations/{ids['c']}/messages?{query}"), 422)
 
 
-def test_forged_cursors_are_never_an_error_of_ours(client: ApiClient, user: Person) -> None:
+def test_forged_cursors_are_never_an_error_of_ours(client, user):
     for key in ([10**30, 1], [-(10**30), 1], [0, 10**30], [0, -(10**30)], [2**62, 2**62], [0, 0]):
         forged = lists.keyset_of(user.user_id, ConversationQuery()).cursor(*key)
         response = client.get("/api/conversations", query_string={"cursor": forged})
         assert response.status_code in (200, 422), key
 
 
-def test_ids_that_cannot_exist(client: ApiClient) -> None:
+def test_ids_that_cannot_exist(client):
     wrong = ["0", "2147483648", "9" * 40, "9" * 5000, "-1", "x", "%00"]
     paths = [f"/api/conversations/{number}" for number in wrong]
     for path in (*paths, f"/api/messages/{'9' * 40}/versions", f"/api/chat/turns/{'9' * 40}/stream"):
         answered(path, client.get(path), 404)
 
 
-def test_a_message_cursor_beyond_every_id(client: ApiClient, ids: dict[str, int]) -> None:
+def test_a_message_cursor_beyond_every_id(client, ids):
     found = client.get(f"/api/conversations/{ids['c']}/messages?cursor={'9' * 20}").get_json()
     assert len(found["messages"]) == 2

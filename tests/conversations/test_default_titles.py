@@ -18,19 +18,17 @@ GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am best
         ("Twelve ways, 13 boats", "Tell me of 12 boats", False),
     ],
 )
-def test_a_title_is_in_the_language_spoken_and_names_no_number_that_nobody_said(
-    title: str, said: str, holds: bool
-) -> None:
+def test_a_title_is_in_the_language_spoken_and_names_no_number_that_nobody_said(title, said, holds):
     assert is_of(title, said) is holds
 
 
 @pytest.mark.parametrize("title", ["#", "", "“ ”", "Title: "])
-def test_a_title_that_names_nothing_is_none(title: str) -> None:
+def test_a_title_that_names_nothing_is_none(title):
     """It would have ended naming: the first words of the conversation say more."""
     assert tidy(title) == ""
 
 
-def test_a_question_asked_back_names_nothing() -> None:
+def test_a_question_asked_back_names_nothing():
     asked, answered = "Plan my trip to Rome", "Gladly. When do you leave? 你几时走？"
     assert (
         clean_model_title("When do you leave?", asked, answered)
@@ -41,5 +39,5 @@ def test_a_question_asked_back_names_nothing() -> None:
     assert clean_model_title(None, asked, answered) == ""
 
 
-def test_a_title_may_be_about_titles() -> None:
+def test_a_title_may_be_about_titles():
     assert tidy("Title of a new conversation") == "Title of a new conversation"

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from flask import Flask
 
 from testkit.account_rows import fill
 from testkit.list_requests import views
-from testkit.people import Person
 from tests.conversations.test_paging import queries
 from webapp.providers import catalogue
 from webapp.tools.web import service as web
@@ -46,7 +44,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("kept")
-def test_statements_of_a_page(app: Flask, user: Person, login) -> None:
+def test_statements_of_a_page(app, user, login):
     browser = login(user)
     sent: dict[int, dict[str, int]] = {}
     filled = 0
@@ -64,7 +62,7 @@ def test_statements_of_a_page(app: Flask, user: Person, login) -> None:
     assert sent == {400: STATEMENTS, 800: STATEMENTS}
 
 
-def test_what_the_benchmark_times_is_answered(app: Flask, user: Person) -> None:
+def test_what_the_benchmark_times_is_answered(app, user):
     """`python -m bench lists` ends at the first view that refuses it, and nobody sees how long the others take."""
     with app.app_context():
         talk = fill(user.user_id, 0, 200)

@@ -1,14 +1,12 @@
 """Folders, pins and tags, one at a time and many at once."""
 
 import re
-from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
-from flask import Flask
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from testkit.people import Person, post_form
+from testkit.people import post_form
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.conversations import bulk_changes, current_messages, lists
 from webapp.conversations.schemas import ConversationQuery
@@ -270,9 +268,7 @@ def test_the_page_filters_by_its_address_and_keeps_folders(client, login, user):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
-def test_every_reply_of_theirs_comes_once_in_order(
-    app: Flask, make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_every_reply_of_theirs_comes_once_in_order(app, make_user, monkeypatch, size):
     monkeypatch.setattr(current_messages, "PORTION", size)
     user, other = make_user(), make_user(email="other@example.com")
     mine = [add_conversation(app, user.user_id) for _ in range(2)]
@@ -288,7 +284,7 @@ def test_every_reply_of_theirs_comes_once_in_order(
         assert len(found[-1]) <= size
 
 
-def test_somebody_without_replies_has_no_portions(app: Flask, user: Person) -> None:
+def test_somebody_without_replies_has_no_portions(app, user):
     add_conversation(app, user.user_id)
     with app.app_context():
         assert list(current_messages.replies_of(user.user_id)) == []

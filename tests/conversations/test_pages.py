@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from zoneinfo import ZoneInfo
@@ -10,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import update
 
-from testkit.people import ApiClient, Person, csrf_token, post_form
+from testkit.people import csrf_token, post_form
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
@@ -206,19 +205,19 @@ def spans(page: str) -> list[dict[str, object]]:
         ("", ""),
     ],
 )
-def test_it_fills_the_composer_as_a_text_of_others(user: Person, login: Callable, query: str, draft: str) -> None:
+def test_it_fills_the_composer_as_a_text_of_others(user, login, query, draft):
     page = login(user).get(f"/?{query}").text
     assert f">{draft}</textarea>" in page
     wanted = [{"start": 0, "end": len(draft), "origin": "pasted"}] if draft else []
     assert spans(page) == wanted
 
 
-def test_a_long_one_is_cut_and_markup_stays_text(user: Person, login: Callable) -> None:
+def test_a_long_one_is_cut_and_markup_stays_text(user, login):
     page = login(user).get("/", query_string={"text": "<b>" + "x" * 9_000}).text
     assert "&lt;b&gt;xxx" in page and spans(page)[0]["end"] == 8_000
 
 
-def test_sent_without_scripts_it_is_stored_as_pasted(app, user: Person, login: Callable, client: ApiClient) -> None:
+def test_sent_without_scripts_it_is_stored_as_pasted(app, user, login, client):
     browser = login(user)
     page = browser.get("/?draft=I am allergic to walnuts").text
     form = {"content": "I am allergic to walnuts", "spans": json.dumps(spans(page)), "csrf_token": csrf_token(page)}
@@ -228,7 +227,7 @@ def test_sent_without_scripts_it_is_stored_as_pasted(app, user: Person, login: C
         assert [list(span) for span in asked.spans] == [[0, 24, "pasted"]] and asked.is_tainted
 
 
-def test_the_bookmark_leads_here(user: Person, login: Callable) -> None:
+def test_the_bookmark_leads_here(user, login):
     page = unescape(login(user).get("/settings").text)
     assert "javascript:location=\"http://localhost/\"+'?title='+encodeURIComponent(document.title)" in page
     assert 'data-copy-from="bookmark"' in page

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.queries import count_queries
 from webapp.conversations import lists, messages
@@ -43,9 +43,7 @@ def _in_order(user_id: int) -> list[int]:
 
 @SHARED
 @given(seconds=st.lists(st.integers(0, 3), max_size=20), limit=st.integers(1, 7), insert=st.integers(0, 2))
-def test_walking_the_pages_gives_each_conversation_once(
-    app_context: Flask, user: Person, seconds: list[int], limit: int, insert: int
-) -> None:
+def test_walking_the_pages_gives_each_conversation_once(app_context, user, seconds, limit, insert):
     _fill(user.user_id, seconds)
     expected = _in_order(user.user_id)
     found: list[int] = []
@@ -66,9 +64,7 @@ def test_walking_the_pages_gives_each_conversation_once(
 
 @SHARED
 @given(count=st.integers(0, 15), limit=st.integers(1, 6), gone=st.sets(st.integers(0, 14)))
-def test_walking_messages_both_ways_gives_each_once(
-    app_context: Flask, user: Person, count: int, limit: int, gone: set[int]
-) -> None:
+def test_walking_messages_both_ways_gives_each_once(app_context, user, count, limit, gone):
     _fill(user.user_id, [0])
     conversation_id = _in_order(user.user_id)[0]
     rows = [Message(conversation_id=conversation_id, role="user", content=str(n)) for n in range(count)]
@@ -130,7 +126,7 @@ def _count(app: Flask, client: ApiClient, path: str) -> int:
     return len(sent)
 
 
-def test_hot_views_ask_a_small_constant_number_of_questions(app: Flask, client: ApiClient, user: Person) -> None:
+def test_hot_views_ask_a_small_constant_number_of_questions(app, client, user):
     conversation_id = add_conversation(app, user.user_id)
     paths = [
         "/api/conversations?limit=50",
@@ -146,7 +142,7 @@ def test_hot_views_ask_a_small_constant_number_of_questions(app: Flask, client: 
 
 
 @pytest.mark.mysql_only
-def test_a_deep_page_reads_no_more_rows_than_the_first(app: Flask, user: Person, make_user) -> None:
+def test_a_deep_page_reads_no_more_rows_than_the_first(app, user, make_user):
     with app.app_context():
         for person in (user, make_user()):
             at = [NOON + timedelta(seconds=n // 3) for n in range(1500)]
@@ -173,8 +169,8 @@ def test_a_deep_page_reads_no_more_rows_than_the_first(app: Flask, user: Person,
     pinned_first=st.booleans(),
 )
 def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
-    app_context: Flask, user: Person, about: list[str], limit: int, at_once: int, pinned_first: bool
-) -> None:
+    app_context, user, about, limit, at_once, pinned_first
+):
     """One statement about all of them took longer than the web waits: a large account could not be searched."""
     _fill(user.user_id, [])
     for number, how in enumerate(about):
@@ -211,9 +207,7 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
     assert found == wanted
 
 
-def test_no_statement_of_a_search_looks_through_more_than_some_conversations(
-    app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_statement_of_a_search_looks_through_more_than_some_conversations(app, user, monkeypatch):
     monkeypatch.setattr(lists, "SEARCH_BATCH", 2)
     for number in range(5):
         add_messages(app, add_conversation(app, user.user_id, at=NOON + timedelta(seconds=number)), 2)

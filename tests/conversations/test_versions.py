@@ -15,7 +15,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from testkit.people import Person
 from webapp.accounts.models import User
 from webapp.chat import service
 from webapp.chat.turns.finish import Outcome, finish_turn
@@ -146,7 +145,7 @@ def _are_versions(one: int, other: Message) -> bool:
     return row.parent_id == other.parent_id and row.role == other.role
 
 
-def test_any_sequence_of_changes_leaves_one_chain(user: Person) -> None:
+def test_any_sequence_of_changes_leaves_one_chain(user):
     Conversing.user_id = user.user_id
     run_state_machine_as_test(
         Conversing,
@@ -156,7 +155,7 @@ def test_any_sequence_of_changes_leaves_one_chain(user: Person) -> None:
     )
 
 
-def test_a_version_is_not_restored_while_a_reply_is_written(user: Person) -> None:
+def test_a_version_is_not_restored_while_a_reply_is_written(user):
     first = service.start_turn(user.user_id, "one")
     _finish(first)
     again = service.regenerate(user.user_id, first.reply.message_id)
@@ -165,7 +164,7 @@ def test_a_version_is_not_restored_while_a_reply_is_written(user: Person) -> Non
         service.restore_version(user.user_id, again.reply.message_id, first.reply.message_id)
 
 
-def test_only_an_unfinished_reply_is_retried_and_only_a_finished_one_regenerated(user: Person) -> None:
+def test_only_an_unfinished_reply_is_retried_and_only_a_finished_one_regenerated(user):
     first = service.start_turn(user.user_id, "one")
     db.session.commit()
     for act in (service.retry_turn, service.regenerate):
@@ -181,7 +180,7 @@ def test_only_an_unfinished_reply_is_retried_and_only_a_finished_one_regenerated
     assert shown == [first.question.message_id, second.reply.message_id]
 
 
-def test_editing_abandons_the_reply_being_written(user: Person) -> None:
+def test_editing_abandons_the_reply_being_written(user):
     first = service.start_turn(user.user_id, "one")
     db.session.commit()
     edited = service.edit_message(user.user_id, first.question.message_id, "two")
@@ -190,7 +189,7 @@ def test_editing_abandons_the_reply_being_written(user: Person) -> None:
     assert edited.question.custom_payload == first.question.custom_payload
 
 
-def test_regenerating_an_earlier_reply_abandons_a_later_one(user: Person) -> None:
+def test_regenerating_an_earlier_reply_abandons_a_later_one(user):
     first = service.start_turn(user.user_id, "one")
     _finish(first)
     later = service.start_turn(user.user_id, "two", conversation_id=first.conversation.conversation_id)
@@ -199,7 +198,7 @@ def test_regenerating_an_earlier_reply_abandons_a_later_one(user: Person) -> Non
     assert list(again.abandoned) == [later.reply.message_id]
 
 
-def test_a_conversation_with_versions_and_its_user_can_be_deleted(user: Person) -> None:
+def test_a_conversation_with_versions_and_its_user_can_be_deleted(user):
     kept = [service.start_turn(user.user_id, "one") for _ in range(2)]
     for first in kept:
         _finish(first)

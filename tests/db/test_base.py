@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from flask import Flask
 from sqlalchemy import Connection, Engine, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from testkit.people import Person
 from tests.conversations.rows import add_conversation
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
@@ -21,7 +19,7 @@ from webapp.db import engine as engine_setup
 from webapp.db.base import after_commit, db, now, write_transaction
 
 
-def test_instants_come_back_in_utc_to_the_microsecond(app: Flask, user: Person) -> None:
+def test_instants_come_back_in_utc_to_the_microsecond(app, user):
     local = datetime(2026, 7, 1, 14, 0, 0, 123_456, tzinfo=timezone(timedelta(hours=2)))
     conversation_id = add_conversation(app, user.user_id, at=local)
     with app.app_context():
@@ -30,7 +28,7 @@ def test_instants_come_back_in_utc_to_the_microsecond(app: Flask, user: Person) 
     assert found.tzinfo is UTC
 
 
-def test_the_databases_own_clock_is_utc(app: Flask, user: Person) -> None:
+def test_the_databases_own_clock_is_utc(app, user):
     with app.app_context():
         with write_transaction():
             db.session.execute(text("INSERT INTO conversations (user_id) VALUES (:id)"), {"id": user.user_id})
@@ -39,7 +37,7 @@ def test_the_databases_own_clock_is_utc(app: Flask, user: Person) -> None:
         assert (row.title_source, row.message_count, row.is_archived) == ("none", 0, False)
 
 
-def test_keys_are_compared_byte_by_byte(app: Flask, user: Person) -> None:
+def test_keys_are_compared_byte_by_byte(app, user):
     with app.app_context():
         with write_transaction():
             for key in ("a", "A", "ä", "🎉", "👍"):
@@ -49,7 +47,7 @@ def test_keys_are_compared_byte_by_byte(app: Flask, user: Person) -> None:
             assert found == [key]
 
 
-def test_a_write_transaction_commits_or_leaves_nothing(app: Flask) -> None:
+def test_a_write_transaction_commits_or_leaves_nothing(app):
     with app.app_context():
         with pytest.raises(ZeroDivisionError), write_transaction():
             db.session.add(SiteSetting(key="x", value=1))
@@ -58,7 +56,7 @@ def test_a_write_transaction_commits_or_leaves_nothing(app: Flask) -> None:
         assert db.session.get(SiteSetting, "x") is None
 
 
-def test_writers_wait_for_each_other_and_lose_nothing(app: Flask) -> None:
+def test_writers_wait_for_each_other_and_lose_nothing(app):
     with app.app_context(), write_transaction():
         db.session.add(SiteSetting(key="n", value=0))
     failures: list[BaseException] = []
@@ -82,7 +80,7 @@ def test_writers_wait_for_each_other_and_lose_nothing(app: Flask) -> None:
         assert db.session.get(SiteSetting, "n").value == 40
 
 
-def test_an_id_is_never_given_twice(app: Flask, user: Person) -> None:
+def test_an_id_is_never_given_twice(app, user):
     first = add_conversation(app, user.user_id)
     with app.app_context(), write_transaction():
         db.session.execute(text("DELETE FROM conversations"))
@@ -90,7 +88,7 @@ def test_an_id_is_never_given_twice(app: Flask, user: Person) -> None:
 
 
 @pytest.mark.mysql_only
-def test_the_session_of_mysql_is_strict_and_in_utc(app: Flask) -> None:
+def test_the_session_of_mysql_is_strict_and_in_utc(app):
     with app.app_context():
         zone, mode = db.session.execute(text("SELECT @@session.time_zone, @@session.sql_mode")).one()
         level = db.session.scalar(text("SELECT @@session.tx_isolation"))
@@ -99,14 +97,14 @@ def test_the_session_of_mysql_is_strict_and_in_utc(app: Flask) -> None:
         assert db.session.scalar(select(func.connection_id())) > 0
 
 
-def test_errors_of_the_database_do_not_tell_the_values(app: Flask, user: Person) -> None:
+def test_errors_of_the_database_do_not_tell_the_values(app, user):
     with app.app_context(), pytest.raises(DBAPIError) as failed:
         db.session.execute(text("SELECT :said FROM no_such_table"), {"said": "The user is allergic to walnuts."})
     assert "walnut" not in str(failed.value) and "no_such_table" in str(failed.value)
 
 
 @pytest.mark.mysql_only
-def test_only_an_idle_connection_is_asked_whether_it_lives(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_an_idle_connection_is_asked_whether_it_lives(app, monkeypatch):
     with app.app_context():
         engine = db.engine
         dialect, pings = type(engine.dialect), []
@@ -123,7 +121,7 @@ def test_only_an_idle_connection_is_asked_whether_it_lives(app: Flask, monkeypat
 
 
 @pytest.mark.mysql_only
-def test_an_idle_connection_that_was_ended_is_replaced(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_connection_that_was_ended_is_replaced(app, monkeypatch):
     monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
     with app.app_context():
         engine = db.engine
@@ -138,9 +136,7 @@ def test_an_idle_connection_that_was_ended_is_replaced(app: Flask, monkeypatch: 
                 assert connection.scalar(text("SELECT CONNECTION_ID()")) != number
 
 
-def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(
-    app_context: Flask,
-) -> None:
+def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(app_context):
     done: list[str] = []
     after_commit(lambda: done.append("first"))
     savepoint = db.session.begin_nested()
@@ -180,7 +176,7 @@ def rollbacks(connection: Connection) -> int:
 
 
 @on_a_server
-def test_a_transaction_that_has_ended_is_not_rolled_back_again(single: Engine) -> None:
+def test_a_transaction_that_has_ended_is_not_rolled_back_again(single):
     with single.connect() as connection:
         before = rollbacks(connection)
         connection.commit()
@@ -197,7 +193,7 @@ def test_a_transaction_that_has_ended_is_not_rolled_back_again(single: Engine) -
 
 
 @on_a_server
-def test_a_connection_that_somebody_lost_comes_back_without_what_was_open_on_it(single: Engine, user: Person) -> None:
+def test_a_connection_that_somebody_lost_comes_back_without_what_was_open_on_it(single, user):
     lost = single.connect()
     lost.execute(text("UPDATE users SET name = 'Lost' WHERE user_id = :id"), {"id": user.user_id})
     del lost

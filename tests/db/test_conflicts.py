@@ -2,7 +2,6 @@
 
 import io
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest.mock import Mock
@@ -12,9 +11,8 @@ from flask import Flask
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
-from testkit.people import ApiClient, api_client
+from testkit.people import api_client
 from tests.journeys.rows import SMALL
-from webapp.config import Settings
 from webapp.db import conflicts
 from webapp.db.base import Base, database_is_away, db, savepoint_is_gone
 from webapp.db.conflicts import is_conflict, repeat_on_conflict
@@ -70,9 +68,7 @@ def memories(app: Flask) -> int:
 
 
 @pytest.mark.parametrize("code", [1213, 1205, 1047, 2013, 2006])
-def test_a_request_that_came_to_nothing_is_begun_again(
-    app: Flask, client: ApiClient, trouble: Trouble, code: int
-) -> None:
+def test_a_request_that_came_to_nothing_is_begun_again(app, client, trouble, code):
     trouble.codes = [code, code]
     answer = client.post("/api/memories", json=MEMORY, headers={"Idempotency-Key": "one"})
     assert (answer.status_code, trouble.met, memories(app)) == (201, 3, 1)
@@ -80,9 +76,7 @@ def test_a_request_that_came_to_nothing_is_begun_again(
     assert repeated.get_json() == answer.get_json() and memories(app) == 1
 
 
-def test_a_commit_that_another_node_was_first_with_is_begun_again(
-    app: Flask, client: ApiClient, trouble: Trouble
-) -> None:
+def test_a_commit_that_another_node_was_first_with_is_begun_again(app, client, trouble):
     trouble.begins, trouble.codes = "COMMIT", [1213]
     assert client.post("/api/memories", json=MEMORY).status_code == 201
     trouble.begins = ""
@@ -90,13 +84,13 @@ def test_a_commit_that_another_node_was_first_with_is_begun_again(
 
 
 @pytest.mark.parametrize("code", [2013, 1047])
-def test_a_commit_without_an_answer_is_not_repeated(app: Flask, client: ApiClient, trouble: Trouble, code: int) -> None:
+def test_a_commit_without_an_answer_is_not_repeated(app, client, trouble, code):
     trouble.begins, trouble.codes = "COMMIT", [code]
     answer = client.post("/api/memories", json=MEMORY)
     assert (answer.status_code, answer.headers["Retry-After"], trouble.met) == (503, "5", 1)
 
 
-def test_what_goes_on_losing_is_told_to_come_back(app: Flask, client: ApiClient, trouble: Trouble) -> None:
+def test_what_goes_on_losing_is_told_to_come_back(app, client, trouble):
     trouble.codes = [1213] * 99
     answer = client.post("/api/memories", json=MEMORY)
     assert (answer.status_code, trouble.met) == (503, conflicts.TRIES)
@@ -104,9 +98,7 @@ def test_what_goes_on_losing_is_told_to_come_back(app: Flask, client: ApiClient,
     assert client.post("/api/memories", json=MEMORY).status_code == 201 and memories(app) == 1
 
 
-def test_after_a_commit_of_the_same_request_nothing_is_repeated(
-    app: Flask, client: ApiClient, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_commit_of_the_same_request_nothing_is_repeated(app, client, trouble, monkeypatch):
     calls = []
 
     def lose(answer: Any, _status: int) -> Any:
@@ -118,14 +110,14 @@ def test_after_a_commit_of_the_same_request_nothing_is_repeated(
     assert (len(calls), memories(app)) == (1, 1)
 
 
-def test_a_body_that_is_a_stream_is_not_read_twice(app: Flask, client: ApiClient, trouble: Trouble) -> None:
+def test_a_body_that_is_a_stream_is_not_read_twice(app, client, trouble):
     trouble.begins, trouble.codes = "INSERT INTO ", [1213] * 99
     data = {"file": (io.BytesIO(b"words"), "a.txt")}
     assert client.post("/api/files", data=data, content_type="multipart/form-data").status_code == 503
     assert trouble.met == 1
 
 
-def test_of_several_requests_at_once_the_later_see_what_the_first_did(client: ApiClient) -> None:
+def test_of_several_requests_at_once_the_later_see_what_the_first_did(client):
     made = client.post("/api/saved_prompts", json={"name": "Tides", "content": "Tell of tides"}).get_json()
     path = f"/api/saved_prompts/{made['saved_prompt_id']}"
     clients = [api_client(client.application, client.person) for _ in range(6)]
@@ -136,7 +128,7 @@ def test_of_several_requests_at_once_the_later_see_what_the_first_did(client: Ap
     assert sorted(begun) == [201, *[409] * 5] and set(changed) <= {200, 204, 404}
 
 
-def test_an_error_of_ours_is_not_repeated() -> None:
+def test_an_error_of_ours_is_not_repeated():
     calls: list[int] = []
 
     def broken() -> None:
@@ -148,9 +140,7 @@ def test_an_error_of_ours_is_not_repeated() -> None:
     assert calls == [1]
 
 
-def test_a_job_in_conflict_is_begun_again_at_once(
-    app: Flask, client: ApiClient, trouble: Trouble, run_jobs: Callable[..., Any]
-) -> None:
+def test_a_job_in_conflict_is_begun_again_at_once(app, client, trouble, run_jobs):
     assert client.post("/api/memories", json=MEMORY).status_code == 201
     trouble.begins, trouble.codes = "COMMIT", [1213]
     assert run_jobs()
@@ -160,9 +150,7 @@ def test_a_job_in_conflict_is_begun_again_at_once(
 
 
 @pytest.mark.parametrize(("code", "is_dropped"), [(1047, True), (1290, True), (1836, True), (1213, False)])
-def test_a_server_that_does_not_serve_is_left(
-    app: Flask, settings: Settings, trouble: Trouble, code: int, is_dropped: bool
-) -> None:
+def test_a_server_that_does_not_serve_is_left(app, settings, trouble, code, is_dropped):
     if settings.sqlalchemy_url.startswith("sqlite"):
         pytest.skip("about MySQL")
     trouble.begins, trouble.codes = "SELECT 7", [code]
@@ -191,19 +179,19 @@ class _Cursor:
 
 
 @pytest.mark.parametrize(("state", "expected"), [("ON", list(SYNC)), ("OFF", []), ("", [])])
-def test_a_new_connection_to_a_galera_node_waits_for_what_the_cluster_has(state: str, expected: list[str]) -> None:
+def test_a_new_connection_to_a_galera_node_waits_for_what_the_cluster_has(state, expected):
     said: list[str] = []
     catch_up(Mock(cursor=lambda: _Cursor(said, state)))
     assert said[1:] == expected
 
 
-def test_every_table_has_a_primary_key() -> None:
+def test_every_table_has_a_primary_key():
     """Galera replicates rows by their keys, and refuses to delete where there is none."""
     assert not [table.name for table in Base.metadata.tables.values() if not table.primary_key.columns]
 
 
 @pytest.mark.mysql_only
-def test_a_deadlock_within_a_savepoint_is_a_conflict(app: Flask) -> None:
+def test_a_deadlock_within_a_savepoint_is_a_conflict(app):
     """The server takes the savepoint along with the transaction, and what is heard is that it is gone."""
     first, second = 991_001, 991_002
     with app.app_context(), db.engine.begin() as connection:
@@ -238,7 +226,7 @@ def test_a_deadlock_within_a_savepoint_is_a_conflict(app: Flask) -> None:
     assert is_conflict(lost) and database_is_away(lost)
 
 
-def test_a_function_that_is_missing_is_no_savepoint() -> None:
+def test_a_function_that_is_missing_is_no_savepoint():
     """The server has one number for both; the one is for another try, the other a mistake that must be seen."""
     missing = OperationalError("SELECT later()", {}, Exception(1305, "FUNCTION commonplace.later does not exist"))
     assert not is_conflict(missing) and not database_is_away(missing)

@@ -3,10 +3,8 @@
 import json
 from pathlib import Path
 
-from flask import Flask
 from sqlalchemy import select
 
-from testkit.people import Person
 from webapp.db.base import db, write_transaction
 from webapp.db.text_search import contains_words
 from webapp.saved_prompts.models import SavedPrompt
@@ -14,7 +12,7 @@ from webapp.saved_prompts.models import SavedPrompt
 FOUND, NOT_FOUND = json.loads(Path(__file__).with_name("text_search.json").read_text(encoding="utf-8")).values()
 
 
-def test_words_are_found_however_they_are_written(app: Flask, user: Person) -> None:
+def test_words_are_found_however_they_are_written(app, user):
     cases = [*FOUND, *NOT_FOUND]
     with app.app_context():
         with write_transaction():
@@ -27,6 +25,6 @@ def test_words_are_found_however_they_are_written(app: Flask, user: Person) -> N
             assert (words, list(its_own)) == (words, [text] if [text, words] in FOUND else [])
 
 
-def test_what_is_not_there_holds_nothing(app: Flask) -> None:
+def test_what_is_not_there_holds_nothing(app):
     with app.app_context():
         assert not db.session.scalar(select(contains_words(db.literal(None), "a")))

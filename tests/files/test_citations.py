@@ -1,12 +1,7 @@
 """Pages that replies name: which file is meant, which words are marked, and what stays as it is."""
 
-from collections.abc import Callable
-
 import pytest
-from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from tests.files.test_files import _send, pdf
 from tests.files.test_pictures import ask
 from webapp.files.citations import Citable, link_citations, split_around
@@ -35,28 +30,26 @@ def links(html: str, *files: Citable) -> list[str]:
         ("<p>“An old quote”</p><p>bees.pdf, page 5</p>", ["/1/5/"]),
     ],
 )
-def test_a_page_that_is_named_is_a_link(html: str, expected: list[str]) -> None:
+def test_a_page_that_is_named_is_a_link(html, expected):
     assert links(html) == expected
 
 
-def test_where_there_is_one_file_its_name_need_not_be_said() -> None:
+def test_where_there_is_one_file_its_name_need_not_be_said():
     assert links("<p>See page 3.</p>", BEES) == ["/1/3/"]
 
 
-def test_nothing_in_an_address_can_break_out() -> None:
+def test_nothing_in_an_address_can_break_out():
     assert '"><script>' not in link_citations(
         "<p>“&quot;&gt;&lt;script&gt;alert” (bees.pdf, page 1)</p>", [BEES], lambda *parts: f"/{parts[2]}"
     )
 
 
-def test_words_are_found_across_white_space() -> None:
+def test_words_are_found_across_white_space():
     assert split_around("They  Dance\nin the dark.", "dance in") == ("They  ", "Dance\nin", " the dark.")
     assert split_around("They sleep.", "dance") == ("They sleep.", "", "")
 
 
-def test_a_link_under_the_reply_opens_the_page(
-    client: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient], user: Person
-) -> None:
+def test_a_link_under_the_reply_opens_the_page(client, model, login, user):
     file = _send(client, pdf("Nothing.", "Bees dance in the dark."), "bees.pdf").get_json()
     model.script(match="How", reply="They “dance in the dark” (bees.pdf, page 2), **not** on page 9.")
     reply = ask(client, "How do they talk?", file["file_id"])

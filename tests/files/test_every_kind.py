@@ -255,26 +255,26 @@ def _is_read(pages: object) -> None:
 
 
 @pytest.mark.parametrize("name", READ)
-def test_the_good_are_read(name: str) -> None:
+def test_the_good_are_read(name):
     data = READ[name]()
     _is_read(text_extraction.read(data, _kind(name, data)))
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "bees.pdf"])
-def test_the_hostile_are_read_within_their_limits(tmp_path: Path, name: str) -> None:
+def test_the_hostile_are_read_within_their_limits(tmp_path, name):
     data = (HOSTILE | READ)[name]()
     _is_read(_done(tmp_path, "webapp.files.text_extraction", name, data).get("pages"))
 
 
 @pytest.mark.parametrize("name", SEEN)
-def test_pictures_are_seen(name: str) -> None:
+def test_pictures_are_seen(name):
     data = SEEN[name]()
     (made,) = previews.draw(data, _kind(name, data), [{"page": 0, "edge": 100, "words": ""}])
     assert made["data"]
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_the_bad_say_why_and_harm_nothing(tmp_path: Path, name: str) -> None:
+def test_the_bad_say_why_and_harm_nothing(tmp_path, name):
     make, words = BROKEN[name]
     answer = _done(tmp_path, "webapp.files.text_extraction", name, make())
     if words:
@@ -284,20 +284,20 @@ def test_the_bad_say_why_and_harm_nothing(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNSEEN)
-def test_pictures_that_cannot_be_seen_say_why(tmp_path: Path, name: str) -> None:
+def test_pictures_that_cannot_be_seen_say_why(tmp_path, name):
     make, words = UNSEEN[name]
     wish = '[{"page": 0, "edge": 100, "words": ""}]'
     assert words in str(_done(tmp_path, "webapp.files.previews", name, make(), wish)["error"])
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_document_is_refused_before_it_is_opened(name: str) -> None:
+def test_what_is_no_document_is_refused_before_it_is_opened(name):
     make, words = REFUSED[name]
     with pytest.raises(FileRejected, match=words):
         _kind(name, make())
 
 
-def test_what_takes_all_memory_takes_only_its_own_process_along(tmp_path: Path) -> None:
+def test_what_takes_all_memory_takes_only_its_own_process_along(tmp_path):
     """A module that wants four gigabytes within the limits of reading."""
     module = tmp_path / "greedy.py"
     module.write_text(

@@ -5,17 +5,13 @@ import json
 import re
 import threading
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 from fpdf import FPDF
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient, post_form
 from testkit.processes import wait_until
 from webapp.accounts.service import delete_user
 from webapp.db.base import db, write_transaction
@@ -77,7 +73,7 @@ def _send(client, data, name="file.txt", **headers):
         (b"def bees():\n    return 3\n", "bees.py", kinds.PLAIN),
     ],
 )
-def test_the_kind_of_a_file_is_told_by_its_content_and_name(data: bytes, name: str, kind: str) -> None:
+def test_the_kind_of_a_file_is_told_by_its_content_and_name(data, name, kind):
     assert kinds.kind_of(name, io.BytesIO(data), len(data)) == kind
 
 
@@ -356,9 +352,7 @@ def test_the_composer_attaches_and_the_message_shows(client, login, user, model)
     assert "No files yet" in browser.get("/files").text
 
 
-def test_the_composer_chooses_whole_or_search(
-    app: Flask, client: ApiClient, user: Person, login: Callable[[Person], FlaskClient], model: ServerHandle
-) -> None:
+def test_the_composer_chooses_whole_or_search(app, client, user, login, model):
     browser = login(user)
     model.script(reply="Read.", times=None)
     settings = app_settings.of(app)
@@ -385,8 +379,8 @@ def _last(client: ApiClient, conversation_id: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("is_unread_at_first", [False, True])
 def test_the_same_content_attached_twice_stands_in_the_prompt_once_as_it_could_be_read(
-    client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch, is_unread_at_first: bool
-) -> None:
+    client, model, monkeypatch, is_unread_at_first
+):
     model.script(reply="Read.", times=None)
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     with monkeypatch.context() as busy:

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ import PIL.Image
 import pillow_heif
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from testkit.work import work_off
 from tests.chat.helpers import offer
 from tests.files.test_files import _send, pdf
@@ -65,7 +63,7 @@ def seen(messages: list[dict[str, Any]]) -> list[PIL.Image.Image]:
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF"])
-def test_a_picture_is_drawn_small_upright_and_without_its_place(form: str) -> None:
+def test_a_picture_is_drawn_small_upright_and_without_its_place(form):
     turned = form != "GIF"
     wish = [{"page": 0, "edge": 1280, "words": ""}]
     (made,) = previews.draw(photo(2400, 1200, form, turned=turned), f"image/{form.lower()}", wish)
@@ -78,7 +76,7 @@ def test_a_picture_is_drawn_small_upright_and_without_its_place(form: str) -> No
 
 
 @pytest.mark.once
-def test_a_picture_goes_to_the_model_small(client: ApiClient, model: ServerHandle) -> None:
+def test_a_picture_goes_to_the_model_small(client, model):
     file = _send(client, photo(2400, 1200, turned=True), "bees.jpeg").get_json()
     assert (file["status"], file["pages"]) == ("ready", 0)
     ask(client, "What is to be seen?", file["file_id"])
@@ -90,16 +88,14 @@ def test_a_picture_goes_to_the_model_small(client: ApiClient, model: ServerHandl
     assert asked[-1]["text"].endswith("What is to be seen?")
 
 
-def test_what_is_see_through_stands_on_white() -> None:
+def test_what_is_see_through_stands_on_white():
     out = io.BytesIO()
     PIL.Image.new("RGBA", (20, 20), (0, 0, 0, 0)).save(out, "PNG")
     (made,) = previews.draw(out.getvalue(), "image/png", [{"page": 0, "edge": 20, "words": ""}])
     assert PIL.Image.open(io.BytesIO(base64.b64decode(made["data"]))).getpixel((9, 9)) == (255, 255, 255)
 
 
-def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(app, client, model):
     file = _send(client, photo(), "bees.jpg").get_json()
     first = ask(client, "I keep bees. Look.", file["file_id"])
     ask(client, "And what else?", conversation_id=first["conversation_id"])
@@ -113,9 +109,7 @@ def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(
     assert "image_url" not in str([call["messages"] for call in background])
 
 
-def test_a_model_that_does_not_see_is_told_that_there_was_a_picture(
-    client: ApiClient, admin: ApiClient, model: ServerHandle
-) -> None:
+def test_a_model_that_does_not_see_is_told_that_there_was_a_picture(client, admin, model):
     (blind,) = offer(admin, model, "blind")
     model.script(match="Look", reply="I cannot see it.", times=None)
     model.script(match="Look", fault={"refuse_images": True}, times=None)
@@ -130,7 +124,7 @@ def test_a_model_that_does_not_see_is_told_that_there_was_a_picture(
     assert len(chat_calls(model)) == before + 1  # it is known by now
 
 
-def test_pictures_that_do_not_fit_are_named_and_the_newest_are_shown(client: ApiClient, model: ServerHandle) -> None:
+def test_pictures_that_do_not_fit_are_named_and_the_newest_are_shown(client, model):
     ids = [_send(client, photo(1280, 1270 + n), f"{n}.jpg").get_json()["file_id"] for n in range(4)]
     first = ask(client, "The first ones.", ids[0], ids[1])
     ask(client, "The last ones.", ids[2], ids[3], conversation_id=first["conversation_id"])
@@ -140,7 +134,7 @@ def test_pictures_that_do_not_fit_are_named_and_the_newest_are_shown(client: Api
     assert "no room to show it" in str(last[1]["content"])
 
 
-def test_an_edited_message_keeps_its_pictures(client: ApiClient, model: ServerHandle) -> None:
+def test_an_edited_message_keeps_its_pictures(client, model):
     file = _send(client, photo(), "bees.jpg").get_json()
     reply = ask(client, "Look.", file["file_id"])
     asked = client.get(f"/api/conversations/{reply['conversation_id']}/messages").get_json()["messages"][0]
@@ -150,14 +144,12 @@ def test_an_edited_message_keeps_its_pictures(client: ApiClient, model: ServerHa
 
 
 @pytest.mark.once
-def test_a_picture_that_is_broken_is_unreadable(client: ApiClient) -> None:
+def test_a_picture_that_is_broken_is_unreadable(client):
     broken = _send(client, photo()[:300], "bees.jpg").get_json()
     assert (broken["status"], broken["tokens"]) == ("unreadable", 0)
 
 
-def test_pictures_are_shown_to_their_owner_and_go_with_their_file(
-    app: Flask, client: ApiClient, user: Person, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_pictures_are_shown_to_their_owner_and_go_with_their_file(app, client, user, login):
     file = _send(client, photo(2000, 1000), "bees.jpg").get_json()
     place = f"/files/{file['file_id']}/picture"
     mine = login(user)
@@ -181,9 +173,7 @@ def _files(app: Flask) -> Any:
 
 
 @pytest.mark.once
-def test_scanned_pages_are_counted_and_sent_as_pictures(
-    client: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient], user: Person
-) -> None:
+def test_scanned_pages_are_counted_and_sent_as_pictures(client, model, login, user):
     file = _send(client, pdf("Bees dance.", "", "They eat nectar.", ""), "scan.pdf").get_json()
     assert (file["status"], file["pages"], file["picture_pages"]) == ("ready", 4, 2)
     assert "2 of 4 pages are pictures" in login(user).get(f"/files/{file['file_id']}").text
@@ -199,7 +189,7 @@ def test_scanned_pages_are_counted_and_sent_as_pictures(
 
 
 @pytest.mark.once
-def test_a_page_is_drawn_with_the_words_marked(client: ApiClient) -> None:
+def test_a_page_is_drawn_with_the_words_marked(client):
     file = _send(client, pdf("Nothing here.", "Bees dance\nin the dark of the hive."), "bees.pdf").get_json()
     place = f"/api/files/{file['file_id']}/picture?page=2"
     plain = client.get(place)
@@ -217,7 +207,7 @@ def _yellow(data: bytes) -> bool:
     return bool(((red > 230) & (green > 200) & (blue < 190)).any())
 
 
-def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_pictures_are_kept(app_context, monkeypatch):
     monkeypatch.setattr(pictures, "MAX_KEPT", 3)
     data = pdf(*["A page."] * 5)
     digest = "f" * 64

@@ -11,8 +11,7 @@ import PIL.Image
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, post_form
+from testkit.people import post_form
 from tests.files.test_files import _send
 from tests.files.test_pictures import ask, chat_calls, photo, seen
 from webapp.db.base import db
@@ -61,7 +60,7 @@ def texts(app: Flask, file_id: int) -> list[tuple[str, bool]]:
         return [(row.text, row.is_scanned) for row in rows]
 
 
-def test_pages_are_read_in_the_background_once_each(app, client: ApiClient, run_jobs, tesseract) -> None:
+def test_pages_are_read_in_the_background_once_each(app, client, run_jobs, tesseract):
     log = tesseract()
     sent = _send(client, scanned(), "scan.pdf").get_json()
     assert sent["picture_pages"] == 2 and texts(app, sent["file_id"]) == [("", False)] * 2
@@ -75,7 +74,7 @@ def test_pages_are_read_in_the_background_once_each(app, client: ApiClient, run_
     assert len(log.read_text().splitlines()) == 2
 
 
-def test_a_slice_ends_after_a_page_and_another_goes_on(app, client: ApiClient, tesseract) -> None:
+def test_a_slice_ends_after_a_page_and_another_goes_on(app, client, tesseract):
     tesseract()
     sent = _send(client, scanned(3), "scan.pdf").get_json()
     with app.app_context():
@@ -87,9 +86,7 @@ def test_a_slice_ends_after_a_page_and_another_goes_on(app, client: ApiClient, t
     assert all(read for _, read in texts(app, sent["file_id"]))
 
 
-def test_a_model_is_told_what_was_read_and_sees_the_page(
-    app, client: ApiClient, model: ServerHandle, run_jobs, tesseract
-) -> None:
+def test_a_model_is_told_what_was_read_and_sees_the_page(app, client, model, run_jobs, tesseract):
     tesseract()
     file = _send(client, scanned(1), "scan.pdf").get_json()
     run_jobs()
@@ -102,7 +99,7 @@ def test_a_model_is_told_what_was_read_and_sees_the_page(
     assert len(seen(request)) == 1
 
 
-def test_a_picture_has_the_text_that_stands_on_it(app, client: ApiClient, run_jobs, tesseract, login, user) -> None:
+def test_a_picture_has_the_text_that_stands_on_it(app, client, run_jobs, tesseract, login, user):
     tesseract()
     file = _send(client, photo(), "sign.jpg").get_json()
     run_jobs()
@@ -112,7 +109,7 @@ def test_a_picture_has_the_text_that_stands_on_it(app, client: ApiClient, run_jo
 
 
 @pytest.mark.parametrize("answer", ["exit 1", "true", "kill -9 $$"])
-def test_what_cannot_be_read_stays_a_picture(app, client: ApiClient, run_jobs, tesseract, answer: str) -> None:
+def test_what_cannot_be_read_stays_a_picture(app, client, run_jobs, tesseract, answer):
     tesseract(answer)
     files = [_send(client, data, name).get_json() for data, name in ((scanned(), "a.pdf"), (photo(), "b.jpg"))]
     run_jobs()
@@ -122,14 +119,14 @@ def test_what_cannot_be_read_stays_a_picture(app, client: ApiClient, run_jobs, t
         assert not db.session.query(File).filter(File.scan_due).count()
 
 
-def test_without_tesseract_nothing_is_owed(app, client: ApiClient, run_jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tesseract_nothing_is_owed(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     file = _send(client, scanned(), "scan.pdf").get_json()
     run_jobs()
     assert texts(app, file["file_id"]) == [("", False)] * 2
 
 
-def test_a_stamp_on_a_scan_is_no_text() -> None:
+def test_a_stamp_on_a_scan_is_no_text():
     made = _stamped(PIL.Image.new("RGB", (300, 400), "gray"))
     assert read_pdf(made).texts == [""]
 
@@ -158,8 +155,8 @@ def _stamped(picture: PIL.Image.Image) -> bytes:
     ],
 )
 def test_the_composer_warns_before_a_model_is_told_only_a_name(
-    login, user, monkeypatch: pytest.MonkeyPatch, model: str, sees: bool | None, is_picture: bool, warned: bool
-) -> None:
+    login, user, monkeypatch, model, sees, is_picture, warned
+):
     offered = SimpleNamespace(target=SimpleNamespace(id="blind", sees=sees, context_window=None), is_default=True)
     monkeypatch.setattr("webapp.files.pages.choices", lambda: [offered])
     sent = (io.BytesIO(photo()), "sign.jpg") if is_picture else (io.BytesIO(b"Bees dance."), "bees.txt")

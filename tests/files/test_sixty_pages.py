@@ -4,14 +4,13 @@ import io
 import json
 import random
 import re
-from collections.abc import Callable
 from os.path import commonprefix
 from typing import Any
 
 from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient, post_form
 from tests.files.test_files import pdf
 from webapp.db.base import db
 from webapp.usage.models import UsageRecord
@@ -67,9 +66,7 @@ def _attach(browser: FlaskClient) -> tuple[int, int]:
     return int(number[1]), int(tokens[1].replace(",", ""))
 
 
-def test_page_41_is_answered_with_its_page_and_later_turns_keep_the_prefix(
-    client: ApiClient, login: Callable[[Person], FlaskClient], user: Person, model: ServerHandle
-) -> None:
+def test_page_41_is_answered_with_its_page_and_later_turns_keep_the_prefix(client, login, user, model):
     model.script(match="ferry", reply=f"“{NEEDLE}” (chronicle.pdf, page 41)", times=None)
     model.script(match="ferry", reply="No idea.", times=1)
     browser = login(user)

@@ -4,15 +4,12 @@ import hashlib
 import io
 import os
 import threading
-from collections.abc import Callable
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import update
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import post_form
 from testkit.work import work_off
 from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
@@ -33,7 +30,7 @@ from webapp.spaces.models import SpaceDocument
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")
 
 
-def test_a_file_is_a_document_and_is_found_page_by_page(app: Flask, client: ApiClient) -> None:
+def test_a_file_is_a_document_and_is_found_page_by_page(app, client):
     space = make_space(client)
     file = _send(client, HIVE, "bees.pdf").get_json()
     place = f"/api/spaces/{space}/documents"
@@ -52,12 +49,7 @@ def test_a_file_is_a_document_and_is_found_page_by_page(app: Flask, client: ApiC
     assert "Seventeen hives" in client.get(f"{place}/{made.get_json()['document_id']}").get_json()["content"]
 
 
-def test_only_members_add_only_their_own_files_and_only_what_can_be_read(
-    client: ApiClient,
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    anonymous: FlaskClient,
-) -> None:
+def test_only_members_add_only_their_own_files_and_only_what_can_be_read(client, api, make_user, anonymous):
     space, other = make_space(client), api(make_user())
     mine = _send(client, docx("Bees dance."), "bees.docx").get_json()["file_id"]
     theirs = _send(other, b"Wasps sting.", "wasps.txt").get_json()["file_id"]
@@ -72,9 +64,7 @@ def test_only_members_add_only_their_own_files_and_only_what_can_be_read(
         assert "damaged" in refused.get_json()["errors"][0]["msg"], name
 
 
-def test_pictures_and_scans_are_documents_that_models_see(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_pictures_and_scans_are_documents_that_models_see(app, client, user, model, login):
     """Found by their title, shown with the question, and told by their name to models that take no pictures."""
     space = make_space(client)
     place = f"/api/spaces/{space}/documents"
@@ -106,9 +96,7 @@ def test_pictures_and_scans_are_documents_that_models_see(
     assert "[apiary plan.jpg]" not in str(chat_calls(model)[-1][-1]["content"])
 
 
-def test_a_scanned_page_among_others_is_found_by_the_words_around_it(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_a_scanned_page_among_others_is_found_by_the_words_around_it(app, client, user, model, login):
     """Shown with the question as in a chat, alone of its document, and to readers where its text would stand."""
     space = make_space(client)
     place = f"/api/spaces/{space}/documents"
@@ -127,7 +115,7 @@ def test_a_scanned_page_among_others_is_found_by_the_words_around_it(
     assert "A picture, without text: ledger.pdf, page 3" in str(sent)
 
 
-def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app: Flask, client: ApiClient) -> None:
+def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app, client):
     space, user_id = make_space(client), client.person.user_id
     file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
     went_wrong: list[Exception] = []
@@ -155,14 +143,7 @@ def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app: Flask,
 
 
 @pytest.mark.once
-def test_the_page_takes_files(
-    app: Flask,
-    client: ApiClient,
-    login: Callable[[Person], FlaskClient],
-    user: Person,
-    make_user: Callable[..., Person],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_page_takes_files(app, client, login, user, make_user, monkeypatch):
     space = make_space(client)
     browser = login(user)
     place = f"/spaces/{space}/documents"
@@ -187,15 +168,7 @@ def _digests(app: Flask) -> set[str]:
         return {found for key, _ in file_storage().entries() if (found := digest_of(key))}
 
 
-def test_members_open_the_original_and_its_pages(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    api: Callable[[Person], ApiClient],
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-    anonymous: FlaskClient,
-) -> None:
+def test_members_open_the_original_and_its_pages(app, client, user, api, login, make_user, anonymous):
     space, guest, admin = make_space(client), make_user(), make_user(is_admin=True)
     member = api(guest)
     join(client, space, member)
@@ -232,7 +205,7 @@ def test_members_open_the_original_and_its_pages(
         assert anonymous.get(f"{place}/{part}").status_code in (302, 303)
 
 
-def test_bytes_go_with_the_last_file_or_document_that_names_them(app: Flask, client: ApiClient) -> None:
+def test_bytes_go_with_the_last_file_or_document_that_names_them(app, client):
     one, two = make_space(client), make_space(client)
     data = pdf("Kept once, named three times.")
     digest = hashlib.sha256(data).hexdigest()
@@ -255,9 +228,7 @@ def test_bytes_go_with_the_last_file_or_document_that_names_them(app: Flask, cli
     assert digest not in _digests(app)
 
 
-def test_a_document_without_an_original_says_so(
-    app: Flask, client: ApiClient, login: Callable[[Person], FlaskClient], user: Person
-) -> None:
+def test_a_document_without_an_original_says_so(app, client, login, user):
     space = make_space(client)
     file_id = _send(client, HIVE, "old.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
@@ -273,9 +244,7 @@ def test_a_document_without_an_original_says_so(
     assert "Seventeen hives" in page and '<img class="file-picture"' not in page
 
 
-def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(app, client, user, model, login):
     space = make_space(client)
     file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
@@ -298,7 +267,7 @@ def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(
         assert citable_documents(user.user_id + 1_000, allowed) == []
 
 
-def test_a_reply_in_the_space_links_the_page_it_names(app: Flask, client: ApiClient, user: Person) -> None:
+def test_a_reply_in_the_space_links_the_page_it_names(app, client, user):
     space = make_space(client)
     file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]

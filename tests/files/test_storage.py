@@ -7,15 +7,13 @@ import os
 import socket
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from tests.files.test_files import _ask, _prompts, _send, pdf
 from tests.files.test_pictures import photo
 from tests.support.buckets import SECRET, BucketServer, bucket_server, stored_in
@@ -68,7 +66,7 @@ def silent() -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
-def test_both_places_keep_give_list_and_delete(storage: Storage, tmp_path: Path) -> None:
+def test_both_places_keep_give_list_and_delete(storage, tmp_path):
     data = os.urandom(200_000)
     with storage.store(KEY, io.BytesIO(data)) as path:
         assert path.read_bytes() == data
@@ -106,16 +104,14 @@ class Breaking(io.BytesIO):
         return super().read(size)
 
 
-def test_what_breaks_off_in_the_middle_leaves_nothing(storage: Storage, tmp_path: Path) -> None:
+def test_what_breaks_off_in_the_middle_leaves_nothing(storage, tmp_path):
     with pytest.raises(ConnectionResetError), storage.store(KEY, Breaking(b"x" * 1_000_000)):
         pass
     assert list(storage.entries()) == [] and storage.size(KEY) is None
     assert not list((tmp_path / "files" / "parts").glob("*"))
 
 
-def test_large_files_go_to_the_bucket_in_parts(
-    app: Flask, server: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_files_go_to_the_bucket_in_parts(app, server, tmp_path, monkeypatch):
     server.empty()
     made = Bucket(app_settings.of(app).model_copy(update=server.settings | {"var_dir": tmp_path}))
     data = os.urandom(12 * 1024**2)
@@ -144,7 +140,7 @@ def test_large_files_go_to_the_bucket_in_parts(
     assert not server.client.list_multipart_uploads(Bucket="files").get("Uploads")
 
 
-def test_uploads_that_a_dead_process_left_are_given_up(storage: Storage, server: BucketServer, tmp_path: Path) -> None:
+def test_uploads_that_a_dead_process_left_are_given_up(storage, server, tmp_path):
     parts = tmp_path / "files" / "parts"
     parts.mkdir(parents=True, exist_ok=True)
     (parts / "1-left").write_bytes(b"half")
@@ -158,14 +154,8 @@ def test_uploads_that_a_dead_process_left_are_given_up(storage: Storage, server:
 
 
 def test_files_live_in_the_bucket_from_the_upload_to_the_last_deletion(
-    stored: BucketServer,
-    app: Flask,
-    client: ApiClient,
-    api: Callable[..., ApiClient],
-    make_user: Callable[..., Person],
-    model: ServerHandle,
-    tmp_path: Path,
-) -> None:
+    stored, app, client, api, make_user, model, tmp_path
+):
     data = pdf("Bees dance.", "They eat nectar.")
     file = _send(client, data, "bees.pdf").get_json()
     other = _send(api(make_user()), data, "same.pdf").get_json()
@@ -199,7 +189,7 @@ RANGES = (
 
 
 @pytest.mark.parametrize("place", ["folder", "bucket"])
-def test_a_range_of_a_file(request: pytest.FixtureRequest, client: ApiClient, place: str) -> None:
+def test_a_range_of_a_file(request, client, place):
     if place == "bucket":
         request.getfixturevalue("stored")
     address = f"/api/files/{_send(client, b'Bees dance.', 'Bienen & tänze.txt').get_json()['file_id']}/content"
@@ -223,15 +213,8 @@ def _away(app: Flask, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("how", ["silent", "refused", "wrong"])
 def test_a_bucket_that_is_away_is_a_503_in_plain_words_and_loses_nothing(
-    app: Flask,
-    stored: BucketServer,
-    silent: str,
-    client: ApiClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    how: str,
-) -> None:
+    app, stored, silent, client, tmp_path, monkeypatch, caplog, how
+):
     file = _send(client, pdf("Bees dance."), "bees.pdf").get_json()["file_id"]
     endpoint = {"silent": silent, "refused": "http://127.0.0.1:9", "wrong": f"{stored.endpoint}/nothing/here"}[how]
     caplog.set_level(logging.DEBUG)
@@ -250,9 +233,7 @@ def test_a_bucket_that_is_away_is_a_503_in_plain_words_and_loses_nothing(
     assert SECRET not in caplog.text
 
 
-def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(
-    app: Flask, stored: BucketServer, client: ApiClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(app, stored, client, tmp_path, monkeypatch):
     gone, kept = (_send(client, words, "a.txt").get_json()["file_id"] for words in (b"gone", b"kept"))
     with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch):
         assert client.delete(f"/api/files/{gone}").status_code == 204
@@ -265,9 +246,7 @@ def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(
     assert client.get(f"/api/files/{kept}/content").data == b"kept"
 
 
-def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
-    app: Flask, server: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(app, server, tmp_path, monkeypatch):
     server.empty()
     monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
     with stored_in(app, server.settings | {"s3_prefix": ""}, tmp_path), app.app_context():
@@ -281,9 +260,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
     server.empty()
 
 
-def test_a_sweep_spares_what_is_taken_in_while_it_deletes(
-    app: Flask, client: ApiClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_spares_what_is_taken_in_while_it_deletes(app, client, tmp_path, monkeypatch):
     monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
     with stored_in(app, {}, tmp_path), app.app_context():
         storage = file_storage()
@@ -303,9 +280,7 @@ def test_a_sweep_spares_what_is_taken_in_while_it_deletes(
         assert client.get(f"/api/files/{taken[0]}/content").data in (b"some words", b"other words")
 
 
-def test_a_content_is_deleted_before_its_pictures(
-    stored: BucketServer, app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_content_is_deleted_before_its_pictures(stored, app, monkeypatch):
     with app.app_context():
         storage = file_storage()
         for key in (KEY, f"{KEY}.pictures/0-320.jpg"):
@@ -316,14 +291,7 @@ def test_a_content_is_deleted_before_its_pictures(
     assert deleted == [f"commonplace/{KEY}", f"commonplace/{KEY}.pictures/0-320.jpg"]
 
 
-def test_an_account_is_not_gone_before_its_files_are(
-    app: Flask,
-    stored: BucketServer,
-    api: Callable[..., ApiClient],
-    make_user: Callable[..., Person],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_account_is_not_gone_before_its_files_are(app, stored, api, make_user, tmp_path, monkeypatch):
     person = make_user()
     _send(api(person), b"mine alone", "a.txt")
     monkeypatch.setattr(account_erasure.deletion, "begin", lambda user_id: True)
@@ -338,9 +306,7 @@ def test_an_account_is_not_gone_before_its_files_are(
     assert stored.held() == [] and reports[0]["files_left"] == 0
 
 
-def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(
-    stored: BucketServer, client: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(stored, client, monkeypatch):
     read = uploads.run_bounded
 
     def work(*file: str) -> Any:
@@ -353,9 +319,7 @@ def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(
     assert client.get(f"/api/files/{number}/content").data == b"same words"
 
 
-def test_nothing_is_held_while_the_storage_is_asked(
-    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_held_while_the_storage_is_asked(app, client, monkeypatch):
     storage, held = file_storage.of(app), []
 
     def watched(name: str) -> None:
@@ -378,13 +342,8 @@ def test_nothing_is_held_while_the_storage_is_asked(
 
 @pytest.mark.parametrize("place", ["folder", "bucket"])
 def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
-    request: pytest.FixtureRequest,
-    app: Flask,
-    client: ApiClient,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    place: str,
-) -> None:
+    request, app, client, tmp_path, monkeypatch, place
+):
     if place == "bucket":
         request.getfixturevalue("stored")
     with stored_in(app, {} if place == "folder" else app_settings.of(app).model_dump(), tmp_path):
@@ -401,9 +360,7 @@ def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
         assert client.get(f"/api/files/{second['file_id']}/content").data == b"same words"
 
 
-def test_backups_and_exports_hold_what_is_in_the_bucket(
-    app: Flask, stored: BucketServer, client: ApiClient, run_jobs: Callable[[], Any], tmp_path: Path
-) -> None:
+def test_backups_and_exports_hold_what_is_in_the_bucket(app, stored, client, run_jobs, tmp_path):
     file = _send(client, b"Bees dance.", "bees.txt").get_json()
     made = client.post("/api/exports", json={"what": "account"}).get_json()
     run_jobs()
@@ -422,9 +379,7 @@ def test_backups_and_exports_hold_what_is_in_the_bucket(
         assert file_storage().read(key_of(digest)) == b"Bees dance."
 
 
-def test_the_doctor_tries_the_bucket(
-    app: Flask, stored: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_doctor_tries_the_bucket(app, stored, tmp_path, monkeypatch):
     with app.app_context():
         assert [(one.state, "can be written to, read and deleted from" in one.text) for one in look_at_files()] == [
             ("ok", True)

@@ -1,15 +1,13 @@
 """Tools of clients through the gateway: handed over, answered, gone on with; and with the real client."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import openai
 import pytest
-from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from tests.gateway.test_completions import ask, official, said, talks  # noqa: F401
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
@@ -52,9 +50,7 @@ def bodies(model: ServerHandle) -> list[dict[str, Any]]:
     return [call for call in model.calls() if call["stream"]]
 
 
-def test_a_call_is_handed_over_and_its_answer_goes_on_in_the_same_conversation(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_a_call_is_handed_over_and_its_answer_goes_on_in_the_same_conversation(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
     assert first["finish_reason"] == "tool_calls"
@@ -83,9 +79,7 @@ def test_a_call_is_handed_over_and_its_answer_goes_on_in_the_same_conversation(
     ]
 
 
-def test_several_rounds_stay_one_conversation_and_the_page_shows_them(
-    app: Flask, client: ApiClient, model: ServerHandle, login: Callable[..., Any]
-) -> None:
+def test_several_rounds_stay_one_conversation_and_the_page_shows_them(app, client, model, login):
     history: list[dict[str, Any]] = [QUESTION]
     for city in ("Porto", "Lisbon"):
         model.script(
@@ -109,7 +103,7 @@ def test_several_rounds_stay_one_conversation_and_the_page_shows_them(
     assert "Rain in Lisbon." in page
 
 
-def test_the_same_answers_again_make_another_version(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_the_same_answers_again_make_another_version(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
     history = [QUESTION, *answered(first)]
@@ -127,7 +121,7 @@ def test_the_same_answers_again_make_another_version(app: Flask, client: ApiClie
         assert row.tool_calls[0]["output"] == {"text": "Snow."}
 
 
-def test_an_edited_question_forks(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_an_edited_question_forks(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
     model.script(reply="Well.", times=1)
@@ -140,9 +134,7 @@ def test_an_edited_question_forks(app: Flask, client: ApiClient, model: ServerHa
     assert sent[-1]["content"] == "Sunny, 24 °C."
 
 
-def test_answers_go_on_elsewhere_once_the_conversation_was_deleted(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_answers_go_on_elsewhere_once_the_conversation_was_deleted(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
     with app.app_context():
@@ -153,7 +145,7 @@ def test_answers_go_on_elsewhere_once_the_conversation_was_deleted(
     assert (choice["message"]["content"], other != conversation) == ("Well.", True)
 
 
-def test_a_history_from_elsewhere_is_gone_on_with(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_history_from_elsewhere_is_gone_on_with(app, client, model):
     call = {"id": "call_xyz", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Porto"}'}}
     message = {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
     answer = {"role": "tool", "tool_call_id": "call_xyz", "content": [{"type": "text", "text": "Fog."}]}
@@ -170,7 +162,7 @@ def test_a_history_from_elsewhere_is_gone_on_with(app: Flask, client: ApiClient,
     assert again == conversation
 
 
-def test_a_call_from_elsewhere_keeps_its_arguments(client: ApiClient, model: ServerHandle) -> None:
+def test_a_call_from_elsewhere_keeps_its_arguments(client, model):
     """A program that writes files sends all of them."""
     for arguments in (json.dumps({"text": "x" * 20_000}), '{"text": ', "", r'{"text": "\u0000"}'):
         call = {"id": "call_1", "type": "function", "function": {"name": "write_file", "arguments": arguments}}
@@ -184,9 +176,7 @@ def test_a_call_from_elsewhere_keeps_its_arguments(client: ApiClient, model: Ser
 @pytest.mark.parametrize(
     "written", ['{"note": {"lines": ["Allergic to penicillin"]}}', '{"note": "Allergic to penicillin']
 )
-def test_what_was_forgotten_does_not_come_back_in_a_call(
-    app: Flask, client: ApiClient, model: ServerHandle, written: str
-) -> None:
+def test_what_was_forgotten_does_not_come_back_in_a_call(app, client, model, written):
     """Neither in arguments, in what they hold, nor in those that are no JSON."""
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "Allergic to penicillin"}).get_json()
     assert client.delete(f"/api/memories/{made['memory_id']}").status_code in (200, 204)
@@ -206,7 +196,7 @@ def test_what_was_forgotten_does_not_come_back_in_a_call(
     assert "penicillin" not in kept
 
 
-def test_broken_text_in_a_part_is_refused(app: Flask, client: ApiClient) -> None:
+def test_broken_text_in_a_part_is_refused(app, client):
     call = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     for role in ("system", "user", "tool"):
         broken = {"role": role, "tool_call_id": "a", "content": [{"type": "text", "text": "half \ud800"}]}
@@ -216,7 +206,7 @@ def test_broken_text_in_a_part_is_refused(app: Flask, client: ApiClient) -> None
         assert "surrogate" in answer.get_json()["error"]["message"]
 
 
-def test_our_memory_tools_run_in_the_same_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_our_memory_tools_run_in_the_same_turn(app, client, model):
     ours = {
         "name": "remember",
         "arguments": {"content": "Lives in Porto", "quote": "I live in Porto", "memory_type": "fact"},
@@ -235,7 +225,7 @@ def test_our_memory_tools_run_in_the_same_turn(app: Flask, client: ApiClient, mo
     assert {"remember", "get_weather"} <= set(bodies(model)[-1]["tools"])
 
 
-def test_what_a_clients_tool_answers_is_no_evidence(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_what_a_clients_tool_answers_is_no_evidence(app, client, model):
     call_tool(model, city="Porto")
     first, _ = send(client, QUESTION)
     ours = {
@@ -249,7 +239,7 @@ def test_what_a_clients_tool_answers_is_no_evidence(app: Flask, client: ApiClien
         assert db.session.scalars(db.select(Memory.content)).all() == []
 
 
-def test_a_name_of_ours_is_the_clients_to_it(client: ApiClient, model: ServerHandle) -> None:
+def test_a_name_of_ours_is_the_clients_to_it(client, model):
     theirs = {"type": "function", "function": {"name": "remember", "parameters": {"type": "object"}}}
     call_tool(model, "client_remember", what="this")
     first, conversation = send(client, QUESTION, tools=[theirs])
@@ -260,7 +250,7 @@ def test_a_name_of_ours_is_the_clients_to_it(client: ApiClient, model: ServerHan
     assert bodies(model)[-1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "client_remember"
 
 
-def test_a_choice_reaches_the_model(client: ApiClient, model: ServerHandle) -> None:
+def test_a_choice_reaches_the_model(client, model):
     seen: list[dict[str, Any]] = []
 
     def note(body: dict[str, Any]) -> dict[str, Any]:
@@ -280,7 +270,7 @@ def test_a_choice_reaches_the_model(client: ApiClient, model: ServerHandle) -> N
     assert seen[2]["tools"][-1] == WEATHER
 
 
-def test_only_one_call_where_one_was_asked_for(client: ApiClient, model: ServerHandle) -> None:
+def test_only_one_call_where_one_was_asked_for(client, model):
     calls = [{"name": "get_weather", "arguments": {"city": city}} for city in ("Porto", "Faro")]
     model.script(tool_calls=calls, times=1)
     first, _ = send(client, QUESTION, parallel_tool_calls=False)
@@ -290,13 +280,7 @@ def test_only_one_call_where_one_was_asked_for(client: ApiClient, model: ServerH
     assert len({call["id"] for call in both["message"]["tool_calls"]}) == 2
 
 
-def test_a_stranger_cannot_answer(
-    app: Flask,
-    client: ApiClient,
-    model: ServerHandle,
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-) -> None:
+def test_a_stranger_cannot_answer(app, client, model, api, make_user):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
     model.script(reply="Well.", times=1)
@@ -305,9 +289,7 @@ def test_a_stranger_cannot_answer(
     assert said(app, conversation) == [("user", QUESTION["content"]), ("assistant", "")]
 
 
-def test_no_background_work_while_the_client_is_asked(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_no_background_work_while_the_client_is_asked(app, client, model, run_jobs):
     model.script(reply="Let me see.", tool_calls=[{"name": "get_weather", "arguments": {"city": "Porto"}}], times=1)
     first, _ = send(client, QUESTION)
     run_jobs()
@@ -318,7 +300,7 @@ def test_no_background_work_while_the_client_is_asked(
     assert len([call for call in model.calls() if call["path"] == "chat" and not call["stream"]]) <= 1
 
 
-def test_bad_tools_are_said_as_openai_says_them(app: Flask, client: ApiClient) -> None:
+def test_bad_tools_are_said_as_openai_says_them(app, client):
     bad = {"type": "function", "function": {"name": "x", "parameters": {"type": "array"}}}
     answer = ask(client, ("user", "Hello"), tools=[bad])
     error = answer.get_json()["error"]
@@ -332,10 +314,10 @@ def test_bad_tools_are_said_as_openai_says_them(app: Flask, client: ApiClient) -
 
 
 def test_the_official_client_calls_its_tools(
-    app: Flask,
-    official: openai.OpenAI,  # noqa: F811
-    model: ServerHandle,
-) -> None:
+    app,
+    official,  # noqa: F811
+    model,
+):
     history: list[Any] = [QUESTION]
     tools: Any = [WEATHER]
     call_tool(model, city="Porto")

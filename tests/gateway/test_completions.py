@@ -1,7 +1,6 @@
 """The gateway over HTTP: where histories go, what headers choose, errors; and the real client against the live app."""
 
 import base64
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import Person
 from testkit.processes import wait_until
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.support.live import LiveServer
@@ -60,7 +58,7 @@ def said(app: Flask, conversation_id: int) -> list[Line]:
         return [tuple(row) for row in db.session.execute(query.order_by(Message.message_id))]
 
 
-def test_a_clean_continuation_appends(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_clean_continuation_appends(app, client, model):
     model.script(reply="First.")
     first, conversation = reply(client, ("user", "One"))
     model.script(reply="Second.")
@@ -73,7 +71,7 @@ def test_a_clean_continuation_appends(app: Flask, client: ApiClient, model: Serv
     assert said(app, conversation) == [*history, ("user", "Three"), ("assistant", "Third.")]
 
 
-def test_a_program_says_what_was_pasted(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_program_says_what_was_pasted(app, client, model):
     model.script(reply="I see.")
     message = {"role": "user", "content": "Look: I am Ann."}
     spans = [{"start": 6, "end": 99, "origin": "pasted"}]
@@ -86,9 +84,7 @@ def test_a_program_says_what_was_pasted(app: Flask, client: ApiClient, model: Se
     assert client.post("/v1/chat/completions", json=body).status_code in (400, 422)
 
 
-def test_the_same_question_again_takes_the_place_of_the_reply(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_the_same_question_again_takes_the_place_of_the_reply(app, client, model):
     model.script(reply="First.")
     first, conversation = reply(client, ("user", "One"))
     history = [("user", "One"), ("assistant", first), ("user", "Two")]
@@ -103,9 +99,7 @@ def test_the_same_question_again_takes_the_place_of_the_reply(
     assert still == conversation
 
 
-def test_an_edited_history_begins_another_conversation(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_an_edited_history_begins_another_conversation(app, client, model, run_jobs):
     model.script(reply="First.")
     first, conversation = reply(client, ("user", "One"))
     model.script(reply="Second.")
@@ -126,9 +120,7 @@ def test_an_edited_history_begins_another_conversation(
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_the_same_question_again_in_a_fork_makes_no_second_fork(
-    app: Flask, client: ApiClient, model: ServerHandle, is_known: bool
-) -> None:
+def test_the_same_question_again_in_a_fork_makes_no_second_fork(app, client, model, is_known):
     """Behind an edited question, and behind a history from elsewhere."""
     history = [("user", "One"), ("assistant", "First.")]
     if is_known:
@@ -148,9 +140,7 @@ def test_the_same_question_again_in_a_fork_makes_no_second_fork(
     assert other not in (fork, 1)
 
 
-def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(app, client, model):
     model.script(reply="You live in Lisbon now.")
     first, conversation = reply(client, ("user", "Where do I live?"))
     with app.app_context(), write_transaction():
@@ -162,7 +152,7 @@ def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(
     assert not any("Lisbon" in text for _, text in said(app, conversation))
 
 
-def test_what_was_forgotten_does_not_come_back_with_a_fork(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_what_was_forgotten_does_not_come_back_with_a_fork(app, client, model):
     with app.app_context(), write_transaction():
         memory = create_memory(
             client.person.user_id, MemoryFields(memory_type="fact", content="Allergic to penicillin")
@@ -173,7 +163,7 @@ def test_what_was_forgotten_does_not_come_back_with_a_fork(app: Flask, client: A
     assert not any("penicillin" in text for _, text in said(app, fork))
 
 
-def test_headers_and_suffixes_choose(app: Flask, client: ApiClient) -> None:
+def test_headers_and_suffixes_choose(app, client):
     for choice, column, value in (
         ({"headers": {"X-Commonplace-Memory": "off"}}, "uses_memory", False),
         ({"headers": {"X-Commonplace-Memory": "read"}}, "makes_memory", False),
@@ -186,9 +176,7 @@ def test_headers_and_suffixes_choose(app: Flask, client: ApiClient) -> None:
             assert getattr(db.session.get(Conversation, conversation), column) is value, choice
 
 
-def test_memory_is_read_but_not_made(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_memory_is_read_but_not_made(app, client, model, run_jobs):
     with app.app_context(), write_transaction():
         create_memory(client.person.user_id, MemoryFields(memory_type="fact", content="Is a beekeeper", is_pinned=True))
     _, conversation = reply(client, ("user", "My sister lives in Porto."), headers={"X-Commonplace-Memory": "read"})
@@ -197,13 +185,13 @@ def test_memory_is_read_but_not_made(
         assert db.session.get(Conversation, conversation).extraction_due is False
 
 
-def test_the_systems_prompt_of_a_client_reaches_the_model(client: ApiClient, model: ServerHandle) -> None:
+def test_the_systems_prompt_of_a_client_reaches_the_model(client, model):
     reply(client, ("system", "Answer as a pirate."), ("user", "Hello"))
     sent = next(call for call in model.calls() if call["stream"])["messages"]
     assert "Answer as a pirate." in sent[-1]["content"]
 
 
-def test_a_conversation_that_is_named_is_gone_on_with(app: Flask, client: ApiClient) -> None:
+def test_a_conversation_that_is_named_is_gone_on_with(app, client):
     _, conversation = reply(client, ("user", "One"))
     named = {"X-Commonplace-Conversation": str(conversation)}
     _, again = reply(client, ("user", "Something else altogether"), headers=named)
@@ -211,9 +199,7 @@ def test_a_conversation_that_is_named_is_gone_on_with(app: Flask, client: ApiCli
     assert talks(app) == [(conversation, 4)]
 
 
-def test_a_space_that_is_not_ones_own_is_unknown(
-    client: ApiClient, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
-) -> None:
+def test_a_space_that_is_not_ones_own_is_unknown(client, api, make_user):
     other = api(make_user())
     space = other.post("/api/spaces", json={"kind": "project", "name": "Secret"}).get_json()["space_id"]
     _, theirs = reply(other, ("user", "Hello"), headers={"X-Commonplace-Space": str(space)})
@@ -223,16 +209,14 @@ def test_a_space_that_is_not_ones_own_is_unknown(
         assert answer.get_json()["error"]["type"] == "not_found_error"
 
 
-def test_a_history_is_its_owners(
-    app: Flask, client: ApiClient, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
-) -> None:
+def test_a_history_is_its_owners(app, client, api, make_user):
     first, conversation = reply(client, ("user", "One"))
     _, other = reply(api(make_user()), ("user", "One"), ("assistant", first), ("user", "Two"))
     assert other != conversation
     assert len(said(app, conversation)) == 2
 
 
-def test_bad_requests_are_said_as_openai_says_them(client: ApiClient) -> None:
+def test_bad_requests_are_said_as_openai_says_them(client):
     hi = {"messages": [{"role": "user", "content": "Hi"}]}
     wizard = {"messages": [{"role": "wizard", "content": "Hi"}]}
     choice = {**hi, "tool_choice": "required"}
@@ -246,12 +230,12 @@ def test_bad_requests_are_said_as_openai_says_them(client: ApiClient) -> None:
         assert error["message"]
 
 
-def test_an_unknown_model_is_said(client: ApiClient) -> None:
+def test_an_unknown_model_is_said(client):
     answer = ask(client, ("user", "Hello"), model="gpt-nonsense")
     assert (answer.status_code, answer.get_json()["error"]["type"]) == (404, "not_found_error")
 
 
-def test_a_failed_reply_is_an_error_that_clients_do_not_repeat(client: ApiClient, model: ServerHandle) -> None:
+def test_a_failed_reply_is_an_error_that_clients_do_not_repeat(client, model):
     model.script(fault={"http_status": 401})
     answer = ask(client, ("user", "Hello"))
     assert answer.status_code == 502
@@ -267,9 +251,7 @@ def test_a_failed_reply_is_an_error_that_clients_do_not_repeat(client: ApiClient
         ("/v1/responses", {"input": "One"}),
     ],
 )
-def test_a_repeated_key_gives_the_first_reply_again(
-    app: Flask, client: ApiClient, model: ServerHandle, path: str, asked: dict[str, Any], way: dict[str, bool]
-) -> None:
+def test_a_repeated_key_gives_the_first_reply_again(app, client, model, path, asked, way):
     model.script(reply="First.", times=1)
 
     def send(**more: Any) -> Any:
@@ -287,7 +269,7 @@ def test_a_repeated_key_gives_the_first_reply_again(
     assert send().status_code == 404
 
 
-def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_who_may_not_gets_nothing(app, user, anonymous):
     with app.app_context(), write_transaction():
         row, revoked = tokens.create_token(user.user_id, NewToken(name="gone"))
         tokens.revoke_token(user.user_id, row.token_id)
@@ -313,7 +295,7 @@ def official(live_web: LiveServer, user: Person) -> openai.OpenAI:
     return openai.OpenAI(base_url=f"{live_web.url}/v1", api_key=user.token, max_retries=0)
 
 
-def test_the_official_client_converses(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:
+def test_the_official_client_converses(app, official, model):
     assert [found.id for found in official.models.list()][:2] == ["default", "default:temporary"]
     assert official.models.retrieve("default").object == "model"
     model.script(reply="Ebb and flow 🌊")
@@ -342,9 +324,7 @@ def test_the_official_client_converses(app: Flask, official: openai.OpenAI, mode
     assert receipt["message_id"] == ids[0]  # type: ignore[index]
 
 
-def test_the_official_client_understands_our_errors(
-    app: Flask, official: openai.OpenAI, live_web: LiveServer, model: ServerHandle
-) -> None:
+def test_the_official_client_understands_our_errors(app, official, live_web, model):
     question: list[Any] = [{"role": "user", "content": "Hello"}]
     with pytest.raises(openai.NotFoundError):
         official.chat.completions.create(model="gpt-nonsense", messages=question)
@@ -358,7 +338,7 @@ def test_the_official_client_understands_our_errors(
         list(official.chat.completions.create(model="default", messages=question, stream=True))
 
 
-def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:
+def test_hanging_up_stops_the_reply(app, official, model):
     model.script(reply="word " * 2_000, token_delay=0.02)
     stream = official.chat.completions.create(
         model="default", messages=[{"role": "user", "content": "Talk"}], stream=True
@@ -375,9 +355,7 @@ def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: 
     wait_until(stopped, "the end of the reply")
 
 
-def test_hanging_up_does_not_stop_a_reply_that_may_be_asked_for_again(
-    app: Flask, official: openai.OpenAI, model: ServerHandle
-) -> None:
+def test_hanging_up_does_not_stop_a_reply_that_may_be_asked_for_again(app, official, model):
     model.script(tokens=40, token_delay=0.02)
     asked: dict[str, Any] = {"model": "default", "messages": [{"role": "user", "content": "Count"}]}
     with official.chat.completions.create(**asked, stream=True, extra_headers={"Idempotency-Key": "k"}) as stream:
@@ -387,9 +365,7 @@ def test_hanging_up_does_not_stop_a_reply_that_may_be_asked_for_again(
     assert [count for _, count in talks(app)] == [2]
 
 
-def test_deleting_the_conversation_ends_the_reply_with_an_error(
-    client: ApiClient, official: openai.OpenAI, model: ServerHandle
-) -> None:
+def test_deleting_the_conversation_ends_the_reply_with_an_error(client, official, model):
     model.script(reply="word " * 2_000, token_delay=0.02)
     stream = official.chat.completions.create(
         model="default", messages=[{"role": "user", "content": "Talk"}], stream=True
@@ -405,9 +381,7 @@ def picture(data: bytes) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(data).decode()}"}}
 
 
-def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(app, client, model):
     model.script(match="What is this", reply="Red and blue.")
     question = [{"type": "text", "text": "What is this?"}, picture(photo(form="PNG"))]
 
@@ -432,7 +406,7 @@ def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(
     assert files(app) == 1
 
 
-def test_several_pictures_are_all_shown(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_several_pictures_are_all_shown(app, client, model):
     parts = [picture(photo(width, form="PNG")) for width in (300, 400, 500)]
     question = [{"type": "text", "text": "What is in these?"}, *parts]
     answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
@@ -446,7 +420,7 @@ def files(app: Flask) -> int:
         return db.session.scalar(db.select(db.func.count()).select_from(File)) or 0
 
 
-def test_pictures_do_not_stay_where_no_turn_began(app: Flask, client: ApiClient) -> None:
+def test_pictures_do_not_stay_where_no_turn_began(app, client):
     """In a conversation that is not there, with one that is no picture among them, and with none."""
     good = picture(photo(form="PNG"))
     body = {"messages": [{"role": "user", "content": [good, {"type": "text", "text": "Well?"}]}]}
@@ -461,9 +435,9 @@ def test_pictures_do_not_stay_where_no_turn_began(app: Flask, client: ApiClient)
 
 
 def test_the_official_client_gets_the_vectors_that_the_site_makes(
-    official: openai.OpenAI,  # noqa: F811
-    client: ApiClient,
-) -> None:
+    official,  # noqa: F811
+    client,
+):
     texts = ["Keeps bees on the roof", "Honey from the hive", "Quarterly tax return"]
     made = official.embeddings.create(model="default", input=texts)  # as base64, as it asks for by itself
     vectors = np.array([item.embedding for item in made.data])
@@ -474,7 +448,7 @@ def test_the_official_client_gets_the_vectors_that_the_site_makes(
     assert plain["model"] == made.model
 
 
-def test_the_model_may_be_named(app, client: ApiClient) -> None:
+def test_the_model_may_be_named(app, client):
     with app.app_context():
         name = embedder().model
     assert client.post("/v1/embeddings", json={"model": name, "input": "a"}).status_code == 200
@@ -482,7 +456,7 @@ def test_the_model_may_be_named(app, client: ApiClient) -> None:
     assert refused.status_code == 404 and name in refused.get_json()["error"]["message"]
 
 
-def test_what_is_not_read_is_named(client: ApiClient) -> None:
+def test_what_is_not_read_is_named(client):
     odd = ["", [], [1, 2], ["a"] * (MAX_TEXTS + 1), "a" * 40_000]
     more = [{"input": "a", "encoding_format": "hex"}, {"input": "a", "dimensions": 3}]
     for body in ({}, *({"input": text} for text in odd), *more):
@@ -490,5 +464,5 @@ def test_what_is_not_read_is_named(client: ApiClient) -> None:
         assert refused.status_code == 400 and refused.get_json()["error"]["message"], body
 
 
-def test_a_token_is_needed(anonymous: FlaskClient) -> None:
+def test_a_token_is_needed(anonymous):
     assert anonymous.post("/v1/embeddings", json={"input": "a"}).status_code == 401

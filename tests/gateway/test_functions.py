@@ -63,13 +63,13 @@ def nested(levels: int) -> dict[str, Any]:
         ([tool()], {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}, "tool_choice"),
     ],
 )
-def test_what_no_server_would_take_is_refused_by_its_place(tools: list[Any], choice: Any, param: str) -> None:
+def test_what_no_server_would_take_is_refused_by_its_place(tools, choice, param):
     with pytest.raises(UnsupportedRequest) as refused:
         read_tools(tools, choice)
     assert refused.value.param == param
 
 
-def test_choices() -> None:
+def test_choices():
     both = [tool("weather"), tool("time")]
     named = {"type": "function", "function": {"name": "time"}}
     allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [named]}}
@@ -82,7 +82,7 @@ def test_choices() -> None:
     assert read_tools(both, allowed) == ClientTools([both[1]], "required", alone=True)
 
 
-def test_theirs_stand_behind_ours_and_a_clash_is_told_apart() -> None:
+def test_theirs_stand_behind_ours_and_a_clash_is_told_apart():
     ours = Toolset(BUILT_IN)
     theirs = ClientTools([tool("calculate"), tool("client_calculate"), tool("weather")])
     found = with_clients(ours, theirs)
@@ -102,7 +102,7 @@ def test_theirs_stand_behind_ours_and_a_clash_is_told_apart() -> None:
     }
 
 
-def test_a_call_is_kept_under_an_id_of_its_own() -> None:
+def test_a_call_is_kept_under_an_id_of_its_own():
     offered = with_clients(Toolset(), ClientTools([tool()])).tools[0]
     record = client_call_record(ToolCall("call_1", "weather", '{"city": "Porto"}'), offered, 7, 0).record
     assert record == {
@@ -121,7 +121,7 @@ def test_a_call_is_kept_under_an_id_of_its_own() -> None:
     assert all(len(one) == 9 and one.isalnum() for one in ids)
 
 
-def test_answers_are_bounded_the_longest_first() -> None:
+def test_answers_are_bounded_the_longest_first():
     assert len(result_of("x" * (MAX_RESULT + 5))["text"]) < MAX_RESULT + 60
     call = {"tool_name": "weather", "input": {}, "by": "client", "call_id": "a"}
     rounds = [
@@ -153,7 +153,7 @@ ANSWER = {"role": "tool", "tool_call_id": "a", "content": "Sunny."}
 QUESTION = {"role": "user", "content": "What is the weather?"}
 
 
-def test_answers_are_read_with_their_question() -> None:
+def test_answers_are_read_with_their_question():
     found = read(asked(QUESTION, CALLED, ANSWER))
     assert (found.question, found.history) == ("What is the weather?", [])
     assert [dict(one.results) for one in found.rounds] == [{"a": "Sunny."}]
@@ -176,7 +176,7 @@ def test_answers_are_read_with_their_question() -> None:
         [QUESTION, CALLED, {**ANSWER, "content": [{"type": "audio"}]}],
     ],
 )
-def test_calls_without_answers_and_answers_without_calls_are_refused(messages: list[dict[str, Any]]) -> None:
+def test_calls_without_answers_and_answers_without_calls_are_refused(messages):
     with pytest.raises(UnsupportedRequest) as refused:
         read(asked(*messages))
     assert refused.value.param == "messages"

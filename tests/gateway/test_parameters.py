@@ -1,13 +1,12 @@
 """What OpenAI's clients set for a reply reaches the model, as far as it takes it; what cannot be done is said."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient
 from tests.gateway.test_completions import ask
 from webapp.providers.clients import completions
 
@@ -37,7 +36,7 @@ def asked_of_the_model(model: ServerHandle) -> dict[str, Any]:
     return {**calls[-1]["values"], "keys": set(calls[-1]["keys"])}
 
 
-def test_parameters_of_a_completion_reach_the_model(client: ApiClient, model: ServerHandle) -> None:
+def test_parameters_of_a_completion_reach_the_model(client, model):
     answer = ask(client, ("user", "One"), **SET, stop=["END"])
     assert answer.status_code == 200
     assert answer.get_json()["choices"][0]["finish_reason"] == "length"  # five tokens, and the model had more to say
@@ -48,7 +47,7 @@ def test_parameters_of_a_completion_reach_the_model(client: ApiClient, model: Se
     assert not asked_of_the_model(model)["keys"] & (SET.keys() - {"max_tokens"})  # they were for that reply only
 
 
-def test_the_same_question_with_other_parameters(client: ApiClient, model: ServerHandle) -> None:
+def test_the_same_question_with_other_parameters(client, model):
     ask(client, ("user", "One"))
     first = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "Two"}], "seed": 1})
     history = [("user", "Two"), ("assistant", first.get_json()["choices"][0]["message"]["content"])]
@@ -59,7 +58,7 @@ def test_the_same_question_with_other_parameters(client: ApiClient, model: Serve
     assert "temperature" not in sent["keys"]
 
 
-def test_what_a_model_refuses_is_left_out(client: ApiClient, model: ServerHandle) -> None:
+def test_what_a_model_refuses_is_left_out(client, model):
     model.play("max_completion_tokens")
     answer = ask(client, ("user", "One"), **SET, stop="END")
     assert answer.status_code == 200, answer.text
@@ -69,7 +68,7 @@ def test_what_a_model_refuses_is_left_out(client: ApiClient, model: ServerHandle
     assert not sent["keys"] & {"temperature", "top_p", "max_tokens", "frequency_penalty", "presence_penalty", "stop"}
 
 
-def test_tokens_that_include_thoughts_get_no_room_on_top(client: ApiClient, model: ServerHandle) -> None:
+def test_tokens_that_include_thoughts_get_no_room_on_top(client, model):
     model.play("reasoning fields")
     ask(client, ("user", "One"))  # it was seen to think
     ask(client, ("user", "Two"), max_tokens=50)
@@ -78,7 +77,7 @@ def test_tokens_that_include_thoughts_get_no_room_on_top(client: ApiClient, mode
     assert asked_of_the_model(model)["max_tokens"] == 60
 
 
-def test_parameters_of_a_response_reach_the_model_and_are_said(client: ApiClient, model: ServerHandle) -> None:
+def test_parameters_of_a_response_reach_the_model_and_are_said(client, model):
     body = {
         "input": "One",
         "temperature": 0.2,
@@ -100,7 +99,7 @@ def test_parameters_of_a_response_reach_the_model_and_are_said(client: ApiClient
     assert asked_of_the_model(model)["top_p"] == 0.5
 
 
-def test_what_cannot_be_done_is_refused_by_name(client: ApiClient, model: ServerHandle) -> None:
+def test_what_cannot_be_done_is_refused_by_name(client, model):
     numbers = [("n", 2), ("temperature", 3), ("top_p", 0), ("max_tokens", 0), ("max_tokens", True), ("seed", 2**64)]
     texts = [("stop", [""]), ("reasoning_effort", "utmost"), ("logprobs", True), ("modalities", ["text", "audio"])]
     for field, value in (*numbers, *texts, ("functions", [{"name": "f"}])):
@@ -110,9 +109,7 @@ def test_what_cannot_be_done_is_refused_by_name(client: ApiClient, model: Server
     assert model.calls() == []
 
 
-def test_a_retry_keeps_what_was_set_for_the_reply(
-    client: ApiClient, model: ServerHandle, run_jobs: Callable[[], Any]
-) -> None:
+def test_a_retry_keeps_what_was_set_for_the_reply(client, model, run_jobs):
     conversation = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     model.script(match="Falter", fault={"http_status": 400}, times=1)
     body = {"content": "Falter", "parameters": {"seed": 4, "max_tokens": 300}}

@@ -1,16 +1,12 @@
 """`/v1/responses` over HTTP: histories, earlier responses by their id, tools, errors; and the real client."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import openai
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
 from tests.gateway.test_completions import official, picture, reply, said, talks  # noqa: F401
@@ -45,9 +41,7 @@ def output(response: dict[str, Any], answer: str = "Sunny, 24 °C.") -> list[dic
     return [{"type": "function_call_output", "call_id": call["call_id"], "output": answer} for call in calls]
 
 
-def test_a_resent_history_is_continued_here_and_by_completions(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_a_resent_history_is_continued_here_and_by_completions(app, client, model):
     model.script(reply="First.", times=1)
     first, conversation = respond(client, "One", instructions="Be brief.", metadata={"trip": "7"})
     assert (first["object"], first["status"], text(first)) == ("response", "completed", "First.")
@@ -64,7 +58,7 @@ def test_a_resent_history_is_continued_here_and_by_completions(
     assert said(app, conversation) == [*lines, ("assistant", "Third.")]
 
 
-def test_an_earlier_response_is_gone_on_with(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_an_earlier_response_is_gone_on_with(app, client, model):
     model.script(reply="First.", times=1)
     first, conversation = respond(client, "One")
     model.script(reply="Second.", times=1)
@@ -78,9 +72,7 @@ def test_an_earlier_response_is_gone_on_with(app: Flask, client: ApiClient, mode
     assert still == conversation
 
 
-def test_the_same_request_again_takes_the_place_of_its_reply(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_the_same_request_again_takes_the_place_of_its_reply(app, client, model):
     first, conversation = respond(client, "One")
     second, _ = respond(client, "Two", previous_response_id=first["id"])
     model.script(reply="Better.", times=1)
@@ -92,7 +84,7 @@ def test_the_same_request_again_takes_the_place_of_its_reply(
     assert (answer.status_code, set(answer.get_json())) == (409, {"error"})
 
 
-def test_a_response_names_the_model_that_wrote_it(client: ApiClient, model: ServerHandle) -> None:
+def test_a_response_names_the_model_that_wrote_it(client, model):
     made, _ = respond(client, "One")
     assert made["model"] == client.get(f"/v1/responses/{made['id']}").get_json()["model"] != "default"
     events = send(client, "Two", stream=True).get_data(as_text=True).split("\n\n")
@@ -100,7 +92,7 @@ def test_a_response_names_the_model_that_wrote_it(client: ApiClient, model: Serv
     assert last["response"]["model"] == made["model"]
 
 
-def test_what_had_been_said_before_a_response_is_listed(client: ApiClient, model: ServerHandle) -> None:
+def test_what_had_been_said_before_a_response_is_listed(client, model):
     model.script(reply="First.", times=1)
     first, _ = respond(client, "One")
     second, _ = respond(client, "Two", previous_response_id=first["id"])
@@ -119,9 +111,7 @@ def test_what_had_been_said_before_a_response_is_listed(client: ApiClient, model
     assert client.get(f"{place}?order=up").status_code == 400
 
 
-def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(
-    app: Flask, client: ApiClient, anonymous: FlaskClient, model: ServerHandle
-) -> None:
+def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(app, client, anonymous, model):
     made, conversation = respond(client, "One")
     assert anonymous.delete(f"/v1/responses/{made['id']}").status_code == 401
     assert client.delete(f"/v1/responses/{made['id']}").get_json() == {
@@ -136,7 +126,7 @@ def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(
     assert len(said(app, conversation)) == 2
 
 
-def test_another_way_on_from_a_response_is_a_branch(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_another_way_on_from_a_response_is_a_branch(app, client, model):
     model.script(reply="First.", times=1)
     first, conversation = respond(client, "One", headers={"X-Commonplace-Memory": "read"})
     respond(client, "Two", previous_response_id=first["id"])
@@ -153,9 +143,7 @@ def test_another_way_on_from_a_response_is_a_branch(app: Flask, client: ApiClien
     assert send(client, "Four", previous_response_id=other["id"]).status_code == 409  # another version took its place
 
 
-def test_a_branch_behind_what_was_written_on_the_page_is_found_again(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_a_branch_behind_what_was_written_on_the_page_is_found_again(app, client, model):
     client.post("/api/chat/stream", json={"message": "One"}).get_data()
     ((conversation, _),) = talks(app)
     found = client.get(f"/api/conversations/{conversation}/messages").get_json()
@@ -167,7 +155,7 @@ def test_a_branch_behind_what_was_written_on_the_page_is_found_again(
     assert [count for _, count in talks(app)] == [4, 4]
 
 
-def test_what_was_chosen_first_stays_chosen(app: Flask, client: ApiClient) -> None:
+def test_what_was_chosen_first_stays_chosen(app, client):
     """A conversation that is kept does not take what was meant for a temporary one."""
     first, conversation = respond(client, "One")
     headers = ({"headers": {f"X-Commonplace-{name}": value}} for name, value in (("Memory", "off"), ("Space", "1")))
@@ -180,9 +168,7 @@ def test_what_was_chosen_first_stays_chosen(app: Flask, client: ApiClient) -> No
 
 
 @pytest.mark.parametrize("by_id", [True, False])
-def test_a_call_is_handed_over_and_its_output_goes_on(
-    app: Flask, client: ApiClient, model: ServerHandle, by_id: bool
-) -> None:
+def test_a_call_is_handed_over_and_its_output_goes_on(app, client, model, by_id):
     call_tool(model, city="Porto")
     first, conversation = respond(client, QUESTION, tools=[TOOL])
     (call,) = first["output"]
@@ -210,9 +196,7 @@ def test_a_call_is_handed_over_and_its_output_goes_on(
     assert talks(app) == [(conversation, 5)]
 
 
-def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = respond(client, QUESTION, tools=[TOOL])
     both = [*output(first), {"role": "user", "content": "And in Faro?"}]
@@ -229,7 +213,7 @@ def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(
     assert bodies(model)[-1]["messages"][-1]["content"] == "Snow."
 
 
-def test_outputs_for_a_conversation_whose_response_is_not_kept(client: ApiClient, model: ServerHandle) -> None:
+def test_outputs_for_a_conversation_whose_response_is_not_kept(client, model):
     """`store` false keeps a response from being had by its id, not the conversation from going on."""
     call_tool(model, city="Porto")
     first, conversation = respond(client, QUESTION, tools=[TOOL], store=False)
@@ -239,7 +223,7 @@ def test_outputs_for_a_conversation_whose_response_is_not_kept(client: ApiClient
     assert send(client, output(first), tools=[TOOL], previous_response_id=first["id"]).status_code == 404
 
 
-def test_outputs_have_to_fit_the_calls(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_outputs_have_to_fit_the_calls(app, client, model):
     call_tool(model, city="Porto")
     first, _ = respond(client, QUESTION, tools=[TOOL])
     strange = {"type": "function_call_output", "call_id": "other", "output": "x"}
@@ -250,7 +234,7 @@ def test_outputs_have_to_fit_the_calls(app: Flask, client: ApiClient, model: Ser
     assert [count for _, count in talks(app)] == [2]
 
 
-def test_a_response_can_be_had_again(client: ApiClient, model: ServerHandle) -> None:
+def test_a_response_can_be_had_again(client, model):
     model.script(reply="First.", times=1)
     first, _ = respond(client, "One", metadata={"trip": "7"})
     found = client.get(f"/v1/responses/{first['id']}").get_json()
@@ -260,7 +244,7 @@ def test_a_response_can_be_had_again(client: ApiClient, model: ServerHandle) -> 
     assert client.get(f"/v1/responses/{second['id']}").get_json()["previous_response_id"] == first["id"]
 
 
-def test_one_that_is_not_stored_can_not(app: Flask, client: ApiClient) -> None:
+def test_one_that_is_not_stored_can_not(app, client):
     first, conversation = respond(client, "One", store=False)
     assert first["store"] is False
     for answer in (client.get(f"/v1/responses/{first['id']}"), send(client, "Two", previous_response_id=first["id"])):
@@ -269,7 +253,7 @@ def test_one_that_is_not_stored_can_not(app: Flask, client: ApiClient) -> None:
     assert respond(client, items)[1] == conversation
 
 
-def test_a_picture_is_shown_to_the_model(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_picture_is_shown_to_the_model(app, client, model):
     url = picture(photo(form="PNG"))["image_url"]["url"]
     parts = [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": url}]
     first, conversation = respond(client, [{"role": "user", "content": parts}])
@@ -295,9 +279,7 @@ FORM: dict[str, Any] = {
     ("refused", "sent"),
     [([], "json_schema"), (["json_schema"], "json_object"), (["json_schema", "json_object"], None)],
 )
-def test_an_answer_has_the_form_that_was_asked_for(
-    client: ApiClient, model: ServerHandle, refused: list[str], sent: str | None
-) -> None:
+def test_an_answer_has_the_form_that_was_asked_for(client, model, refused, sent):
     """Where a server holds no model to it, the model has read what is wanted."""
     model.script(match="Where to", reply='{"city": "Porto"}')
     if refused:
@@ -316,7 +298,7 @@ def test_an_answer_has_the_form_that_was_asked_for(
     assert bodies(model)[-1]["response_format"] == sent
 
 
-def test_one_in_the_background_is_asked_for_and_can_be_cancelled(client: ApiClient, model: ServerHandle) -> None:
+def test_one_in_the_background_is_asked_for_and_can_be_cancelled(client, model):
     model.script(reply="word " * 2_000, token_delay=0.02, times=1)
     first, conversation = respond(client, "One", background=True)
     assert (first["status"], first["background"], first["output"]) == ("in_progress", True, [])
@@ -331,7 +313,7 @@ def test_one_in_the_background_is_asked_for_and_can_be_cancelled(client: ApiClie
     assert client.post("/v1/responses/resp_999999/cancel").status_code == 404
 
 
-def test_a_conversation_is_named_by_its_id(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_conversation_is_named_by_its_id(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = respond(client, QUESTION, tools=[TOOL])
     assert first["conversation"] == {"id": f"conv_{conversation}"}
@@ -344,7 +326,7 @@ def test_a_conversation_is_named_by_its_id(app: Flask, client: ApiClient, model:
     assert send(client, "Hello", conversation="conv_999999").status_code == 404
 
 
-def test_a_number_that_no_row_can_have_names_nothing(client: ApiClient) -> None:
+def test_a_number_that_no_row_can_have_names_nothing(client):
     for number in (2**31, 10**19 - 1):
         assert send(client, "Hello", conversation=f"conv_{number}").status_code == 400
         assert send(client, "Hello", previous_response_id=f"resp_{number}").status_code == 404
@@ -352,7 +334,7 @@ def test_a_number_that_no_row_can_have_names_nothing(client: ApiClient) -> None:
         assert client.post(f"/v1/responses/resp_{number}/cancel").status_code == 404
 
 
-def test_bad_requests_are_said_as_openai_says_them(app: Flask, client: ApiClient) -> None:
+def test_bad_requests_are_said_as_openai_says_them(app, client):
     """What the readers refuse: tests/gateway/test_responses_input.py."""
     many = {str(number): "y" for number in range(17)}
     half = [{"role": "user", "content": "half \ud800"}]
@@ -370,21 +352,14 @@ def test_bad_requests_are_said_as_openai_says_them(app: Flask, client: ApiClient
     assert talks(app) == []
 
 
-def test_a_failed_response_is_an_error_that_clients_do_not_repeat(client: ApiClient, model: ServerHandle) -> None:
+def test_a_failed_response_is_an_error_that_clients_do_not_repeat(client, model):
     model.script(fault={"http_status": 401})
     answer = send(client, "Hello")
     assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
     assert answer.get_json()["error"]["code"] == "unauthorized"
 
 
-def test_responses_are_their_owners(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    anonymous: FlaskClient,
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-) -> None:
+def test_responses_are_their_owners(app, client, user, anonymous, api, make_user):
     first, conversation = respond(client, "One")
     with app.app_context(), write_transaction():
         row, revoked = tokens.create_token(user.user_id, NewToken(name="gone"))
@@ -400,9 +375,13 @@ def test_responses_are_their_owners(
             person.post(f"/v1/responses/{first['id']}/cancel", headers=headers),
             send(person, "Two", headers, conversation=first["conversation"]),
             send(person, "Two", headers, previous_response_id=first["id"]),
-            send(person, [{"type": "function_call_output", "call_id": "x", "output": "y"}], headers,
-                 previous_response_id=first["id"]),
-        ):  # fmt: skip
+            send(
+                person,
+                [{"type": "function_call_output", "call_id": "x", "output": "y"}],
+                headers,
+                previous_response_id=first["id"],
+            ),
+        ):
             assert answer.status_code == status
             assert set(answer.get_json()) == {"error"}
             assert "One" not in answer.text
@@ -414,7 +393,7 @@ def test_responses_are_their_owners(
     assert send(client, "Two", previous_response_id=first["id"]).status_code == 404
 
 
-def test_what_was_forgotten_does_not_come_back(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_what_was_forgotten_does_not_come_back(app, client, model):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "Allergic to penicillin"}).get_json()
     client.delete(f"/api/memories/{made['memory_id']}")
     call = {"type": "function_call", "call_id": "c1", "name": "note", "arguments": '{"a": "Allergic to penicillin"}'}
@@ -435,7 +414,7 @@ def test_what_was_forgotten_does_not_come_back(app: Flask, client: ApiClient, mo
 # The real client
 
 
-def test_the_official_client_converses(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:  # noqa: F811
+def test_the_official_client_converses(app, official, model):  # noqa: F811
     model.script(reply="Ebb and flow 🌊", times=1)
     first = official.responses.create(model="default", input="What are tides?", metadata={"trip": "7"})
     assert (first.output_text, first.status) == ("Ebb and flow 🌊", "completed")
@@ -452,7 +431,7 @@ def test_the_official_client_converses(app: Flask, official: openai.OpenAI, mode
     assert receipt["message_id"] == int(second.id.removeprefix("resp_"))  # type: ignore[index]
 
 
-def test_the_official_client_calls_its_tools(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:  # noqa: F811
+def test_the_official_client_calls_its_tools(app, official, model):  # noqa: F811
     tools: Any = [TOOL]
     history: list[Any] = [{"role": "user", "content": QUESTION}]
     model.script(
@@ -475,7 +454,7 @@ def test_the_official_client_calls_its_tools(app: Flask, official: openai.OpenAI
     assert [count for _, count in talks(app)] == [3]
 
 
-def test_the_official_client_understands_our_errors(official: openai.OpenAI, model: ServerHandle) -> None:  # noqa: F811
+def test_the_official_client_understands_our_errors(official, model):  # noqa: F811
     with pytest.raises(openai.NotFoundError):
         official.responses.create(model="gpt-nonsense", input="Hello")
     with pytest.raises(openai.NotFoundError):

@@ -33,12 +33,12 @@ def message(role: str, *texts: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": [{"type": kind, "text": text} for text in texts]}
 
 
-def test_a_text_is_a_question() -> None:
+def test_a_text_is_a_question():
     asked = read(request("Hello", instructions="Be brief."))
     assert (asked.question, asked.history, asked.instructions) == ("Hello", [], "Be brief.")
 
 
-def test_items_are_read_as_the_messages_of_a_completion() -> None:
+def test_items_are_read_as_the_messages_of_a_completion():
     items = [
         {"role": "developer", "content": "Be brief."},
         {"role": "user", "content": "Hello"},
@@ -62,13 +62,13 @@ def test_items_are_read_as_the_messages_of_a_completion() -> None:
     assert fingerprint("", asked.lines) == fingerprint("", same.lines)
 
 
-def test_what_one_side_says_in_several_items_is_one_message() -> None:
+def test_what_one_side_says_in_several_items_is_one_message():
     asked = read(request([message("user", "One"), message("assistant", "Two"), *[message("user", "Three")] * 2]))
     assert asked.history == [("user", "One"), ("assistant", "Two")]
     assert asked.question == "Three\nThree"
 
 
-def test_an_image_comes_along() -> None:
+def test_an_image_comes_along():
     url = f"data:image/png;base64,{base64.b64encode(b'one').decode()}"
     parts = [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": url}]
     asked = read(request([{"role": "user", "content": parts}]))
@@ -77,7 +77,7 @@ def test_an_image_comes_along() -> None:
 
 @pytest.mark.parametrize("said", [[], [message("assistant", "Let me see.")]])
 @pytest.mark.parametrize("is_behind", [False, True])
-def test_calls_and_what_they_came_to_are_a_round(said: list[Any], is_behind: bool) -> None:
+def test_calls_and_what_they_came_to_are_a_round(said, is_behind):
     calls = [CALL, *said] if is_behind else [*said, CALL]
     asked = read(request([message("user", "The weather?"), *calls, ANSWER]))
     (one,) = asked.rounds
@@ -85,7 +85,7 @@ def test_calls_and_what_they_came_to_are_a_round(said: list[Any], is_behind: boo
     assert (one.text, one.calls[0].name, one.results) == ("Let me see." if said else "", "weather", {"c1": "Sunny."})
 
 
-def test_tools_are_flat_here() -> None:
+def test_tools_are_flat_here():
     tool = {"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": True}
     asked = read(request("Hello", tools=[tool], tool_choice={"type": "function", "name": "weather"}))
     assert asked.tools is not None
@@ -123,14 +123,14 @@ def test_tools_are_flat_here() -> None:
         ("Hi", {"prompt": {"id": "pmpt_1"}}, "prompt"),
     ],
 )
-def test_what_cannot_be_done_is_named_by_its_place(given: Any, fields: dict[str, Any], param: str) -> None:
+def test_what_cannot_be_done_is_named_by_its_place(given, fields, param):
     with pytest.raises(UnsupportedRequest) as refused:
         read(request(given, **fields))
     assert refused.value.param == param
     assert "messages" not in str(refused.value)
 
 
-def test_behind_an_earlier_response_comes_only_what_is_new() -> None:
+def test_behind_an_earlier_response_comes_only_what_is_new():
     asked, results = read_next(request("And now?", instructions="Be brief."))
     assert (asked.question, asked.history, results, asked.instructions) == ("And now?", [], {}, "Be brief.")
     asked, results = read_next(request([ANSWER]))
@@ -145,7 +145,7 @@ def test_behind_an_earlier_response_comes_only_what_is_new() -> None:
 @pytest.mark.parametrize(
     ("name", "number"), [("resp_12", 12), ("resp_0", 0), ("resp_x", 0), ("12", 0), ("resp_" + "9" * 30, 0), ("", 0)]
 )
-def test_ids(name: str, number: int) -> None:
+def test_ids(name, number):
     assert reply_id(name) == number
 
 
@@ -159,7 +159,7 @@ def events(stream: Stream, *parts: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_events_of_a_reply_with_a_call() -> None:
+def test_the_events_of_a_reply_with_a_call():
     stream = Stream(ResponseHeader(7, 1_000, "default"))
     calls = [waiting_record("weather", '{"city": "Porto"}', "c1")]
     sent = [
@@ -181,7 +181,7 @@ def test_the_events_of_a_reply_with_a_call() -> None:
     assert whole["usage"]["input_tokens_details"]["cached_tokens"] == 3
 
 
-def test_a_reply_without_words_has_a_message_unless_it_calls() -> None:
+def test_a_reply_without_words_has_a_message_unless_it_calls():
     calls = [waiting_record("weather", "{}", "c1")]
     assert [item["type"] for item in output_of(7, "", [])] == ["message"]
     assert [item["type"] for item in output_of(7, "", calls)] == ["function_call"]
@@ -190,7 +190,7 @@ def test_a_reply_without_words_has_a_message_unless_it_calls() -> None:
     assert "response.output_text.done" in kinds
 
 
-def test_a_reply_that_was_cut_is_incomplete() -> None:
+def test_a_reply_that_was_cut_is_incomplete():
     stream = Stream(ResponseHeader(7, 1_000, "default"))
     last = events(stream, *stream.begin(), *stream.text("Ab"), *stream.end("Ab", [], "length", USAGE))[-1]
     assert last["type"] == "response.incomplete"

@@ -20,7 +20,7 @@ def form(**fields: Any) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "trip", "schema": {"type": "object"}, **fields}}
 
 
-def test_the_form_of_an_answer_goes_to_the_model_and_is_said_in_words() -> None:
+def test_the_form_of_an_answer_goes_to_the_model_and_is_said_in_words():
     asked = read(request(("system", "Be brief."), ("user", "Where to?"), response_format=form(strict=True)))
     assert asked.tools is not None and asked.tools.form == form(strict=True)
     assert asked.instructions.startswith("Be brief.\n\nAnswer with exactly one JSON object")
@@ -32,7 +32,7 @@ def test_the_form_of_an_answer_goes_to_the_model_and_is_said_in_words() -> None:
     assert len(long.instructions) < 200
 
 
-def test_the_last_message_is_the_question_and_the_rest_is_history() -> None:
+def test_the_last_message_is_the_question_and_the_rest_is_history():
     asked = read(
         request(
             ("system", "Be brief."),
@@ -51,7 +51,7 @@ def part(data: bytes, kind: str = "image/png") -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{base64.b64encode(data).decode()}"}}
 
 
-def test_images_that_come_along_are_seen() -> None:
+def test_images_that_come_along_are_seen():
     asked = read(
         request(("user", [{"type": "text", "text": "What is this?"}, part(b"one"), part(b"two", "image/webp")]))
     )
@@ -71,7 +71,7 @@ def test_images_that_come_along_are_seen() -> None:
         read(request(("user", [part(b"x")] * 11)))
 
 
-def test_a_history_is_the_same_with_its_images_and_without() -> None:
+def test_a_history_is_the_same_with_its_images_and_without():
     said = [{"type": "text", "text": "a"}, part(b"one"), {"type": "text", "text": "b"}]
     first = read(request(("user", said)))
     again = read(request(("user", said), ("assistant", "x"), ("user", "y")))
@@ -95,14 +95,14 @@ def test_a_history_is_the_same_with_its_images_and_without() -> None:
         ({"response_format": form(description=5)}, "response_format.json_schema.description"),
     ],
 )
-def test_what_cannot_be_done_is_said(fields: dict[str, Any], param: str) -> None:
+def test_what_cannot_be_done_is_said(fields, param):
     with pytest.raises(UnsupportedRequest) as error:
         read(request(("user", "Hello"), **fields))
     assert error.value.param == param
 
 
 @pytest.mark.parametrize("last", [("assistant", "Hi."), ("user", "  "), ("user", None), ("user", [{"type": "file"}])])
-def test_there_has_to_be_a_question(last: tuple[str, Any]) -> None:
+def test_there_has_to_be_a_question(last):
     with pytest.raises(UnsupportedRequest):
         read(request(("user", "Hello"), last))
 
@@ -117,11 +117,11 @@ def test_there_has_to_be_a_question(last: tuple[str, Any]) -> None:
         ("default:off:temporary", "default", {"memory": "off", "is_temporary": True}),
     ],
 )
-def test_suffixes_choose(wish: str, name: str, chosen: dict[str, Any]) -> None:
+def test_suffixes_choose(wish, name, chosen):
     assert split_model(wish) == (name, chosen)
 
 
-def test_a_fingerprint_tells_histories_apart_and_not_their_line_ends() -> None:
+def test_a_fingerprint_tells_histories_apart_and_not_their_line_ends():
     history = [("user", "One\r\ntwo "), ("assistant", "Three")]
     assert fingerprint("s", history) == fingerprint("s", [("user", "One\ntwo"), ("assistant", "Three")])
     others = [
@@ -145,5 +145,5 @@ def test_a_fingerprint_tells_histories_apart_and_not_their_line_ends() -> None:
         (f"You live in {GONE} now.", "You moved from Lisbon now.", False, False),
     ],
 )
-def test_a_reply_that_comes_back_is_known(stored: str, sent: str, partial: bool, same: bool) -> None:
+def test_a_reply_that_comes_back_is_known(stored, sent, partial, same):
     assert is_same_reply(stored, sent, is_partial=partial, placeholder=GONE) is same

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from testkit.people import Person
 from webapp.http.security_headers import init_security
 
 FRIEND, STRANGER = "https://app.example.org", "https://evil.example"
@@ -23,7 +22,7 @@ def open_app() -> Iterator[Flask]:
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/api/memories", "/mcp"])
-def test_a_named_origin_may_read_and_send_with_a_token(open_app: Flask, path: str) -> None:
+def test_a_named_origin_may_read_and_send_with_a_token(open_app, path):
     browser = open_app.test_client()
     answer = browser.get(path, headers={"Origin": FRIEND})
     assert answer.headers[ALLOWED] == FRIEND
@@ -38,10 +37,10 @@ def test_a_named_origin_may_read_and_send_with_a_token(open_app: Flask, path: st
 
 
 @pytest.mark.parametrize(("path", "origin"), [("/v1/models", STRANGER), ("/settings", FRIEND), ("/v1/models", "null")])
-def test_nobody_else_and_nowhere_else(open_app: Flask, path: str, origin: str) -> None:
+def test_nobody_else_and_nowhere_else(open_app, path, origin):
     assert ALLOWED not in open_app.test_client().get(path, headers={"Origin": origin}).headers
 
 
-def test_without_the_setting_no_page_is_let_in(app: Flask, user: Person) -> None:
+def test_without_the_setting_no_page_is_let_in(app, user):
     for headers in ({}, {"Authorization": f"Bearer {user.token}"}):
         assert ALLOWED not in app.test_client().get("/v1/models", headers={"Origin": FRIEND, **headers}).headers

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-from flask import Flask
 from flask_openapi3 import OpenAPI
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
@@ -15,7 +13,7 @@ class Answered(BaseModel):
     name: str = "Zoë"
 
 
-def test_a_view_returns_what_is_answered_and_described() -> None:
+def test_a_view_returns_what_is_answered_and_described():
     blueprint = JsonBlueprint("some", __name__, url_prefix="/api")
 
     @blueprint.get("/one")
@@ -59,7 +57,7 @@ class Some(Few):
     kinds: list[str] = []
 
 
-def test_a_request_does_not_describe_its_model_again(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_does_not_describe_its_model_again(app, monkeypatch):
     blueprint = JsonBlueprint("some", __name__, url_prefix="/api")
     seen: list[BaseModel] = []
 

@@ -53,7 +53,7 @@ instants = st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1), timezones=st
     st.floats(allow_nan=False, allow_infinity=False),
     instants,
 )
-def test_a_cursor_comes_back_as_it_was(number: int, text: str, fraction: float, at: datetime) -> None:
+def test_a_cursor_comes_back_as_it_was(number, text, fraction, at):
     types = (int, str, float, datetime)
     cursor = Keyset("things", PageQuery(), *types).cursor(number, text, fraction, at)
     again = Keyset("things", PageQuery(cursor=cursor, limit=7), *types)
@@ -61,27 +61,27 @@ def test_a_cursor_comes_back_as_it_was(number: int, text: str, fraction: float, 
 
 
 @given(st.text(max_size=60))
-def test_anything_else_is_invalid(text: str) -> None:
+def test_anything_else_is_invalid(text):
     with pytest.raises(Invalid, match=OTHER):
         Keyset("things", PageQuery(cursor=text), int, int).position()
 
 
 @pytest.mark.parametrize("key", [(True, 1), (1.0, 1), ("1", 1), (1,), (1, 2, 3), (2**63, 1), (1, -(2**63))])
-def test_a_forged_key_is_invalid(key: tuple[Any, ...]) -> None:
+def test_a_forged_key_is_invalid(key):
     forged = Keyset("things", PageQuery()).cursor(*key)
     with pytest.raises(Invalid, match=OTHER):
         Keyset("things", PageQuery(cursor=forged), int, int).position()
 
 
 @pytest.mark.parametrize("name", ["\\ud800", "\\u0000"])
-def test_a_forged_text_that_no_column_holds_is_invalid(client: ApiClient, user: Person, name: str) -> None:
+def test_a_forged_text_that_no_column_holds_is_invalid(client, user, name):
     keyset = Keyset("folders", PageQuery(), scope=user.user_id)
     packed = base64.urlsafe_b64decode(keyset.cursor("NAME", 1) + "==").replace(b"NAME", name.encode())
     forged = base64.urlsafe_b64encode(packed).decode()
     assert client.get("/api/folders", query_string={"cursor": forged}).status_code == 422
 
 
-def test_an_instant_beyond_the_calendar_is_invalid() -> None:
+def test_an_instant_beyond_the_calendar_is_invalid():
     forged = Keyset("things", PageQuery()).cursor(2**62)
     with pytest.raises(Invalid, match=OTHER):
         Keyset("things", PageQuery(cursor=forged), datetime).position()
@@ -91,14 +91,14 @@ def test_an_instant_beyond_the_calendar_is_invalid() -> None:
     ("name", "wishes", "within"),
     [("others", {}, 1), ("things", {}, 2), ("things", {}, None), ("things", {"colour": "red"}, 1)],
 )
-def test_another_list_or_query_takes_no_cursor(name: str, wishes: dict[str, str], within: int | None) -> None:
+def test_another_list_or_query_takes_no_cursor(name, wishes, within):
     cursor = Keyset("things", Colours(), int, scope=1).cursor(5)
     with pytest.raises(Invalid, match=OTHER):
         Keyset(name, Colours(cursor=cursor, **wishes), int, scope=within).position()
 
 
 @given(st.lists(st.integers(-99, 99), max_size=8), st.integers(1, 8))
-def test_a_surplus_row_means_a_next_page(rows: list[int], limit: int) -> None:
+def test_a_surplus_row_means_a_next_page(rows, limit):
     page = Keyset("things", PageQuery(limit=limit), int).page(rows, lambda row: (row,))
     assert page.items == rows[:limit]
     assert (page.next_cursor is not None) == (len(rows) > limit)
@@ -108,7 +108,7 @@ def test_a_surplus_row_means_a_next_page(rows: list[int], limit: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["é" * 100, "🦩" * 100, '"\\' * 50])
-def test_the_cursor_of_a_long_name_is_not_too_long(client: ApiClient, name: str) -> None:
+def test_the_cursor_of_a_long_name_is_not_too_long(client, name):
     for some in (name, name[:-1] + "z"):
         assert client.post("/api/folders", json={"name": some}).status_code == 201
     first = client.get("/api/folders?limit=1").get_json()
@@ -118,7 +118,7 @@ def test_the_cursor_of_a_long_name_is_not_too_long(client: ApiClient, name: str)
 
 
 @given(st.sets(st.integers(-99, 99), max_size=8), st.integers(1, 8))
-def test_pages_of_a_short_list_are_all_of_it(rows: set[int], limit: int) -> None:
+def test_pages_of_a_short_list_are_all_of_it(rows, limit):
     found, cursor = [], None
     while cursor or not found:
         keyset = Keyset("things", PageQuery(limit=limit, cursor=cursor), int)
@@ -238,7 +238,7 @@ def first_page(client: ApiClient, address: str, **wishes: Any) -> str:
     return cursor
 
 
-def test_no_list_takes_another_ones_cursor(app: Flask, owner: Person, ids: dict[str, list[int]]) -> None:
+def test_no_list_takes_another_ones_cursor(app, owner, ids):
     """Each marks its own differently, and refuses even the key that it gave behind the mark of another one."""
     client = api_client(app, owner)
     places = [place for path in listings(client) for place in addresses(path, ids)]
@@ -261,7 +261,7 @@ def test_no_list_takes_another_ones_cursor(app: Flask, owner: Person, ids: dict[
     assert not taken
 
 
-def test_no_list_takes_its_cursor_with_other_filters(app: Flask, owner: Person, ids: dict[str, list[int]]) -> None:
+def test_no_list_takes_its_cursor_with_other_filters(app, owner, ids):
     client = api_client(app, owner)
     taken = []
     for path, named in listings(client).items():
@@ -274,7 +274,7 @@ def test_no_list_takes_its_cursor_with_other_filters(app: Flask, owner: Person, 
     assert not taken
 
 
-def test_somebody_elses_cursor_is_not_taken(app: Flask, client: ApiClient, owner: Person, ids) -> None:
+def test_somebody_elses_cursor_is_not_taken(app, client, owner, ids):
     own = {place: first_page(api_client(app, owner), place) for place in ("/api/conversations", "/api/files")}
     for place, cursor in own.items():
         assert client.get(place, query_string={"cursor": cursor}).status_code == 422

@@ -3,19 +3,15 @@
 import inspect
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 from pydantic import BaseModel
 from redis.exceptions import ConnectionError as RedisAway
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from testkit.people import ApiClient, Person
 from tests.support.queries import count_queries
 from webapp.conversations import lists
 from webapp.db.base import database_is_away
@@ -57,9 +53,7 @@ def _operational(code: int) -> OperationalError:
     ],
     ids=range(13),
 )
-def test_each_failure_is_a_problem(
-    client: ApiClient, monkeypatch: Any, error: BaseException, status: int, retry: bool
-) -> None:
+def test_each_failure_is_a_problem(client, monkeypatch, error, status, retry):
     monkeypatch.setattr(lists, "list_conversations", _raise(error))
     response = client.get("/api/conversations")
     assert response.status_code == status
@@ -74,7 +68,7 @@ def test_each_failure_is_a_problem(
     assert client.get("/api/conversations").status_code == 200, "the session is usable again"
 
 
-def test_an_error_names_a_place_in_what_was_sent(client: ApiClient) -> None:
+def test_an_error_names_a_place_in_what_was_sent(client):
     """And no type of ours that was tried there."""
     for path, body, places in CASES["an_error_names_a_place_in_what_was_sent"]:
         problem = client.post(f"/api/{path}", json=body).get_json()
@@ -83,7 +77,7 @@ def test_an_error_names_a_place_in_what_was_sent(client: ApiClient) -> None:
         assert problem["detail"] == f"{'.'.join(problem['errors'][0]['loc'])}: {problem['errors'][0]['msg']}"
 
 
-def test_so_does_one_in_openais_shape(client: ApiClient) -> None:
+def test_so_does_one_in_openais_shape(client):
     odd = {"messages": [{"role": "user", "content": 5}]}
     for wish, place in (({"stop": 5}, "stop"), (odd, "messages.0.content")):
         body = {"messages": [{"role": "user", "content": "x"}], **wish}
@@ -91,18 +85,18 @@ def test_so_does_one_in_openais_shape(client: ApiClient) -> None:
         assert (error["param"], error["message"]) == (place, f"{place}: Input should be a valid string")
 
 
-def test_an_error_of_a_query_names_its_parameter(client: ApiClient) -> None:
+def test_an_error_of_a_query_names_its_parameter(client):
     problem = client.get("/api/memories/timeline?from=x").get_json()
     assert {tuple(error["loc"]) for error in problem["errors"]} == {("from",)}
 
 
-def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client: ApiClient) -> None:
+def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client):
     problem = client.post("/api/imports", json={"text": 5}).get_json()
     assert problem["errors"] == [{"loc": ["text"], "msg": "Input should be a valid string"}]
     assert problem["detail"] == "text: Input should be a valid string"
 
 
-def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
+def test_a_fragment_goes_to_the_toasts(anonymous):
     for response in (
         anonymous.get("/nothing", headers={"HX-Request": "true"}),
         anonymous.delete("/memories", headers={"HX-Request": "true"}),
@@ -115,7 +109,7 @@ def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
         assert "<html" not in response.text.lower()
 
 
-def test_which_database_errors_pass(app: Flask) -> None:
+def test_which_database_errors_pass(app):
     for code in (1040, 1205, 1213, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
         assert database_is_away(_operational(code))
     assert database_is_away(OperationalError("x", {}, Exception("database is locked")))
@@ -128,16 +122,14 @@ def test_which_database_errors_pass(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("path", ["/s/nowhere", "/nothing", "/memory/timeline"])
-def test_a_page_that_is_not_there_offers_what_its_reader_can_do(
-    anonymous: FlaskClient, user: Person, login: Callable, path: str
-) -> None:
+def test_a_page_that_is_not_there_offers_what_its_reader_can_do(anonymous, user, login, path):
     visitor, member = anonymous.get(path).text, login(user).get(path).text
     assert ">Sign in</a>" in visitor and "your conversations" not in visitor
     assert "Back to your conversations" in member and ">Sign in</a>" not in member
     assert "Try again" not in visitor + member, "it would be gone the next time too"
 
 
-def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Callable, anonymous: FlaskClient) -> None:
+def test_an_unknown_address_is_said_to_be_unknown_once(user, login, anonymous):
     page = login(user).get("/nothing").text
     assert page.count("This page does not exist") == 2, "the title and the heading"
     assert "The address may be mistyped" in page
@@ -148,7 +140,7 @@ def test_an_unknown_address_is_said_to_be_unknown_once(user: Person, login: Call
         assert (answer.content_type == "application/problem+json") == path.startswith("/api")
 
 
-def test_what_every_template_is_given_asks_the_database_nothing(app: Flask) -> None:
+def test_what_every_template_is_given_asks_the_database_nothing(app):
     """Or the page that says that the database is away could not be shown."""
     with app.test_request_context("/"):
         catalogue.forget()
@@ -163,7 +155,7 @@ FIRST_PAGE = {"/logout", "/language", "/share"}
 """Where there is no page that would be meant rather than the first."""
 
 
-def test_every_form_has_a_page_that_is_meant_by_its_address(app: Flask) -> None:
+def test_every_form_has_a_page_that_is_meant_by_its_address(app):
     adapter = app.url_map.bind("localhost")
     methods: dict[str, set[str]] = {}
     for rule in app.url_map.iter_rules():
@@ -179,20 +171,20 @@ def test_every_form_has_a_page_that_is_meant_by_its_address(app: Flask) -> None:
     assert not lost
 
 
-def test_a_browser_is_led_to_the_page(anonymous: FlaskClient) -> None:
+def test_a_browser_is_led_to_the_page(anonymous):
     for typed, page in CASES["a_browser_is_led_to_the_page"]:
         answer = anonymous.get(typed, headers=PAGE)
         assert (typed, answer.status_code, answer.location) == (typed, 302, page)
 
 
-def test_programs_and_parts_of_pages_are_told_the_method_is_wrong(anonymous: FlaskClient) -> None:
+def test_programs_and_parts_of_pages_are_told_the_method_is_wrong(anonymous):
     for headers in ({}, {"Accept": "application/json"}, {**PAGE, "HX-Request": "true"}):
         assert anonymous.get("/memories", headers=headers).status_code == 405
     assert anonymous.delete("/memories", headers=PAGE).status_code == 405
     assert anonymous.get("/oauth/token", headers=PAGE).status_code == 405
 
 
-def test_only_what_describes_a_url_is_called_a_path(app: Flask) -> None:
+def test_only_what_describes_a_url_is_called_a_path(app):
     """By that name `validation_problem` tells an address that nothing can have from a body that does not fit."""
     shapes = [
         (argument, shape)
@@ -204,7 +196,7 @@ def test_only_what_describes_a_url_is_called_a_path(app: Flask) -> None:
     assert [shape for argument, shape in shapes if (argument == "path") != shape.__name__.endswith("Path")] == []
 
 
-def test_the_detail_names_the_field_whoever_found_the_error(client: ApiClient) -> None:
+def test_the_detail_names_the_field_whoever_found_the_error(client):
     found = client.get("/api/conversations?cursor=none").get_json()
     assert found["detail"] == "cursor: is not a cursor of this list"
     assert client.get("/api/conversations?limit=0").get_json()["detail"].startswith("limit: ")

@@ -1,19 +1,17 @@
 """Who is answered how, and how requests are validated."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from testkit.people import ApiClient, Person
 from webapp.config import Settings
 from webapp.extensions import app_settings
 from webapp.http.views import absolute, wants_json, wants_partial
 
 
-def test_programs_get_json(app: Flask) -> None:
+def test_programs_get_json(app):
     for path, accept, expected in (
         *(("/api/x", "text/html", True), ("/memory/conversation/x", "", True), ("/readyz", "", True)),
         *(("/c/1", "text/html", False), ("/c/1", "*/*", False), ("/c/1", "application/json", True)),
@@ -23,7 +21,7 @@ def test_programs_get_json(app: Flask) -> None:
             assert wants_json() is expected, (path, accept)
 
 
-def test_who_sends_a_token_is_a_program(app: Flask) -> None:
+def test_who_sends_a_token_is_a_program(app):
     for scheme, expected in (("Bearer", True), ("bearer", True), ("Basic", False)):
         with app.test_request_context("/c/1", headers={"Authorization": f"{scheme} x"}):
             assert wants_json() is expected
@@ -40,9 +38,7 @@ def site(app: Flask, settings: Settings) -> Iterator[str]:
     app_settings.put(app, settings)
 
 
-def test_every_address_of_the_site_is_the_one_that_is_set(
-    site: str, client: ApiClient, anonymous: FlaskClient, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_every_address_of_the_site_is_the_one_that_is_set(site, client, anonymous, login):
     """Whatever a request says of its host: a shared link, or a program's way to sign in, would lead somewhere else."""
     evil = {"Host": "evil.example"}
     for path in ("oauth-authorization-server", "oauth-protected-resource", "openid-configuration"):
@@ -67,7 +63,7 @@ def test_every_address_of_the_site_is_the_one_that_is_set(
         ("", "https://x.example", "", "https://x.example"),
     ],
 )
-def test_an_absolute_url(app: Flask, settings: Settings, root: str, site: str, path: str, url: str) -> None:
+def test_an_absolute_url(app, settings, root, site, path, url):
     app_settings.put(app, settings.model_copy(update={"site_url": site}))
     with app.test_request_context("/", environ_overrides={"SCRIPT_NAME": root}):
         assert absolute(path) == url
@@ -83,12 +79,12 @@ def test_an_absolute_url(app: Flask, settings: Settings, root: str, site: str, p
         ({"HX-Request": "true", "HX-History-Restore-Request": "true"}, False),
     ],
 )
-def test_parts_of_pages(app: Flask, headers: dict[str, str], expected: bool) -> None:
+def test_parts_of_pages(app, headers, expected):
     with app.test_request_context("/", headers=headers):
         assert wants_partial() is expected
 
 
-def test_no_body_is_an_empty_object(client: ApiClient) -> None:
+def test_no_body_is_an_empty_object(client):
     assert client.post("/api/conversations").status_code == 201
     assert client.post("/api/conversations", content_type="application/json").status_code == 201
     refused = client.post("/api/folders")
@@ -96,9 +92,7 @@ def test_no_body_is_an_empty_object(client: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_body_that_is_too_large_is_refused_as_such_whether_or_not_its_size_is_announced(
-    app: Flask, client: ApiClient, announced: bool
-) -> None:
+def test_a_body_that_is_too_large_is_refused_as_such_whether_or_not_its_size_is_announced(app, client, announced):
     text = b'{"title": "%s"}' % (b"x" * int(app.config["MAX_CONTENT_LENGTH"]))
     chunked = {"environ_overrides": {"wsgi.input_terminated": True}, "headers": {"Transfer-Encoding": "chunked"}}
     sent = client.post(

@@ -23,18 +23,14 @@ TODAY = date(2026, 11, 23)
         (365, "November 2025"),
     ],
 )
-def test_a_list_is_divided_into_days_then_weeks_then_months(
-    days: int, heading: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_is_divided_into_days_then_weeks_then_months(days, heading, monkeypatch):
     monkeypatch.setattr(calendar, "_", str)
     assert calendar.list_heading(TODAY - timedelta(days=days), TODAY, "en") == heading
 
 
 @pytest.mark.parametrize("today", [TODAY, date(2026, 3, 3), date(2026, 1, 1)])
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(
-    code: str, today: date, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(code, today, monkeypatch):
     monkeypatch.setattr(calendar, "_", str)  # "Today" and "Yesterday" are texts of the catalog, which needs a request
     headings = [calendar.list_heading(today - timedelta(days=days), today, code) for days in range(730)]
     assert all(headings)
@@ -51,12 +47,12 @@ def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(
         ("zh", "十月", "2025年3月"),
     ],
 )
-def test_months_are_named_with_the_year_where_it_is_another(code: str, month: str, earlier: str) -> None:
+def test_months_are_named_with_the_year_where_it_is_another(code, month, earlier):
     assert calendar.list_heading(date(2026, 10, 2), TODAY, code) == month
     assert calendar.list_heading(date(2025, 3, 1), TODAY, code) == earlier
 
 
-def test_days_and_months_have_names_in_every_language() -> None:
+def test_days_and_months_have_names_in_every_language():
     for code in LANGUAGES:
         assert len(calendar.day_and_month_names(code)) >= 19
     assert {"May", "Sunday"} <= calendar.day_and_month_names("en")

@@ -110,7 +110,7 @@ def _shown(node: nodes.Node) -> list[str]:
     return []
 
 
-def test_every_text_of_a_template_is_marked(environment: Environment) -> None:
+def test_every_text_of_a_template_is_marked(environment):
     found = {path.relative_to(ROOT).as_posix(): unmarked(environment, path.read_text()) for path in TEMPLATES}
     assert found
     assert {path: texts for path, texts in found.items() if texts} == {}
@@ -128,11 +128,11 @@ def test_every_text_of_a_template_is_marked(environment: Environment) -> None:
         ('{{ ngettext("a new thing", "new things", n) }}', []),
     ],
 )
-def test_the_scanner_finds_what_it_is_to_find(environment: Environment, source: str, found: list[str]) -> None:
+def test_the_scanner_finds_what_it_is_to_find(environment, source, found):
     assert unmarked(environment, source) == found
 
 
-def test_no_notice_of_a_view_is_unmarked() -> None:
+def test_no_notice_of_a_view_is_unmarked():
     """`flash` and `toast` are given what is marked, never a literal."""
     found = []
     for path in sorted((ROOT / "webapp").rglob("*.py")):
@@ -154,7 +154,7 @@ def _is_marked(node: ast.expr) -> bool:
     return not isinstance(node, ast.Constant | ast.BinOp)
 
 
-def test_errors_with_values_can_be_translated() -> None:
+def test_errors_with_values_can_be_translated():
     """A service raises its errors with `say`, not with an f-string that nobody can take apart."""
     errors = {"Invalid", "Forbidden", "NotFound", "Conflict", "TooLarge", "TooMany"}
     heard = ("accounts", "conversations", "files", "oauth/pages", "oauth/registry", "sharing", "spaces", "tools")
@@ -171,7 +171,7 @@ def test_errors_with_values_can_be_translated() -> None:
     assert not found
 
 
-def test_no_notice_of_a_script_is_unmarked() -> None:
+def test_no_notice_of_a_script_is_unmarked():
     said = re.compile(r"""(?:toast\(|textContent = |\.title = |\.alt = )\s*(["`][^"`]*[a-z]{2,} [^"`]*["`])""")
     scripts = sorted((ROOT / "static" / "js").glob("*.js"))
     assert not [f"{path.name}: {found}" for path in scripts for found in said.findall(path.read_text())]
@@ -187,7 +187,7 @@ def texts() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_catalog_has_every_text_and_is_compiled(code: str, texts: list[tuple[str, ...]]) -> None:
+def test_a_catalog_has_every_text_and_is_compiled(code, texts):
     catalog = read(code)
     known = {message.id if isinstance(message.id, str) else message.id[0] for message in catalog if message.id}
     assert known == {text[0] for text in texts}, "run make translations"
@@ -195,7 +195,7 @@ def test_a_catalog_has_every_text_and_is_compiled(code: str, texts: list[tuple[s
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_text_is_translated(code: str) -> None:
+def test_every_text_is_translated(code):
     assert missing_translations(read(code)) == []
 
 
@@ -204,7 +204,7 @@ SPECIAL = "\"'<>&"
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_translations_keep_places_and_markup(code: str) -> None:
+def test_translations_keep_places_and_markup(code):
     """The same placeholders and tags, and nothing that could end an attribute or begin a tag."""
     wrong = []
     for message in read(code):

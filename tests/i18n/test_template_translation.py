@@ -1,13 +1,11 @@
 """Texts of templates become constants of a language's templates when they are compiled."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from testkit.people import Person
 from webapp.i18n import LANGUAGES
 from webapp.i18n.marks import say, say_n
 from webapp.i18n.request_language import translate
@@ -61,12 +59,12 @@ def generated(environment: Environment, source: str) -> str:
         ("{{ 'a' if b else 'c' }}", "{{ _('a') if b else _('c') }}"),
     ],
 )
-def test_english_costs_nothing(english: Environment, plain: str, marked: str) -> None:
+def test_english_costs_nothing(english, plain, marked):
     """A marked template is compiled to what the same one without marks is compiled to."""
     assert generated(english, marked) == generated(english, plain)
 
 
-def test_a_language_has_templates_of_its_own(german: Environment) -> None:
+def test_a_language_has_templates_of_its_own(german):
     source = '{{ _("Save") }} {{ _("%(name)s’s book", name=name) }} {{ f(_("Save")) }} {{ _(later) }} {{ _("other") }}'
     shown = german.from_string(source).render(name="<Ada>", f=str.upper, later="Save")
     assert shown == "Sichern Buch von &lt;Ada&gt; SICHERN Sichern other"
@@ -74,7 +72,7 @@ def test_a_language_has_templates_of_its_own(german: Environment) -> None:
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 Wörter"), (1, "1 Wort"), (2, "2 Wörter")])
-def test_a_number_takes_its_plural_form(german: Environment, count: int, said: str) -> None:
+def test_a_number_takes_its_plural_form(german, count, said):
     for source in (
         '{{ ngettext("%(num)s word", "%(num)s words", n) }}',
         '{% set said = ngettext("%(num)s word", "%(num)s words", n) %}{{ said }}',
@@ -83,26 +81,24 @@ def test_a_number_takes_its_plural_form(german: Environment, count: int, said: s
         assert german.from_string(source).render(n=count) == said
 
 
-def test_markup_stays_markup_and_values_are_escaped(german: Environment) -> None:
+def test_markup_stays_markup_and_values_are_escaped(german):
     source = '{% set said = _("<b>%(num)s</b> left", num=n) %}{{ said }}'
     assert german.from_string(source).render(n="<") == ("noch <b>&lt;</b>")
 
 
-def test_a_text_is_cut_at_its_placeholders() -> None:
+def test_a_text_is_cut_at_its_placeholders():
     assert list(split_placeholders("%(a)s is 5%% of %(b)s")) == [("", "a"), (" is 5% of ", None), ("", "b")]
     assert list(split_placeholders("")) == [("", None)]
 
 
-def test_every_language_shows_a_page(app: Flask) -> None:
+def test_every_language_shows_a_page(app):
     for code, language in LANGUAGES.items():
         page = app.test_client().get("/register", headers={"Accept-Language": f"{language.tag};q=0.9, xx;q=1"}).text
         assert f'<html lang="{language.tag}"' in page
         assert (' dir="rtl"' in page.partition("<head>")[0]) == (code == "ar"), code
 
 
-def test_the_palette_is_looked_through_in_the_language_of_the_page(
-    login: Callable[[Person], FlaskClient], user: Person
-) -> None:
+def test_the_palette_is_looked_through_in_the_language_of_the_page(login, user):
     """Some of its commands were found by English words only."""
     browser = login(user)
 
@@ -115,14 +111,14 @@ def test_the_palette_is_looked_through_in_the_language_of_the_page(
         assert not set(own) & set(english)
 
 
-def test_the_browser_chooses(app: Flask) -> None:
+def test_the_browser_chooses(app):
     cases = {"de-AT,de;q=0.8,en;q=0.5": "de", "nl, fr;q=0.4": "fr", "zh-TW": "zh-Hans", "pt-PT": "pt-BR", "xx": "en"}
     for asked, code in cases.items():
         page = app.test_client().get("/register", headers={"Accept-Language": asked}).text
         assert f'<html lang="{code}"' in page, asked
 
 
-def test_a_sentence_of_a_service_is_english_and_remembers_its_parts(app: Flask) -> None:
+def test_a_sentence_of_a_service_is_english_and_remembers_its_parts(app):
     said = say("There is no %(name)s.", name="Ada")
     assert said == "There is no Ada."
     many = say_n("%(num)s file", "%(num)s files", 3)

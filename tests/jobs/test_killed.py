@@ -155,7 +155,7 @@ def chunks(app) -> list[str]:
         return list(db.session.scalars(select(ConversationChunk.content)))
 
 
-def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(app, user, live_worker) -> None:
+def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(app, user, live_worker):
     """The first of this file: nothing else has run in this worker."""
 
     def index() -> list[int]:
@@ -173,9 +173,7 @@ def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_al
 
 
 @places("answered-horse", "answered-worker", "writing-horse", "writing-worker", "committing-worker")
-def test_an_extraction_killed_between_the_answer_and_the_commit(
-    app, user, model, live_worker, talk, point, victim
-) -> None:
+def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model, live_worker, talk, point, victim):
     answers(model, TEA, times=None)
     at = {"point": point, "victim": victim, "table": "memory_evidence", "vector_of": TEA["content"]}
     job_id = kill_at(app, live_worker, model, job=("extract", talk), **at)
@@ -194,7 +192,7 @@ def test_an_extraction_killed_between_the_answer_and_the_commit(
 
 
 @places("answered-worker", "writing-horse", "committing-worker")
-def test_a_summary_killed_between_the_answer_and_the_commit(app, model, live_worker, long_talk, point, victim) -> None:
+def test_a_summary_killed_between_the_answer_and_the_commit(app, model, live_worker, long_talk, point, victim):
     model.script(match="conversation_summary", structured={"summary": SUMMARY})
     at = {"point": point, "victim": victim, "table": "conversation_chunks", "vector_of": SUMMARY}
     job_id = kill_at(app, live_worker, model, job=("summary", long_talk), **at)
@@ -210,7 +208,7 @@ def test_a_summary_killed_between_the_answer_and_the_commit(app, model, live_wor
 
 
 @pytest.mark.mysql_only
-def test_redis_emptied_while_a_job_writes(app, user, model, live_worker, talk) -> None:
+def test_redis_emptied_while_a_job_writes(app, user, model, live_worker, talk):
     answers(model, TEA, times=None)
     with held(app, "writing", "memory_evidence") as stands_there:
         push(app, "extract", conversation_id=talk)

@@ -2,7 +2,7 @@
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -26,7 +26,7 @@ from webapp.transfer.models import Import
 
 @given(st.lists(st.integers(1, 4), max_size=40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_people_take_turns(app: Flask, people: list[int]) -> None:
+def test_people_take_turns(app, people):
     redis = app.extensions["redis"]
     redis.flushdb()
     for number, person in enumerate(people):
@@ -45,7 +45,7 @@ def test_people_take_turns(app: Flask, people: list[int]) -> None:
         ]
 
 
-def test_what_nobody_asked_for_waits_its_turn_too(app: Flask) -> None:
+def test_what_nobody_asked_for_waits_its_turn_too(app):
     redis = app.extensions["redis"]
     for number in range(3):
         push(redis, JobRequest("import", {"import_id": number}))
@@ -53,7 +53,7 @@ def test_what_nobody_asked_for_waits_its_turn_too(app: Flask) -> None:
     assert [job.kwargs["import_id"] for job in rq_queue(redis, Queue.INDEX).jobs] == [0, 3, 1, 2]
 
 
-def test_upkeep_and_mail_have_a_worker_of_their_own() -> None:
+def test_upkeep_and_mail_have_a_worker_of_their_own():
     assert (Queue.UPKEEP,) in WORKERS
     assert {name for name, spec in JOBS.items() if spec.queue is Queue.UPKEEP} == {"mail", "sweep", "purge"}
 
@@ -112,9 +112,7 @@ def many(count: int) -> bytes:
 
 
 @pytest.mark.once
-def test_nobody_waits_for_all_that_another_has_asked_for(
-    app: Flask, make_user: Callable[[], Person], api: Callable[[Person], ApiClient], lane: Lane
-) -> None:
+def test_nobody_waits_for_all_that_another_has_asked_for(app, make_user, api, lane):
     """A message and a document of many slices and 200 conversations to import, all by one person."""
     one, other = make_user(), make_user()
     with app.app_context():
@@ -156,7 +154,7 @@ def finished(lane: Lane, name: str) -> int:
     return count
 
 
-def test_a_file_is_looked_at_in_slices_whichever_process_has_them(app: Flask, client: ApiClient, lane: Lane) -> None:
+def test_a_file_is_looked_at_in_slices_whichever_process_has_them(app, client, lane):
     number = bring(client, many(6), "export.zip")
     for _ in range(3):
         lane.next()
@@ -166,9 +164,7 @@ def test_a_file_is_looked_at_in_slices_whichever_process_has_them(app: Flask, cl
     assert (shown["status"], shown["preview"]["counts"]["conversations"]) == ("ready", 6)
 
 
-def test_an_import_goes_on_where_it_was_whichever_process_has_it(
-    app: Flask, client: ApiClient, lane: Lane, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_goes_on_where_it_was_whichever_process_has_it(app, client, lane, monkeypatch):
     monkeypatch.setattr(import_jobs, "BATCH", 2)
     read: list[str] = []
     opened = import_jobs.Upload
@@ -191,7 +187,7 @@ def test_an_import_goes_on_where_it_was_whichever_process_has_it(
     assert (shown["status"], shown["counts"]["conversations imported"]) == ("done", 8)
 
 
-def test_two_jobs_of_one_import_write_nothing_twice(app: Flask, client: ApiClient, lane: Lane, monkeypatch) -> None:
+def test_two_jobs_of_one_import_write_nothing_twice(app, client, lane, monkeypatch):
     monkeypatch.setattr(import_jobs, "BATCH", 2)
     number = bring(client, many(6), "export.zip")
     finished(lane, "look_at_import")
@@ -215,7 +211,7 @@ def test_two_jobs_of_one_import_write_nothing_twice(app: Flask, client: ApiClien
     assert [item["outcome"] for item in items] == ["imported"] * 6
 
 
-def test_a_file_that_is_no_longer_wanted_is_read_no_further(app: Flask, client: ApiClient, lane: Lane) -> None:
+def test_a_file_that_is_no_longer_wanted_is_read_no_further(app, client, lane):
     number = bring(client, many(6), "export.zip")
     lane.next()
     client.post(f"/api/imports/{number}/cancel", json={})
@@ -224,7 +220,7 @@ def test_a_file_that_is_no_longer_wanted_is_read_no_further(app: Flask, client: 
         assert preview.look_at(number) == "cancelled"
 
 
-def test_a_turn_is_indexed_between_two_portions_of_a_message(app: Flask, make_user, lane: Lane) -> None:
+def test_a_turn_is_indexed_between_two_portions_of_a_message(app, make_user, lane):
     one, other = make_user(), make_user()
     with app.app_context():
         write_dialogue(one.user_id, [("user", "The boat was painted. " * 3_000)], START)

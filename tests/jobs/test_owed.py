@@ -49,7 +49,7 @@ def extractions(run_jobs, **options) -> int:
     return len([job for job in run_jobs(**options) if job.meta["name"] == "extract"])
 
 
-def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs) -> None:
+def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs):
     """With a summary each turn the extraction waits for the sweep each turn: 600, 1,200, 2,400, 4,800 s it was."""
     answers(model, TEA, times=None)
     for _ in range(6):
@@ -59,7 +59,7 @@ def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_j
         elapse(app, talk)
 
 
-def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, talk, run_jobs) -> None:
+def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, talk, run_jobs):
     model.script(match="memory_operations", fault={"http_status": 503})
     for _ in range(6):
         sweep(app, talk)
@@ -74,7 +74,7 @@ def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, tal
     assert extractions(run_jobs) == 1
 
 
-def test_what_fails_by_itself_is_asked_for_ever_more_rarely(app, model, talk, run_jobs) -> None:
+def test_what_fails_by_itself_is_asked_for_ever_more_rarely(app, model, talk, run_jobs):
     model.script(match="memory_operations", reply="I will not.")
     pauses = []
     for _ in range(7):
@@ -91,7 +91,7 @@ def test_what_fails_by_itself_is_asked_for_ever_more_rarely(app, model, talk, ru
     assert pause(app, talk) <= queues.FIRST_SECONDS
 
 
-def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jobs, monkeypatch) -> None:
+def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jobs, monkeypatch):
     def away(*_args, **_options):
         raise OperationalError("SELECT", {}, Exception(2013, "lost"))
 
@@ -104,7 +104,7 @@ def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jo
             elapse(app, talk)
 
 
-def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, model) -> None:
+def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, model):
     job_specs.push(app.extensions["redis"], job_specs.JobRequest("extract", {"conversation_id": talk}))
     sweep(app, talk)
     assert pause(app, talk) == 0
@@ -112,7 +112,7 @@ def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, mode
     assert extractions(run_jobs) == 1
 
 
-def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs) -> None:
+def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs):
     """24 jobs stood as failed that the sweep had done long ago."""
     redis = app.extensions["redis"]
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)

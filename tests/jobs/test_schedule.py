@@ -3,7 +3,6 @@
 from datetime import timedelta
 from threading import Event
 
-import pytest
 from flask import Flask
 from rq.cron import CronJob
 
@@ -24,7 +23,7 @@ def _all_due(scheduler: Scheduler) -> Scheduler:
     return scheduler
 
 
-def test_two_schedulers_enqueue_once(app: Flask) -> None:
+def test_two_schedulers_enqueue_once(app):
     client = app.extensions["redis"]
     first, second = Scheduler(client), Scheduler(client)
     _all_due(first).enqueue_jobs()
@@ -36,7 +35,7 @@ def test_two_schedulers_enqueue_once(app: Flask) -> None:
     assert first.holds_lock()
 
 
-def test_another_takes_over_when_the_first_ends_or_vanishes(app: Flask) -> None:
+def test_another_takes_over_when_the_first_ends_or_vanishes(app):
     client = app.extensions["redis"]
     first, second = Scheduler(client), Scheduler(client)
     assert first.holds_lock()
@@ -50,26 +49,26 @@ def test_another_takes_over_when_the_first_ends_or_vanishes(app: Flask) -> None:
     assert not second.holds_lock()
 
 
-def test_it_wakes_often_enough_to_keep_the_lock(app: Flask) -> None:
+def test_it_wakes_often_enough_to_keep_the_lock(app):
     scheduler = Scheduler(app.extensions["redis"])
     assert 0.5 <= scheduler.calculate_sleep_interval() <= LONGEST_SLEEP < LOCK_SECONDS / 2
 
 
-def test_jobs_do_not_pile_up_while_no_worker_runs(app: Flask) -> None:
+def test_jobs_do_not_pile_up_while_no_worker_runs(app):
     scheduler = Scheduler(app.extensions["redis"])
     for _ in range(5):
         _all_due(scheduler).enqueue_jobs()
     assert len(_waiting(app)) == len(set(_waiting(app)))
 
 
-def test_the_jobs_run(app: Flask, run_jobs) -> None:
+def test_the_jobs_run(app, run_jobs):
     _all_due(Scheduler(app.extensions["redis"])).enqueue_jobs()
     ran = run_jobs()
     assert {"sweep", "purge"} <= {job.meta["name"] for job in ran}
     assert _waiting(app) == []
 
 
-def test_scheduling_goes_on_after_any_error(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scheduling_goes_on_after_any_error(app, monkeypatch):
     tries: list[int] = []
     works = Event()
 

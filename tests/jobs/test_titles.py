@@ -1,7 +1,6 @@
 """The title job, and what every job does through the runner: twice, interrupted, failing, reporting to turns."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -9,7 +8,6 @@ from rq.job import Job
 from rq.registry import ScheduledJobRegistry
 from rq.serializers import JSONSerializer
 
-from fakemodel.testing import ServerHandle
 from testkit.people import Person
 from testkit.processes import wait_until
 from tests.conversations.rows import add_conversation, add_messages
@@ -58,7 +56,7 @@ def _again(app: Flask, job_id: str) -> None:
     queue.enqueue_job(Job.fetch(job_id, connection=client, serializer=JSONSerializer))
 
 
-def test_twice_is_once(app: Flask, answered: int, model: ServerHandle, run_jobs: Any) -> None:
+def test_twice_is_once(app, answered, model, run_jobs):
     model.script(**TITLE)
     with app.app_context():
         before = db.session.get(Conversation, answered).updated_at
@@ -71,7 +69,7 @@ def test_twice_is_once(app: Flask, answered: int, model: ServerHandle, run_jobs:
         assert db.session.get(Conversation, answered).updated_at == before, "a title is no activity"
 
 
-def test_several_turns_are_settled_by_one_job(app: Flask, answered: int, model: ServerHandle, run_jobs: Any) -> None:
+def test_several_turns_are_settled_by_one_job(app, answered, model, run_jobs):
     model.script(**TITLE)
     for turn_id in (101, 102, 103):
         _ask(app, answered, turn_id)
@@ -80,9 +78,7 @@ def test_several_turns_are_settled_by_one_job(app: Flask, answered: int, model: 
         assert _kinds(app, turn_id) == ["turn", "title", "settled"]
 
 
-def test_a_title_of_the_users_wins_every_race(
-    app: Flask, answered: int, user: Person, model: ServerHandle, run_jobs: Any, monkeypatch: Any
-) -> None:
+def test_a_title_of_the_users_wins_every_race(app, answered, user, model, run_jobs, monkeypatch):
     model.script(**TITLE)
     real = service.set_automatic_title
 
@@ -103,9 +99,7 @@ def test_a_title_of_the_users_wins_every_race(
 
 
 @pytest.mark.parametrize("answer", [{"fault": {"http_status": 401}}, {"reply": "no JSON at all {"}])
-def test_an_error_no_retry_cures_settles_and_takes_the_first_words(
-    app: Flask, answered: int, model: ServerHandle, run_jobs: Any, answer: dict
-) -> None:
+def test_an_error_no_retry_cures_settles_and_takes_the_first_words(app, answered, model, run_jobs, answer):
     model.script(match="conversation_title", **answer)
     _ask(app, answered, 101)
     run_jobs()
@@ -113,9 +107,7 @@ def test_an_error_no_retry_cures_settles_and_takes_the_first_words(
     assert _kinds(app, 101)[-1] == "settled"
 
 
-def test_a_question_that_was_asked_back_is_no_title(
-    app: Flask, user: Person, model: ServerHandle, run_jobs: Any
-) -> None:
+def test_a_question_that_was_asked_back_is_no_title(app, user, model, run_jobs):
     talk = add_conversation(app, user.user_id)
     _, reply = add_messages(app, talk, 2, text="Ich ziehe nach Graz")
     with app.app_context(), write_transaction():
@@ -126,9 +118,7 @@ def test_a_question_that_was_asked_back_is_no_title(
     assert _title(app, talk)[0] == "Ich ziehe nach Graz 0"
 
 
-def test_an_error_that_may_pass_is_retried_and_in_the_end_settles(
-    app: Flask, answered: int, model: ServerHandle, run_jobs: Any
-) -> None:
+def test_an_error_that_may_pass_is_retried_and_in_the_end_settles(app, answered, model, run_jobs):
     model.script(match="conversation_title", fault={"http_status": 503})
     job_id = _ask(app, answered, 101)
     for _ in range(len(JOBS["title"].retries)):
@@ -145,9 +135,7 @@ def test_an_error_that_may_pass_is_retried_and_in_the_end_settles(
     assert _title(app, answered) == ("Tides and the moon", "auto"), "the sweep finds what is still owed"
 
 
-def test_dying_between_answer_and_commit_loses_and_doubles_nothing(
-    app: Flask, answered: int, model: ServerHandle, run_jobs: Any, monkeypatch: Any
-) -> None:
+def test_dying_between_answer_and_commit_loses_and_doubles_nothing(app, answered, model, run_jobs, monkeypatch):
     model.script(**TITLE)
     job_id = _ask(app, answered, 101)
 
@@ -165,7 +153,7 @@ def test_dying_between_answer_and_commit_loses_and_doubles_nothing(
 
 
 @pytest.mark.slow
-def test_a_killed_worker_loses_nothing(app: Flask, answered: int, live_server: Any, model: ServerHandle) -> None:
+def test_a_killed_worker_loses_nothing(app, answered, live_server, model):
     model.script(match="conversation_title", structured={"title": "Too late"}, first_delay=60, times=1)
     _ask(app, answered)
     model.wait_for(lambda calls: any(call["schema"] == "conversation_title" for call in calls), timeout=30)
@@ -179,7 +167,7 @@ def test_a_killed_worker_loses_nothing(app: Flask, answered: int, live_server: A
     assert _title(app, answered)[0] == "Tides and the moon"
 
 
-def test_redis_emptied_before_it_ran(app: Flask, answered: int, model: ServerHandle, run_jobs: Any) -> None:
+def test_redis_emptied_before_it_ran(app, answered, model, run_jobs):
     model.script(**TITLE)
     _ask(app, answered)
     app.extensions["redis"].flushall()
@@ -191,7 +179,7 @@ def test_redis_emptied_before_it_ran(app: Flask, answered: int, model: ServerHan
     assert _title(app, answered) == ("Tides and the moon", "auto")
 
 
-def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, answered: int) -> None:
+def test_titles_are_owed_where_something_was_answered(app, user, answered):
     add_conversation(app, user.user_id)
     add_messages(app, add_conversation(app, user.user_id), 1)
     add_messages(app, add_conversation(app, user.user_id, title="x", title_source="user"), 2)
@@ -223,11 +211,11 @@ def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, 
         ('""', ""),
     ],
 )
-def test_tidying(raw: str, title: str) -> None:
+def test_tidying(raw, title):
     assert default_titles.tidy(raw) == title
 
 
-def test_the_first_words() -> None:
+def test_the_first_words():
     assert default_titles.title_from_words("Short  one") == "Short one"
     assert default_titles.title_from_words("one two three four five six seven") == "one two three four five six…"
     assert len(default_titles.title_from_words("x" * 5_000)) <= 61

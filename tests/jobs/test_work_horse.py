@@ -72,7 +72,7 @@ def test_one_process_runs_what_comes_soon(forked, note):
     assert one.pid != os.getpid()
 
 
-def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch: pytest.MonkeyPatch):
+def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch):
     monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.05)
     one = forked("first")
     assert one.wait_for_order() is True
@@ -82,7 +82,7 @@ def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch: pytes
     assert [job_id for job_id, _ in ran(note)] == ["first"]
 
 
-def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monkeypatch):
     monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.002)
     one = forked("0")
     taken = 0
@@ -98,7 +98,7 @@ def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monk
     assert taken
 
 
-def test_after_so_many_jobs_another_follows(forked, monkeypatch: pytest.MonkeyPatch):
+def test_after_so_many_jobs_another_follows(forked, monkeypatch):
     monkeypatch.setattr(work_horse, "MAX_JOBS", 2)
     one = forked("first")
     assert one.wait_for_order() is True
@@ -114,7 +114,7 @@ def test_where_nothing_is_to_follow_it_leaves(forked):
     assert one.wait_for_order() is False
 
 
-def test_one_that_has_grown_leaves(forked, monkeypatch: pytest.MonkeyPatch):
+def test_one_that_has_grown_leaves(forked, monkeypatch):
     monkeypatch.setattr(work_horse, "MAX_MORE_MB", -10_000)
     one = forked("first")
     assert one.wait_for_order() is False
@@ -141,9 +141,7 @@ def test_it_ends_with_its_worker(forked):
 
 
 @pytest.mark.parametrize(("name", "ids", "stays"), [("index", {"user_id": 1}, True), ("sweep", {}, False)])
-def test_after_what_the_clock_asks_for_nothing_is_expected(
-    app, monkeypatch: pytest.MonkeyPatch, name: str, ids: job_specs.Ids, stays: bool
-):
+def test_after_what_the_clock_asks_for_nothing_is_expected(app, monkeypatch, name, ids, stays):
     redis = app.extensions["redis"]
     job_id = job_specs.push(redis, job_specs.JobRequest(name, ids))
     assert job_id

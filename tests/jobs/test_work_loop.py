@@ -15,21 +15,20 @@ from rq.timeouts import HorseMonitorTimeoutException
 
 from jobs.work_loop import Deadline, JobOverdue, PatientWorker, forget_failures, note_failure
 from testkit.processes import descendants, wait_until
-from tests.support.live import LiveServer
 from webapp.background import job_specs
 from webapp.extensions import make_redis
 from webapp.llm.complete import CompletionClient
 from webapp.llm.settings import ModelSettings
 
 
-def test_a_job_may_take_as_long_as_its_model_calls() -> None:
+def test_a_job_may_take_as_long_as_its_model_calls():
     spec = job_specs.JOBS["extract"]
     patient = ModelSettings(request_timeout=600, max_retries=2)
     assert job_specs.seconds_for(spec, patient) > 3 * 600 * spec.model_calls
     assert job_specs.seconds_for(job_specs.JOBS["sweep"], patient) == job_specs.JOBS["sweep"].timeout
 
 
-def test_every_job_that_calls_the_model_says_so() -> None:
+def test_every_job_that_calls_the_model_says_so():
     calling = {name for name, spec in job_specs.JOBS.items() if spec.model_calls}
     others = {"title", "extract", "summary", "digest", "journey_report", "learn", "overview"}
     assert calling == others | {"tidy", "exam", "portrait"}
@@ -41,14 +40,14 @@ def test_every_job_that_calls_the_model_says_so() -> None:
 
 
 @pytest.mark.parametrize("name", ["index", "index_document", "point_vectors", "import", "export", "mail", "deliver"])
-def test_what_needs_no_language_model_waits_for_none(name: str) -> None:
+def test_what_needs_no_language_model_waits_for_none(name):
     """A document stayed "queued" for as long as somebody's extraction hung."""
     calling = {spec.queue for spec in job_specs.JOBS.values() if spec.model_calls}
     (with_model,) = (group for group in job_specs.WORKERS if calling & set(group))
     assert job_specs.JOBS[name].queue not in with_model
 
 
-def test_an_overdue_job_is_no_model_error(app, model) -> None:
+def test_an_overdue_job_is_no_model_error(app, model):
     """The client took RQ's exception for a connection that broke, and tried again."""
     model.script(reply="late", first_delay=30)
     settings = replace(app.extensions["settings"].model, max_retries=3, request_timeout=60)
@@ -62,14 +61,14 @@ def test_an_overdue_job_is_no_model_error(app, model) -> None:
     assert time.monotonic() - started < 25
 
 
-def test_a_worker_that_looks_after_a_long_job_goes_on_looking() -> None:
+def test_a_worker_that_looks_after_a_long_job_goes_on_looking():
     """It took the end of its own wait for the end of the job, and quit: every job of more than five seconds cost it."""
     with pytest.raises(HorseMonitorTimeoutException), Deadline(1, HorseMonitorTimeoutException):
         time.sleep(5)
 
 
 @pytest.mark.slow
-def test_what_needs_no_model_does_not_wait_for_one(app, _live: LiveServer, model, user) -> None:
+def test_what_needs_no_model_does_not_wait_for_one(app, _live, model, user):
     """One process for both: a worker that Redis forgot registers again, one that is killed is replaced."""
     _live.kill_jobs()
     redis = app.extensions["redis"]
@@ -93,7 +92,7 @@ def test_what_needs_no_model_does_not_wait_for_one(app, _live: LiveServer, model
         _live.kill_jobs()
 
 
-def test_a_worker_that_may_use_no_channel_works(app, silent_redis_url, caplog, monkeypatch) -> None:
+def test_a_worker_that_may_use_no_channel_works(app, silent_redis_url, caplog, monkeypatch):
     """RQ's thread for its channel ended with a traceback in the log."""
     unhandled: list[object] = []
     monkeypatch.setattr(threading, "excepthook", unhandled.append)
@@ -109,7 +108,7 @@ def test_a_worker_that_may_use_no_channel_works(app, silent_redis_url, caplog, m
         ]
 
 
-def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
+def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path):
     """Whoever can write to Redis has no function of their choice called by a worker."""
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.BATCH)
     job = queue.enqueue("os.mkdir", str(tmp_path / "made"))
@@ -123,7 +122,7 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
     job.delete()
 
 
-def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(app) -> None:
+def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(app):
     redis = app.extensions["redis"]
     pickled = rq.Queue("batch", connection=redis).enqueue("os.getcwd")
     queue = job_specs.rq_queue(redis, job_specs.Queue.BATCH)
@@ -135,7 +134,7 @@ def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(app) -> 
     pickled.delete()
 
 
-def test_a_job_that_an_earlier_version_queued_runs_under_the_name_it_has_now(app) -> None:
+def test_a_job_that_an_earlier_version_queued_runs_under_the_name_it_has_now(app):
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.INDEX)
     job = queue.enqueue("jobs.files.sweep_storage", meta={"name": "sweep_files"})
     worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
@@ -145,7 +144,7 @@ def test_a_job_that_an_earlier_version_queued_runs_under_the_name_it_has_now(app
     job.delete()
 
 
-def test_what_redis_names_beside_a_job_is_neither_called_nor_sent_to(app) -> None:
+def test_what_redis_names_beside_a_job_is_neither_called_nor_sent_to(app):
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.BATCH)
     hook = Callback("os.mkdir")
     written = Job.create(
@@ -176,7 +175,7 @@ class Hook:
         self.was_called = True
 
 
-def test_failures_are_looked_for_where_they_are(app) -> None:
+def test_failures_are_looked_for_where_they_are(app):
     redis = app.extensions["redis"]
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
     note_failure(redis, "title:conversation_id=1", "gone already")

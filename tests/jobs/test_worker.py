@@ -3,14 +3,13 @@
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
 from jobs import worker
-from testkit.people import ApiClient
 from webapp.background import time_slices
 from webapp.background.job_specs import WORKERS
 
@@ -24,7 +23,7 @@ def _handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch):
     """The signal came before the new worker was on the list: nobody told it, and the parent waited for it for ever."""
     running: list[int] = []
     told: list[int] = []
@@ -49,7 +48,7 @@ def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch:
     assert told and not running
 
 
-def test_what_ends_by_itself_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ends_by_itself_is_begun_again(monkeypatch):
     begun: list[int] = []
     ended = iter([102, 103])
 
@@ -71,7 +70,7 @@ def test_what_ends_by_itself_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(begun) == 3 + 2
 
 
-def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_worker_that_fails_says_why(app, monkeypatch, caplog):
     """It went without a word, and was started again every second."""
 
     def fail(*_: Any) -> None:
@@ -89,7 +88,7 @@ def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, capl
     assert "no such thing as this Redis" in caplog.text
 
 
-def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_yield_to_the_web(app, monkeypatch):
     """Their parent lowers its priority before it loads or forks anything: all that comes of it has the same."""
     done: list[Any] = []
     monkeypatch.setattr(worker, "lower_priority", lambda by: done.append(("nice", by)))
@@ -103,7 +102,7 @@ def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["LOGIN_RATE", "DATABASE_POOL"])
-def test_a_setting_that_cannot_be_read_ends_it_with_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_cannot_be_read_ends_it_with_a_sentence(name, monkeypatch):
     monkeypatch.setenv(name, "lots")
     monkeypatch.setattr(worker, "lower_priority", lambda _by: None)
     monkeypatch.setattr(worker, "kill_forks_with_us", lambda: None)
@@ -112,9 +111,7 @@ def test_a_setting_that_cannot_be_read_ends_it_with_a_sentence(name: str, monkey
         worker.main([])
 
 
-def test_a_long_document_lets_others_go_first(
-    client: ApiClient, run_jobs: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_document_lets_others_go_first(client, run_jobs, monkeypatch):
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     monkeypatch.setattr(time_slices, "FEW", 3)
     place = f"/api/spaces/{client.post('/api/spaces', json={'kind': 'project', 'name': 'Mill'}).get_json()['space_id']}"

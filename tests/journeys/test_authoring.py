@@ -3,16 +3,12 @@
 import copy
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token, page_token
+from testkit.people import ApiClient, csrf_token, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, begin, load, points
 from webapp.accounts.service import delete_user
@@ -38,7 +34,7 @@ def slugs(client: ApiClient) -> list[str]:
     return [item["slug"] for item in client.get("/api/journeys").json["journeys"]]
 
 
-def test_a_draft_is_published_changed_and_rolled_back(admin: ApiClient, client: ApiClient) -> None:
+def test_a_draft_is_published_changed_and_rolled_back(admin, client):
     draft = made(admin)
     assert (draft["slug"], draft["status"], draft["is_private"]) == ("my-week", "draft", False)
     assert draft["points"][0]["slug"] == "what-went-well"
@@ -64,7 +60,7 @@ def test_a_draft_is_published_changed_and_rolled_back(admin: ApiClient, client: 
     assert admin.post("/api/journeys/my-week/publish", json={}).json["status"] == "published"
 
 
-def test_ones_own_journey_is_nobody_elses(app: Flask, client: ApiClient, admin: ApiClient, user: Person) -> None:
+def test_ones_own_journey_is_nobody_elses(app, client, admin, user):
     assert made(client)["is_private"] is True
     client.post("/api/journeys/my-week/publish", json={})
     assert slugs(client) == ["my-week"] and slugs(admin) == []
@@ -76,7 +72,7 @@ def test_ones_own_journey_is_nobody_elses(app: Flask, client: ApiClient, admin: 
     assert made(admin, {**SHORT, "slug": "my-week"})["slug"] == "my-week"
 
 
-def test_everyones_journeys_are_the_administrators(garden: Path, client: ApiClient, admin: ApiClient) -> None:
+def test_everyones_journeys_are_the_administrators(garden, client, admin):
     for answer in (
         client.put("/api/journeys/garden", json=SHORT),
         client.delete("/api/journeys/garden"),
@@ -89,7 +85,7 @@ def test_everyones_journeys_are_the_administrators(garden: Path, client: ApiClie
     assert_problem(made(client, {**SHORT, "slug": "garden"}, 409) and client.get("/api/journeys/nowhere"), 404)
 
 
-def test_mistakes_name_the_field(client: ApiClient) -> None:
+def test_mistakes_name_the_field(client):
     for change, loc in (
         ({"title": ""}, "title"),
         ({"points": []}, "points"),
@@ -102,7 +98,7 @@ def test_mistakes_name_the_field(client: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
-def test_out_and_in_again_is_the_same(admin: ApiClient, form: str) -> None:
+def test_out_and_in_again_is_the_same(admin, form):
     made(admin, SMALL)
     text = admin.get(f"/api/journeys/garden/export?format={form}").text
     assert (json.loads if form == "json" else yaml.safe_load)(text) == SMALL
@@ -114,7 +110,7 @@ def test_out_and_in_again_is_the_same(admin: ApiClient, form: str) -> None:
     assert "title" in broken.text
 
 
-def test_loading_files_never_touches_what_was_written_here(app: Flask, garden: Path, admin: ApiClient) -> None:
+def test_loading_files_never_touches_what_was_written_here(app, garden, admin):
     made(admin)
     admin.post("/api/journeys/my-week/publish", json={})
     (garden / "week.yaml").write_text(yaml.safe_dump({**SMALL, "slug": "my-week"}))
@@ -123,7 +119,7 @@ def test_loading_files_never_touches_what_was_written_here(app: Flask, garden: P
     assert admin.get("/api/journeys/my-week").json["title"] == "My week"
 
 
-def test_the_editor_says_in_its_own_words_what_is_wrong(user: Person, login: Callable) -> None:
+def test_the_editor_says_in_its_own_words_what_is_wrong(user, login):
     browser = login(user)
     point = {"p0.title": "x" * 300, "p0.suggested_questions": "\n".join("abcdefghijkl"), "p0.confidence_threshold": "2"}
     for language in ("en", "de"):
@@ -144,7 +140,7 @@ def test_the_editor_says_in_its_own_words_what_is_wrong(user: Person, login: Cal
     assert said["title"] == "„Titel“ fehlt."
 
 
-def test_topics_of_the_same_title_are_two_topics(user: Person, client: ApiClient) -> None:
+def test_topics_of_the_same_title_are_two_topics(user, client):
     point = {"title": "Goals", "elicitation_goals": ["One"], "completion_criteria": ["Named"]}
     made = client.post(
         "/api/journeys",
@@ -153,7 +149,7 @@ def test_topics_of_the_same_title_are_two_topics(user: Person, client: ApiClient
     assert [item["slug"] for item in made.get_json()["points"]] == ["goals", "goals-2"]
 
 
-def test_the_editor(garden: Path, admin: ApiClient, login: Callable, model: ServerHandle) -> None:
+def test_the_editor(garden, admin, login, model):
     browser = login(admin.person)
     token = csrf_token(browser.get("/journeys/new").text)
     fields = {"csrf_token": token, "count": "1", "title": "My week", "description": "d", "system_prompt": "s"}

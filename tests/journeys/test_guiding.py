@@ -1,17 +1,15 @@
 """The guide at every turn: what the prompt says, what the person wishes, and what becomes of short answers."""
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, csrf_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
 from webapp.journeys.evidence_matches import assign, assign_data, keyword_count
@@ -43,9 +41,7 @@ def do(client: ApiClient, conversation_id: int, point: str, what: str, status: i
     return answer.json
 
 
-def test_every_turn_is_told_where_the_journey_stands(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_every_turn_is_told_where_the_journey_stands(guided, client, model, run_jobs):
     say(client, guided, "Good morning.")
     first = told(model)
     assert first.endswith("\n\nGood morning.") and first.startswith("<guide>")
@@ -70,9 +66,7 @@ def test_every_turn_is_told_where_the_journey_stands(
     assert "Current point: Your wishes" in str(kept) and "Six square metres" not in str(kept["pipeline_steps"])
 
 
-def test_what_is_known_and_what_bears_on_it_are_told(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_what_is_known_and_what_bears_on_it_are_told(guided, client, model, run_jobs):
     answer_with(
         model,
         assessment(1, QUOTE, sure=0.5, says="A balcony of six square metres"),
@@ -93,9 +87,7 @@ def asked_for(request: str, quote: str, number: int = 1) -> dict[str, Any]:
     return {**assessment(number, quote, sure=0.0), "extracted_points": [], "request": request}
 
 
-def test_what_the_person_asks_of_the_guide_is_the_models_to_say(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_what_the_person_asks_of_the_guide_is_the_models_to_say(guided, client, model, run_jobs):
     ask(client, guided, "place")
     answer_with(model, asked_for("skip", "Niech to zostanie między nami"))
     say(client, guided, "Niech to zostanie między nami.")
@@ -111,9 +103,7 @@ def test_what_the_person_asks_of_the_guide_is_the_models_to_say(
     assert points(client, guided)["by"]["place"]["set_aside"] is None
 
 
-def test_a_request_counts_in_the_persons_words_and_costs_no_answer_beside_it(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_a_request_counts_in_the_persons_words_and_costs_no_answer_beside_it(guided, client, model, run_jobs):
     for wrong in (asked_for("skip", "Skip it"), asked_for("be gone", "We shall see")):
         answer_with(model, wrong)
         say(client, guided, "We shall see.")
@@ -126,9 +116,7 @@ def test_a_request_counts_in_the_persons_words_and_costs_no_answer_beside_it(
     assert (place["set_aside"], place["evidence"][-1]["quote"]) == ("later", QUOTE)
 
 
-def test_later_comes_last_and_stop_is_silence(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_later_comes_last_and_stop_is_silence(guided, client, model, run_jobs):
     answer_with(model, asked_for("later", "Not now"))
     say(client, guided, "Not now.")
     run_jobs()
@@ -149,9 +137,7 @@ def test_later_comes_last_and_stop_is_silence(
     assert "Current point: The place" in told(model)
 
 
-def test_questions_are_paused_by_hand(
-    guided: int, client: ApiClient, model: ServerHandle, user: Person, login: Callable
-) -> None:
+def test_questions_are_paused_by_hand(guided, client, model, user, login):
     say(client, guided, "Good morning.")
     browser, place = login(user), f"/c/{guided}/points/place/change"
     assert "Pause questions" in browser.get(f"/c/{guided}").text
@@ -171,9 +157,7 @@ def test_questions_are_paused_by_hand(
     assert_problem(client.put(f"/api/conversations/{guided}/guide", json={}), 422)
 
 
-def test_a_skipped_point_does_not_hold_up_the_journey(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_a_skipped_point_does_not_hold_up_the_journey(guided, client, model, run_jobs):
     do(client, guided, "wishes", "skip")
     answer_with(model, assessment(1, QUOTE))
     say(client, guided, SAID)
@@ -183,9 +167,7 @@ def test_a_skipped_point_does_not_hold_up_the_journey(
 
 
 @pytest.mark.parametrize("words", ["7", "None of them."])
-def test_a_short_answer_counts_with_its_question(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, words: str
-) -> None:
+def test_a_short_answer_counts_with_its_question(guided, client, model, run_jobs, words):
     model.script(match="## Your Task", reply="Tell me about it. Is your garden larger than a room?")
     ask(client, guided, "place")
     answer_with(model, assessment(1, words, says="The garden is no larger than a room"))
@@ -200,9 +182,7 @@ def test_a_short_answer_counts_with_its_question(
     assert piece["question"] == "Is your garden larger than a room?"
 
 
-def test_a_correction_replaces_and_the_old_stays_in_the_history(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_a_correction_replaces_and_the_old_stays_in_the_history(guided, client, model, run_jobs):
     answer_with(model, assessment(1, QUOTE, says="A balcony of six square metres", size="six square metres"))
     say(client, guided, SAID)
     run_jobs()
@@ -222,9 +202,7 @@ def test_a_correction_replaces_and_the_old_stays_in_the_history(
     assert [item["quote"] for item in place["evidence"]] == ["it is nine"]
 
 
-def test_two_answers_that_disagree_are_for_the_person_to_settle(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_two_answers_that_disagree_are_for_the_person_to_settle(guided, client, model, run_jobs):
     answer_with(model, assessment(1, "six square metres", size="six square metres"))
     say(client, guided, "It has six square metres.")
     run_jobs()
@@ -243,9 +221,7 @@ def test_two_answers_that_disagree_are_for_the_person_to_settle(
     assert do(client, guided, "place", "answer", answer="both")["conflicts"] == []
 
 
-def test_a_settled_point_is_asked_for_what_is_new(
-    app: Flask, garden: Path, guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_a_settled_point_is_asked_for_what_is_new(app, garden, guided, client, model, run_jobs):
     answer_with(model, assessment(1, QUOTE))
     say(client, guided, SAID)
     run_jobs()
@@ -264,9 +240,7 @@ def test_a_settled_point_is_asked_for_what_is_new(
     assert points(client, guided)["by"]["place"]["is_addressed"] is True
 
 
-def test_by_hand_not_right_correct_ask_again_and_undo(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_by_hand_not_right_correct_ask_again_and_undo(guided, client, model, run_jobs):
     answer_with(model, assessment(1, QUOTE, says="Six square metres"))
     say(client, guided, SAID)
     run_jobs()
@@ -287,7 +261,7 @@ def test_by_hand_not_right_correct_ask_again_and_undo(
     assert points(client, guided)["by"]["place"]["history"] == []
 
 
-def test_changes_by_hand_are_checked(guided: int, client: ApiClient) -> None:
+def test_changes_by_hand_are_checked(guided, client):
     base = f"/api/conversations/{guided}/points"
     for what, body in (("answer", {"answer": "yes"}), ("skip", {}), ("reopen", {}), ("reset", {})):
         assert_problem(client.post(f"{base}/nowhere/{what}", json=body), 404)
@@ -297,7 +271,7 @@ def test_changes_by_hand_are_checked(guided: int, client: ApiClient) -> None:
     assert_problem(client.post(f"{base}/place/skip", json={"until": "christmas"}), 422)
 
 
-def test_the_page_offers_the_next_point(guided: int, client: ApiClient, user: Person, login: Callable) -> None:
+def test_the_page_offers_the_next_point(guided, client, user, login):
     browser = login(user)
     assert "Next: " not in browser.get(f"/c/{guided}").text
     say(client, guided, "Good morning.")
@@ -305,9 +279,7 @@ def test_the_page_offers_the_next_point(guided: int, client: ApiClient, user: Pe
     assert "Next: The place" in page and 'value="later"' in page
 
 
-def test_a_memory_is_offered_for_what_it_means_and_closes_nothing(
-    app: Flask, client: ApiClient, run_jobs: Callable
-) -> None:
+def test_a_memory_is_offered_for_what_it_means_and_closes_nothing(app, client, run_jobs):
     load(app)
     with app.app_context():
         upkeep.sweep()
@@ -336,7 +308,7 @@ GUIDE = PointGuide(
 )
 
 
-def test_the_task_has_the_documented_form() -> None:
+def test_the_task_has_the_documented_form():
     assert directive(GUIDE, {"name": "Ada Lovelace", "preferred_name": "Ada", "birthday": None}) == (
         "## The Person You Talk With\n- Name: Ada Lovelace\n- Prefers to be called: Ada\n\n"
         "## Conversation Point: Clarify your values\nWhat matters most.\n\nOffer contrasts.\n\n"
@@ -350,25 +322,25 @@ def test_the_task_has_the_documented_form() -> None:
     )
 
 
-def test_without_anything_known_it_says_so() -> None:
+def test_without_anything_known_it_says_so():
     text = directive(PointGuide("T", "D", goals=["G"]))
     assert "## What You Already Know About This Topic\nNothing yet." in text
     assert "Don't repeat" not in text
 
 
-def test_what_comes_from_elsewhere_is_to_be_checked() -> None:
+def test_what_comes_from_elsewhere_is_to_be_checked():
     text = directive(PointGuide("T", "D", to_check=["Has a balcony"]))
     assert "Known from other conversations; check that it still holds:\n- Has a balcony" in text
 
 
 @given(st.text(max_size=200))
-def test_what_somebody_said_cannot_become_a_heading(words: str) -> None:
+def test_what_somebody_said_cannot_become_a_heading(words):
     headings = [line for line in directive(PointGuide("T", "D")).splitlines() if line.startswith("## ")]
     text = directive(PointGuide("T", "D", known=[words], quotes=[words], to_check=[words]))
     assert [line for line in text.split("\n") if line.startswith("## ")] == headings
 
 
-def test_a_statement_goes_with_the_quote_it_was_taken_from() -> None:
+def test_a_statement_goes_with_the_quote_it_was_taken_from():
     quotes = ["it hurts in my lower back", "since March"]
     assert assign(["Pain in the lower back", "Began in March"], quotes) == [
         ["Pain in the lower back"],
@@ -383,13 +355,13 @@ def test_a_statement_goes_with_the_quote_it_was_taken_from() -> None:
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), min_size=1, max_size=4))
-def test_no_statement_is_lost_or_doubled(statements: list[str], quotes: list[str]) -> None:
+def test_no_statement_is_lost_or_doubled(statements, quotes):
     found = assign(statements, quotes)
     assert len(found) == len(quotes)
     assert sorted(text for texts in found for text in texts) == sorted(statements)
 
 
-def test_keywords_match_in_any_form() -> None:
+def test_keywords_match_in_any_form():
     assert keyword_count("I take painkillers and exercised daily.", ["painkiller", "exercise", "yoga"]) == 2
     assert keyword_count("My lower back hurts", ["lower back"]) == 1
     assert keyword_count("back to the lower floor", ["lower back"]) == 0

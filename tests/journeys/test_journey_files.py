@@ -1,16 +1,11 @@
 """Fixtures of journeys: their errors by file and path, loading twice, changing and archiving."""
 
 import copy
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import select
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
 from webapp.db.base import db
 from webapp.journeys.journey_files import FIXTURES, FixtureError, read_fixtures
@@ -40,14 +35,14 @@ SHIPPED = ["backpain", "doctor-visit", "job-search", "learning-coach", "learning
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_errors_name_file_and_path(tmp_path: Path, name: str) -> None:
+def test_errors_name_file_and_path(tmp_path, name):
     data, said = CHANGES[name]
     with pytest.raises(FixtureError) as caught:
         read_fixtures(write_fixture(tmp_path, data))
     assert caught.value.problems[0].startswith(said)
 
 
-def test_every_broken_file_is_named(tmp_path: Path) -> None:
+def test_every_broken_file_is_named(tmp_path):
     write_fixture(tmp_path, "{", "a.json")
     write_fixture(tmp_path, {**SMALL, "title": ""}, "b.json")
     write_fixture(tmp_path, SMALL, "c.json")
@@ -58,12 +53,12 @@ def test_every_broken_file_is_named(tmp_path: Path) -> None:
     assert "the slug of c.json too" in caught.value.problems[-1]
 
 
-def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_folder_is_an_error(tmp_path):
     with pytest.raises(FixtureError, match="there is no JSON file"):
         read_fixtures(tmp_path)
 
 
-def test_shipped_journeys_are_complete() -> None:
+def test_shipped_journeys_are_complete():
     fixtures = [fixture for fixture, _ in read_fixtures(FIXTURES)]
     assert [fixture.slug for fixture in fixtures] == SHIPPED
     for fixture in fixtures:
@@ -77,14 +72,14 @@ def test_shipped_journeys_are_complete() -> None:
             assert all(question.endswith(("?", ".")) for question in point.example_questions)
 
 
-def test_loading_twice_changes_nothing(app: Flask) -> None:
+def test_loading_twice_changes_nothing(app):
     assert load(app).created == SHIPPED
     again = load(app)
     assert (again.created, again.unchanged) == ([], SHIPPED)
     assert load(app, force=True).updated == []
 
 
-def test_changes_need_force_and_removed_points_are_archived(app: Flask, tmp_path: Path) -> None:
+def test_changes_need_force_and_removed_points_are_archived(app, tmp_path):
     load(app, write_fixture(tmp_path))
     data = copy.deepcopy(SMALL)
     data["title"] = "Another garden"
@@ -102,14 +97,14 @@ def test_changes_need_force_and_removed_points_are_archived(app: Flask, tmp_path
     assert load(app, tmp_path, force=True).archived == ["garden/soil"]
 
 
-def test_a_journey_without_a_file_is_archived_by_force_only(app: Flask, tmp_path: Path) -> None:
+def test_a_journey_without_a_file_is_archived_by_force_only(app, tmp_path):
     load(app)
     folder = write_fixture(tmp_path)
     assert load(app, folder).archived == []
     assert load(app, folder, force=True).archived == SHIPPED
 
 
-def test_a_broken_file_leaves_everything_as_it_was(app: Flask, tmp_path: Path) -> None:
+def test_a_broken_file_leaves_everything_as_it_was(app, tmp_path):
     load(app, write_fixture(tmp_path))
     write_fixture(tmp_path, {**SMALL, "slug": "other", "points": []}, "other.json")
     with pytest.raises(FixtureError):
@@ -118,7 +113,7 @@ def test_a_broken_file_leaves_everything_as_it_was(app: Flask, tmp_path: Path) -
         assert db.session.scalars(select(Journey.slug)).all() == ["garden"]
 
 
-def test_the_command_says_what_it_did(app: Flask, tmp_path: Path) -> None:
+def test_the_command_says_what_it_did(app, tmp_path):
     runner = app.test_cli_runner()
     assert runner.invoke(args=["journeys", "load"]).output == "".join(f"new: {slug}\n" for slug in SHIPPED)
     assert runner.invoke(args=["journeys", "load"]).output == f"unchanged: {', '.join(SHIPPED)}\n"
@@ -169,9 +164,7 @@ PEOPLE: dict[str, Answers] = {
 
 
 @pytest.mark.parametrize("journey", PEOPLE)
-def test_it_can_be_played_through(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable, journey: str
-) -> None:
+def test_it_can_be_played_through(app, client, model, run_jobs, journey):
     load(app)
     model.script(fault={"strict_roles": True})
     conversation_id = begin(client, journey)

@@ -31,7 +31,7 @@ def told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callabl
     return conversation_id
 
 
-def test_a_journey_is_picked_and_begun(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
+def test_a_journey_is_picked_and_begun(garden, user, login, client):
     browser = login(user)
     page = browser.get("/")
     assert 'href="/journeys"' in page.text
@@ -45,9 +45,7 @@ def test_a_journey_is_picked_and_begun(garden: Path, user: Person, login: Callab
     assert browser.post("/journeys/unknown/start", data={"csrf_token": csrf_token(page.text)}).status_code == 404
 
 
-def test_without_scripts_a_point_is_opened_and_its_questions_are_links(
-    garden: Path, user: Person, login: Callable, client: ApiClient
-) -> None:
+def test_without_scripts_a_point_is_opened_and_its_questions_are_links(garden, user, login, client):
     conversation_id = begin(client)
     browser = login(user)
     token = csrf_token(browser.get(f"/c/{conversation_id}").text)
@@ -60,9 +58,7 @@ def test_without_scripts_a_point_is_opened_and_its_questions_are_links(
     assert ">How do I measure my garden?</textarea>" in drafted
 
 
-def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(
-    told: int, user: Person, login: Callable
-) -> None:
+def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(told, user, login):
     browser = login(user)
     page = browser.get(f"/c/{told}/points").text
     part = browser.get(f"/c/{told}/points", headers={"HX-Request": "true"}).text
@@ -80,16 +76,14 @@ def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(
     assert "Soil" in browser.post("/journeys/new", data=given).text
 
 
-def test_ordinary_conversations_have_no_bubbles(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
+def test_ordinary_conversations_have_no_bubbles(garden, user, login, client):
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     shown = login(user).get(f"/c/{conversation_id}").text
     assert "Ask a question" not in shown and "suggestionBubbles" not in shown
     assert re.search(r'id="tab-points"[^>]* hidden>', shown)
 
 
-def test_admins_look_at_a_users_memory_and_leave_a_record(
-    app: Flask, told: int, user: Person, login: Callable, make_user: Callable[..., Person]
-) -> None:
+def test_admins_look_at_a_users_memory_and_leave_a_record(app, told, user, login, make_user):
     admin = make_user(is_admin=True)
     browser = login(admin)
     page = browser.get(f"/admin/users/{user.user_id}/memory")
@@ -103,15 +97,7 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(
     assert browser.get("/admin/users/999999/memory").status_code == 404
 
 
-def test_a_reset_point_is_extracted_again(
-    told: int,
-    user: Person,
-    login: Callable,
-    make_user: Callable[..., Person],
-    client: ApiClient,
-    model: ServerHandle,
-    run_jobs: Callable,
-) -> None:
+def test_a_reset_point_is_extracted_again(told, user, login, make_user, client, model, run_jobs):
     browser = login(make_user(is_admin=True))
     token = page_token(browser)
     path = f"/admin/users/{user.user_id}/journeys/garden/place/reset"
@@ -157,20 +143,12 @@ def talk(app: Flask, user: Person, title: str) -> int:
         return create_conversation(user.user_id, NewConversation(title=title)).conversation_id
 
 
-def test_who_has_said_nothing_has_nothing_to_continue(offered: Callable, user: Person, login: Callable) -> None:
+def test_who_has_said_nothing_has_nothing_to_continue(offered, user, login):
     assert offered() == []
     assert "Continue" not in login(user).get("/").text
 
 
-def test_journeys_stay_in_sight_with_how_far_they_are(
-    app: Flask,
-    garden: Path,
-    client: ApiClient,
-    model: ServerHandle,
-    run_jobs: Callable,
-    user: Person,
-    offered: Callable,
-) -> None:
+def test_journeys_stay_in_sight_with_how_far_they_are(app, garden, client, model, run_jobs, user, offered):
     guided = begin(client)
     model.script(match="memory_operations", structured=extraction(assessment(1, QUOTE, says="A balcony")), times=1)
     say(client, guided, f"I have {QUOTE}.")
@@ -179,15 +157,13 @@ def test_journeys_stay_in_sight_with_how_far_they_are(
     assert offered() == ["Talk 1", "Talk 2", "Talk 3", "A garden 1 of 2 topics covered · 50% known"]
 
 
-def test_a_journey_stands_there_once(app: Flask, garden: Path, client: ApiClient, offered: Callable) -> None:
+def test_a_journey_stands_there_once(app, garden, client, offered):
     older, newer = begin(client), begin(client)
     age(app, newer, older)
     assert offered() == ["A garden 0 of 2 topics covered"]
 
 
-def test_a_finished_journey_is_not_continued(
-    app: Flask, garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable, offered: Callable
-) -> None:
+def test_a_finished_journey_is_not_continued(app, garden, client, model, run_jobs, offered):
     guided = begin(client)
     both = extraction(assessment(1, QUOTE), assessment(2, "tomatoes"))
     model.script(match="memory_operations", structured=both, times=1)
@@ -196,9 +172,7 @@ def test_a_finished_journey_is_not_continued(
     assert offered() == []
 
 
-def test_the_title_of_a_journey_stands_above_its_progress(
-    garden: Path, client: ApiClient, user: Person, login: Callable
-) -> None:
+def test_the_title_of_a_journey_stands_above_its_progress(garden, client, user, login):
     guided = begin(client)
     browser = login(user)
     head = re.search(r'<div class="bar-title">.*?</header>', browser.get(f"/c/{guided}").text, re.DOTALL)[0]

@@ -51,7 +51,7 @@ def progress(app: Flask, user: Person) -> JourneyProgress:
         return next(item for item in journeys_with_progress(user.user_id) if item.journey.slug == "garden")
 
 
-def test_start_asks_the_first_question_once_and_goes_on_until_it_is_deleted(browser, client: ApiClient) -> None:
+def test_start_asks_the_first_question_once_and_goes_on_until_it_is_deleted(browser, client):
     first = start(browser)
     assert {start(browser), start(browser), start(browser, restart="1")} == {first}, (
         "nor is an unfinished one begun anew"
@@ -65,7 +65,7 @@ def test_start_asks_the_first_question_once_and_goes_on_until_it_is_deleted(brow
     assert client.get(f"/api/conversations/{conversation_id}").json["message_count"] == 1
 
 
-def test_two_tabs_start_one_conversation(app: Flask, browser, user: Person, login: Callable) -> None:
+def test_two_tabs_start_one_conversation(app, browser, user, login):
     other = login(user)
     token = page_token(other)
     places: list[str] = []
@@ -85,8 +85,8 @@ def test_two_tabs_start_one_conversation(app: Flask, browser, user: Person, logi
 
 
 def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_over_once(
-    app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
-) -> None:
+    app, browser, client, user, model, run_jobs
+):
     assert ">Start</button>" in browser.get("/journeys").text
     place = start(browser)
     conversation_id = int(place.rpartition("/")[2])
@@ -110,9 +110,7 @@ def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_ov
     assert client.get(f"/api/conversations/{again.rpartition('/')[2]}").json["message_count"] == 1
 
 
-def test_the_words_average_what_is_known(
-    app: Flask, browser, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_the_words_average_what_is_known(app, browser, client, user, model, run_jobs):
     conversation_id = int(start(browser).rpartition("/")[2])
     for quote in (QUOTE, WISH):
         model.script(match="memory_operations", structured=extraction(assessment(1, quote, sure=0.5)), times=1)
@@ -128,9 +126,7 @@ def test_the_words_average_what_is_known(
         assert f"{percent}% known" in page and page.count('class="stage-begun"') == 1, path
 
 
-def test_each_person_has_their_own(
-    browser, login: Callable, make_user: Callable[..., Person], anonymous, client: ApiClient
-) -> None:
+def test_each_person_has_their_own(browser, login, make_user, anonymous, client):
     mine = start(browser)
     for stranger in (login(make_user()), login(make_user(is_admin=True))):
         assert "In progress" not in stranger.get("/journeys").text
@@ -141,9 +137,7 @@ def test_each_person_has_their_own(
     assert browser.get("/journeys/unknown/restart").status_code == 404
 
 
-def test_progress_takes_the_same_statements_for_any_number_of_journeys(
-    app: Flask, client: ApiClient, user: Person, garden: Path
-) -> None:
+def test_progress_takes_the_same_statements_for_any_number_of_journeys(app, client, user, garden):
     begin(client)
     sent = {}
     for number in range(2):
@@ -154,7 +148,7 @@ def test_progress_takes_the_same_statements_for_any_number_of_journeys(
     assert sent == {1: 6, 2: 6}
 
 
-def test_instructions_are_never_offered_or_taken_as_answers(browser, client: ApiClient, user: Person) -> None:
+def test_instructions_are_never_offered_or_taken_as_answers(browser, client, user):
     asked = {"memory_type": "instruction", "content": "Always answer about my garden, sun and balcony in one line."}
     memory_id = client.post("/api/memories", json=asked).json["memory_id"]
     known = {"memory_type": "fact", "content": "My garden gets sun on the balcony."}
@@ -168,7 +162,7 @@ def test_instructions_are_never_offered_or_taken_as_answers(browser, client: Api
     assert browser.post(path, data={"csrf_token": token, "answer": "yes"}).status_code == 409
 
 
-def test_the_summary_shows_every_quote(browser, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+def test_the_summary_shows_every_quote(browser, client, model, run_jobs):
     conversation_id = int(start(browser).rpartition("/")[2])
     quotes = [f"the balcony has corner number {number}" for number in "abcdefgh"]
     found = {**assessment(1, "", sure=0.5), "extracted_points": quotes, "relevant_quotes": quotes}

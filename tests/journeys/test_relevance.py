@@ -1,7 +1,6 @@
 """The vectors of points: owed from the tables alone, whatever was away when a journey or the model changed."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,15 +36,13 @@ def swept(app: Flask, run_jobs: Callable[..., list[Any]]) -> Callable[..., int]:
     return sweep
 
 
-def test_they_are_made_once_however_often_redis_is_emptied(app: Flask, garden: Path, swept: Callable[..., int]) -> None:
+def test_they_are_made_once_however_often_redis_is_emptied(app, garden, swept):
     assert swept() == 1
     assert len(models(app)) == POINTS
     assert swept() == 0
 
 
-def test_they_are_made_once_the_embedder_is_back(
-    app: Flask, garden: Path, swept: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_made_once_the_embedder_is_back(app, garden, swept, monkeypatch):
     def away(*_given: Any) -> None:
         raise ModelSilent
 
@@ -57,9 +54,7 @@ def test_they_are_made_once_the_embedder_is_back(
     assert len(models(app)) == POINTS
 
 
-def test_the_name_of_their_model_may_be_as_long_as_any(
-    app: Flask, garden: Path, swept: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_name_of_their_model_may_be_as_long_as_any(app, garden, swept, monkeypatch):
     name = "library/" + "m" * 192
     with app.app_context():
         monkeypatch.setattr(type(relevance.embedder()), "model", name)
@@ -67,9 +62,7 @@ def test_the_name_of_their_model_may_be_as_long_as_any(
     assert set(models(app)) == {name}
 
 
-def test_another_model_or_other_words_make_them_anew(
-    app: Flask, garden: Path, tmp_path: Path, swept: Callable[..., int]
-) -> None:
+def test_another_model_or_other_words_make_them_anew(app, garden, tmp_path, swept):
     swept()
     with app.app_context(), write_transaction():
         db.session.query(PointVectors).update({"model": "another", "digest": ""})
@@ -81,9 +74,7 @@ def test_another_model_or_other_words_make_them_anew(
     assert swept() == 1
 
 
-def test_a_point_written_anew_while_it_is_embedded_is_owed_again(
-    app: Flask, garden: Path, swept: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_point_written_anew_while_it_is_embedded_is_owed_again(app, garden, swept, monkeypatch):
     def change(_client: object, lines: list[str]) -> Any:
         with write_transaction():
             db.session.query(ConversationPoint).update({"title": "Elsewhere"})

@@ -7,13 +7,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, func, select, update
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, page_token
+from testkit.people import ApiClient, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from webapp.conversations.models import Message
@@ -61,9 +60,7 @@ def complete(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Cal
 
 
 @once
-def test_it_is_made_once_when_all_points_are_addressed(
-    complete: int, client: ApiClient, run_jobs: Callable, tmp_path: Path
-) -> None:
+def test_it_is_made_once_when_all_points_are_addressed(complete, client, run_jobs, tmp_path):
     base = f"/memory/conversation/{complete}/summary"
     status = client.get(f"{base}/status/").json
     assert (status["ready"], status["status"], status["all_addressed"]) == (True, "ready", True)
@@ -92,7 +89,7 @@ def test_it_is_made_once_when_all_points_are_addressed(
 
 
 @once
-def test_the_turn_is_told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+def test_the_turn_is_told(garden, client, model, run_jobs):
     conversation_id = begin(client)
     found = extraction(assessment(1, PLACE), assessment(2, WISH))
     model.script(match="memory_operations", structured=found, times=1)
@@ -106,9 +103,7 @@ def test_the_turn_is_told(garden: Path, client: ApiClient, model: ServerHandle, 
 
 
 @once
-def test_a_summary_in_between_is_made_when_asked_for(
-    garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_summary_in_between_is_made_when_asked_for(garden, client, model, run_jobs, monkeypatch):
     conversation_id = begin(client)
     path = f"/memory/conversation/{conversation_id}/summary"
     assert_problem(client.get(f"{path}/download/"), 409)
@@ -124,16 +119,7 @@ def test_a_summary_in_between_is_made_when_asked_for(
 
 
 @once
-def test_it_follows_what_changes(
-    complete: int,
-    client: ApiClient,
-    model: ServerHandle,
-    run_jobs: Callable,
-    tmp_path: Path,
-    user: Person,
-    login: Callable,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_follows_what_changes(complete, client, model, run_jobs, tmp_path, user, login, monkeypatch):
     monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
     corrected = assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²")
@@ -154,7 +140,7 @@ def test_it_follows_what_changes(
     assert "Not covered yet." in text
 
 
-def test_a_deleted_message_takes_the_stored_summary_along(app: Flask, complete: int, client: ApiClient) -> None:
+def test_a_deleted_message_takes_the_stored_summary_along(app, complete, client):
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(ConversationReport)) == 1
         with write_transaction():
@@ -165,7 +151,7 @@ def test_a_deleted_message_takes_the_stored_summary_along(app: Flask, complete: 
 
 
 @once
-def test_the_same_as_markdown_json_and_a_page(complete: int, client: ApiClient, user: Person, login: Callable) -> None:
+def test_the_same_as_markdown_json_and_a_page(complete, client, user, login):
     base = f"/memory/conversation/{complete}/summary/download/"
     text = client.get(f"{base}?format=md")
     assert text.content_type == "text/markdown; charset=utf-8" and "garden-" in text.headers["Content-Disposition"]
@@ -179,9 +165,7 @@ def test_the_same_as_markdown_json_and_a_page(complete: int, client: ApiClient, 
 
 
 @once
-def test_what_a_memory_says_is_not_printed_as_the_persons_words(
-    garden: Path, client: ApiClient, user: Person, run_jobs: Callable
-) -> None:
+def test_what_a_memory_says_is_not_printed_as_the_persons_words(garden, client, user, run_jobs):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "Has a balcony in full sun."}).json
     conversation_id = begin(client)
     path = f"/api/conversations/{conversation_id}/points/place/answer"
@@ -191,9 +175,7 @@ def test_what_a_memory_says_is_not_printed_as_the_persons_words(
     assert (place["statements"], place["quotes"], place["is_addressed"]) == (["Has a balcony in full sun."], [], False)
 
 
-def test_a_second_conversation_and_another_name_are_never_waited_for_in_vain(
-    complete: int, client: ApiClient, run_jobs: Callable
-) -> None:
+def test_a_second_conversation_and_another_name_are_never_waited_for_in_vain(complete, client, run_jobs):
     second = begin(client)
     status = f"/memory/conversation/{second}/summary/status/"
     assert client.get(status).json["status"] == "pending", "asking for it has it made"
@@ -206,7 +188,7 @@ def test_a_second_conversation_and_another_name_are_never_waited_for_in_vain(
     assert client.get(status).json["status"] == "ready"
 
 
-def test_a_summary_that_is_owed_is_found_by_the_sweep(app: Flask, complete: int, run_jobs: Callable) -> None:
+def test_a_summary_that_is_owed_is_found_by_the_sweep(app, complete, run_jobs):
     with app.app_context():
         with write_transaction():
             db.session.execute(delete(ConversationReport))
@@ -220,7 +202,7 @@ def test_a_summary_that_is_owed_is_found_by_the_sweep(app: Flask, complete: int,
         assert db.session.get_one(JourneyGuide, complete).report_due is False
 
 
-def test_the_front_page_and_marks_on_every_page(tmp_path: Path) -> None:
+def test_the_front_page_and_marks_on_every_page(tmp_path):
     long = Quotation("A very long story indeed. " * 260, datetime(2026, 3, 1, tzinfo=UTC))
     answer = Answer("Pain", "", ["In the neck"], [long], [("Score", "7 of 10")])
     made = make_pdf(Report("Back pain", "About it.", "Ada", "", [answer], "For your clinician"), DAY)
@@ -234,7 +216,7 @@ def test_the_front_page_and_marks_on_every_page(tmp_path: Path) -> None:
     assert "7 of 10" in beside
 
 
-def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
+def test_names_and_quotes_in_many_scripts(tmp_path):
     answer = Answer(
         "Τόπος · Место · 場所",
         "",
@@ -258,9 +240,7 @@ def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
 
 
 @once
-def test_it_speaks_the_language_of_its_person(
-    complete: int, client: ApiClient, run_jobs: Callable, tmp_path: Path
-) -> None:
+def test_it_speaks_the_language_of_its_person(complete, client, run_jobs, tmp_path):
     assert client.put("/api/account", json={"settings": {"language": "de"}}).status_code == 200
     assert client.get(f"/memory/conversation/{complete}/summary/status/").json["status"] == "pending"  # another by now
     run_jobs()
@@ -274,7 +254,7 @@ def test_it_speaks_the_language_of_its_person(
 
 @once
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_language_has_words_that_can_be_printed(app: Flask, code: str, tmp_path: Path) -> None:
+def test_every_language_has_words_that_can_be_printed(app, code, tmp_path):
     answer = Answer("One", "", ["A statement"], [Quotation("Said", AT)], [("Size", "6 m²")], unclear=["6 / 7"])
     with app.app_context():
         wording = texts_in(code)
@@ -287,7 +267,7 @@ def test_every_language_has_words_that_can_be_printed(app: Flask, code: str, tmp
     assert "A statement" in text and "6 m²" in text
 
 
-def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
+def test_long_answers_flow_over_pages(tmp_path):
     words = " ".join(f"word{number}" for number in range(1_500))
     answer = Answer("Long", "", [words, "x" * 400], [Quotation(words, AT)])
     text = text_of(make_pdf(report(answer), DAY), tmp_path)
@@ -298,18 +278,18 @@ def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text(max_size=60), st.text(max_size=120))
-def test_any_words_can_be_printed(title: str, words: str) -> None:
+def test_any_words_can_be_printed(title, words):
     answer = Answer(title, words, [words], [Quotation(words, AT)], [(title, words)])
     assert make_pdf(report(answer, person=title), DAY).startswith(b"%PDF-")
 
 
-def test_what_no_font_has_is_left_out() -> None:
+def test_what_no_font_has_is_left_out():
     assert printable("with my 👩‍👩‍👧 family 🎉!") == "with my [woman] family [party popper]!"
     assert printable("a\x00b\u200bc\ttab\u202e") == "abc tab"
     assert printable("two  spaces stay") == "two  spaces stay"
 
 
-def test_the_fingerprint_follows_the_content() -> None:
+def test_the_fingerprint_follows_the_content():
     one = report(Answer("T", "", ["said"], []))
     assert fingerprint(one) == fingerprint(report(Answer("T", "", ["said"], [])))
     assert fingerprint(one) != fingerprint(report(Answer("T", "", ["Said"], [])))

@@ -1,12 +1,9 @@
 """Shipped journeys in the languages of the interface: read in one's own; kept, sent and exported as written."""
 
-from collections.abc import Callable
-
 import pytest
-from flask import Flask
 from markupsafe import escape
 
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import csrf_token
 from tests.journeys.rows import SMALL, load
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
@@ -34,14 +31,14 @@ def _shown() -> set[str]:
 
 @pytest.mark.once
 @pytest.mark.parametrize("code", CODES)
-def test_no_text_is_left_out_and_none_is_left_over(code: str) -> None:
+def test_no_text_is_left_out_and_none_is_left_over(code):
     texts = texts_in(code)
     assert set(texts) == _shown()
     assert all(text.strip() for text in texts.values())
     assert not [text for text in texts if len(text) > 20 and texts[text] == text]
 
 
-def test_a_journey_loaded_earlier_reads_like_one_loaded_now() -> None:
+def test_a_journey_loaded_earlier_reads_like_one_loaded_now():
     assert translate_text("Why you go", "en") == "Why you're going"
     assert translate_text("Why you go", "de") == "Warum du hingehst"
     shown = _shown()
@@ -50,14 +47,12 @@ def test_a_journey_loaded_earlier_reads_like_one_loaded_now() -> None:
     assert not shown & set(former)
 
 
-def test_what_is_not_shipped_stays_as_it_was_written() -> None:
+def test_what_is_not_shipped_stays_as_it_was_written():
     assert translate_text(str(SMALL["title"]), "de") == SMALL["title"]
     assert translate_text("Weekly review", "en") == translate_text("Weekly review", "xx") == "Weekly review"
 
 
-def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(
-    app: Flask, user: Person, login: Callable, client: ApiClient
-) -> None:
+def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(app, user, login, client):
     load(app)
     browser = login(user)
     page = browser.get("/journeys", headers=GERMAN).text
@@ -76,7 +71,7 @@ def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(
         assert conversation is not None and conversation.title == "Wochenrückblick"
 
 
-def test_the_summary_is_in_the_language_of_its_person(app: Flask, client: ApiClient, user: Person) -> None:
+def test_the_summary_is_in_the_language_of_its_person(app, client, user):
     load(app)
     begun = client.post("/api/conversations", json={"journey": "doctor-visit"}).get_json()
     assert begun["title"] == "Prepare for a doctor's visit"
@@ -93,9 +88,7 @@ def test_the_summary_is_in_the_language_of_its_person(app: Flask, client: ApiCli
         db.session.rollback()
 
 
-def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_says_the_same(
-    app: Flask, client: ApiClient, user: Person, login: Callable
-) -> None:
+def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_says_the_same(app, client, user, login):
     shipped = next(journey for journey, _digest in read_fixtures() if journey.slug == "weekly-review")
     body = {**definition_of(shipped), "slug": "mine", "front_page": "For your appointment"}
     assert client.post("/api/journeys", json=body).status_code == 201
@@ -122,7 +115,7 @@ def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_
         db.session.rollback()
 
 
-def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app: Flask, user: Person, login: Callable) -> None:
+def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app, user, login):
     load(app)
     browser = login(user)
     token = csrf_token(browser.get("/journeys", headers=GERMAN).text)
@@ -132,7 +125,7 @@ def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app: Flask,
     assert "went well" in shown, "what it is recognized by stays as it was"
 
 
-def test_the_editor_of_a_journey_from_a_file_only_shows_it(app: Flask, make_user: Callable, login: Callable) -> None:
+def test_the_editor_of_a_journey_from_a_file_only_shows_it(app, make_user, login):
     load(app)
     page = login(make_user(is_admin=True)).get("/journeys/weekly-review/edit").text
     assert "kept in a file" in page and '<fieldset class="plain" disabled>' in page

@@ -1,17 +1,15 @@
 """Opening points and assessing them: the whole way through the API, with a scripted model."""
 
 import copy
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import func, select
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, page_token
+from testkit.people import ApiClient, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
@@ -38,9 +36,7 @@ def answer_with(model: ServerHandle, *found: dict[str, Any]) -> None:
     model.script(match="memory_operations", structured=extraction(*found), times=1)
 
 
-def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_point(
-    guided: int, client: ApiClient
-) -> None:
+def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_point(guided, client):
     assert client.get("/api/journeys").json["journeys"] == [
         {"slug": "garden", "title": "A garden", "description": "What to plant."}
     ]
@@ -64,9 +60,7 @@ def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_poi
     assert client.get(f"/memory/conversation/{guided}/points").json["points"] == stands["points"]
 
 
-def test_the_assistant_opens_a_point_with_the_documented_task(
-    guided: int, client: ApiClient, model: ServerHandle
-) -> None:
+def test_the_assistant_opens_a_point_with_the_documented_task(guided, client, model):
     model.script(match="## Your Task", reply="How large is your garden?")
     model.script(fault={"strict_roles": True})
     question = ask(client, guided, "place")
@@ -87,9 +81,7 @@ def test_the_assistant_opens_a_point_with_the_documented_task(
     assert points(client, guided)["by"]["place"]["manually_initiated"] is True
 
 
-def test_a_double_click_gives_the_same_question_until_it_is_answered(
-    app: Flask, guided: int, client: ApiClient, model: ServerHandle
-) -> None:
+def test_a_double_click_gives_the_same_question_until_it_is_answered(app, guided, client, model):
     model.script(match="## Your Task", tokens=30, tokens_per_second=60, times=1)
     path = f"/memory/conversation/{guided}/points/place/initiate/"
     first, second = (client.post(path, headers={"Idempotency-Key": "once"}).json for _ in range(2))
@@ -106,9 +98,7 @@ def test_a_double_click_gives_the_same_question_until_it_is_answered(
     assert ask(client, guided, "place")["message_id"] != first["response_id"]
 
 
-def test_clicks_at_the_same_moment_give_the_same_question(
-    guided: int, api: Callable[[Person], ApiClient], user: Person, client: ApiClient
-) -> None:
+def test_clicks_at_the_same_moment_give_the_same_question(guided, api, user, client):
     path = f"/memory/conversation/{guided}/points/place/initiate/"
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda _: api(user).post(path), range(6)))
@@ -118,7 +108,7 @@ def test_clicks_at_the_same_moment_give_the_same_question(
     wait(client, ids.pop())
 
 
-def test_regenerating_and_retrying_a_question(guided: int, client: ApiClient, model: ServerHandle) -> None:
+def test_regenerating_and_retrying_a_question(guided, client, model):
     first = ask(client, guided, "place")
     again = client.post(f"/api/chat/turns/{first['message_id']}/regenerate")
     assert again.status_code == 202, again.text
@@ -133,9 +123,7 @@ def test_regenerating_and_retrying_a_question(guided: int, client: ApiClient, mo
     assert wait(client, retried.json["response_id"])["status"] == "complete"
 
 
-def test_one_background_call_assesses_all_open_points(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_one_background_call_assesses_all_open_points(guided, client, model, run_jobs):
     ask(client, guided, "place")
     run_jobs()
     before = len(background(model))
@@ -162,9 +150,7 @@ def test_one_background_call_assesses_all_open_points(
     assert '"complete_when": ["The size is known"]' in str(background(model)[-1]["messages"][-1]["content"])
 
 
-def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(guided, client, model, run_jobs):
     answer_with(model, assessment(1, "a garden of two hectares"), assessment(7, QUOTE))
     say(client, guided, SAID)
     run_jobs()
@@ -186,8 +172,8 @@ def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(
 
 
 def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
-    app: Flask, garden: Path, guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+    app, garden, guided, client, model, run_jobs
+):
     answer_with(model, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
     say(client, guided, SAID)
     run_jobs()
@@ -210,9 +196,7 @@ def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
     assert "Six square metres" not in kept_steps, "what was known is not kept with the prompt"
 
 
-def test_deleting_what_a_point_rests_on_opens_it(
-    app: Flask, guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_deleting_what_a_point_rests_on_opens_it(app, guided, client, model, run_jobs):
     answer_with(model, assessment(1, QUOTE))
     said = say(client, guided, SAID)
     run_jobs()
@@ -222,9 +206,7 @@ def test_deleting_what_a_point_rests_on_opens_it(
     client.post(f"/api/messages/{said['message_id']}/versions/{said['message_id']}/restore")
 
 
-def test_forgetting_the_memory_of_the_same_words_opens_the_point(
-    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_forgetting_the_memory_of_the_same_words_opens_the_point(guided, client, model, run_jobs):
     garden = operation("My garden is a balcony", "Garden is a balcony.", category="home")
     model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
@@ -236,9 +218,7 @@ def test_forgetting_the_memory_of_the_same_words_opens_the_point(
     assert (place["is_addressed"], place["was_reopened"], place["evidence"]) == (False, True, [])
 
 
-def test_memories_from_elsewhere_are_offered_and_confirmed(
-    guided: int, client: ApiClient, user: Person, login: Callable
-) -> None:
+def test_memories_from_elsewhere_are_offered_and_confirmed(guided, client, user, login):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
     memory_id = made.json["memory_id"]
     place = points(client, guided)["by"]["place"]
@@ -262,8 +242,8 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(
 
 
 def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_what_was_said(
-    guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
-) -> None:
+    guided, client, user, login, model, run_jobs
+):
     garden = operation("My garden is a balcony", "Grows tomatoes in the garden.", category="home")
     model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
@@ -282,7 +262,7 @@ def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_w
     assert found["place"]["is_addressed"] and found["place"]["evidence"][0]["quote"] == QUOTE
 
 
-def test_a_memory_can_be_passed_over(guided: int, client: ApiClient, user: Person, login: Callable) -> None:
+def test_a_memory_can_be_passed_over(guided, client, user, login):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
     browser = login(user)
     path = f"/c/{guided}/points/place/memories/{made.json['memory_id']}"
@@ -292,8 +272,8 @@ def test_a_memory_can_be_passed_over(guided: int, client: ApiClient, user: Perso
 
 
 def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
-    guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
-) -> None:
+    guided, client, user, login, model, run_jobs
+):
     answer_with(model, assessment(1, QUOTE))
     say(client, guided, SAID)
     run_jobs()
@@ -311,9 +291,7 @@ def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
     assert (place["is_addressed"], place["evidence"]) == (False, [])
 
 
-def test_temporary_conversations_and_memory_switched_off_know_nothing(
-    garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_temporary_conversations_and_memory_switched_off_know_nothing(garden, client, model, run_jobs):
     client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
     made = client.post("/api/conversations", json={"journey": "garden", "is_temporary": True}).json
     assert points(client, made["conversation_id"])["by"]["place"]["prefilled"] == []
@@ -322,7 +300,7 @@ def test_temporary_conversations_and_memory_switched_off_know_nothing(
     assert points(client, made["conversation_id"])["by"]["place"]["evidence"] == []
 
 
-def test_unknown_journeys_and_points_are_404(guided: int, client: ApiClient) -> None:
+def test_unknown_journeys_and_points_are_404(guided, client):
     assert_problem(client.post(f"/memory/conversation/{guided}/points/unknown/initiate/"), 404)
     plain = client.post("/api/conversations", json={}).json["conversation_id"]
     assert_problem(client.post(f"/memory/conversation/{plain}/points/place/initiate/"), 404)

@@ -14,7 +14,7 @@ from webapp.memories.schemas import MemoryQuery
 
 
 @given(st.dictionaries(st.integers(1, 10**6), st.text(min_size=1), max_size=80))
-def test_the_newest_facts_are_numbered_each_on_a_line_that_closes_nothing(facts: dict[int, str]) -> None:
+def test_the_newest_facts_are_numbered_each_on_a_line_that_closes_nothing(facts):
     known = list_known(facts)
     assert list(known.numbered.values()) == list(facts)[:MAX_SHOWN]
     if facts:
@@ -55,7 +55,7 @@ def told(app, client, user):
         ("Илва работала медсестрой", "Илва работала учительницей", "occupation"),
     ],
 )
-def test_neither_replaces_the_other(told, first: str, second: str, category: str) -> None:
+def test_neither_replaces_the_other(told, first, second, category):
     told(first, category)
     used, waiting, known = told(second, category, contradicts=1)
     assert used == [first], "only one of the two is in prompts"
@@ -63,7 +63,7 @@ def test_neither_replaces_the_other(told, first: str, second: str, category: str
     assert f"1. {first}" in known and second not in known
 
 
-def test_a_number_that_was_not_given_contradicts_nothing(told) -> None:
+def test_a_number_that_was_not_given_contradicts_nothing(told):
     told("Ylva was born in 1921", "milestone")
     said = ["Ylva was born in 1921"]
     for number, text in ((None, "Ylva kept bees"), (0, "Ylva sang"), (7, "Ylva sailed"), (-1, "Ylva painted")):
@@ -72,6 +72,6 @@ def test_a_number_that_was_not_given_contradicts_nothing(told) -> None:
         assert (used, waiting) == (said, []), number
 
 
-def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted, told) -> None:
+def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted, told):
     used, _, _ = told("Ylva never loved gardening.", "hobby", worded="Ylva loved gardening")
     assert used == ["Ylva never loved gardening."]

@@ -98,7 +98,7 @@ def family(app: Flask, api: Callable[..., ApiClient], make_user: Callable[..., A
 
 
 @pytest.mark.parametrize("goes", [*DELETED, leaves, is_removed, deletes_the_space])
-def test_nobody_is_told_any_more(app: Flask, family: Family, model: Any, run_jobs: Any, goes: Any) -> None:
+def test_nobody_is_told_any_more(app, family, model, run_jobs, goes):
     anna, ben, space_id, talk = family
     goes(app, anna, ben, space_id)
     if goes in DELETED:  # no table and no key holds what a deleted account shared
@@ -126,7 +126,7 @@ def test_nobody_is_told_any_more(app: Flask, family: Family, model: Any, run_job
         assert FACT not in ben.get(path).text
 
 
-def test_the_report_counts_what_others_lost_and_what_they_quote(app: Flask, family: Family) -> None:
+def test_the_report_counts_what_others_lost_and_what_they_quote(app, family):
     anna, ben, space_id, talk = family
     say(ben, talk, f"I read: {FACT}. Is that so?")
     shown = closes_it_and_waits(app, anna, ben, space_id)
@@ -166,7 +166,7 @@ def test_a_deletion_killed_after_it_withdrew_goes_on_and_still_counts_that(app, 
         assert db.session.scalars(select(AccountDeletion.report)).one()["replies_of_others"] == 1
 
 
-def test_while_a_closed_account_can_be_kept_what_it_shared_stays(app: Flask, family: Family) -> None:
+def test_while_a_closed_account_can_be_kept_what_it_shared_stays(app, family):
     anna, ben, space_id, talk = family
     browser = browser_client(app, anna.person)
     post_form(browser, "/settings/delete", page="/settings/delete", password=PASSWORD)

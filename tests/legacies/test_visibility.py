@@ -8,7 +8,6 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from testkit.people import Person
 from tests.conversations.rows import add_conversation
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.db import index_hints
@@ -84,7 +83,7 @@ def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent, coun
     assert contents(app, Message, said + streaming + unread) == [f"{TOLD}?"] * SIZE + [TOLD] * 2
 
 
-def test_what_is_only_thought_counts_once(app: Flask, user: Person, sent: list[Any]) -> None:
+def test_what_is_only_thought_counts_once(app, user, sent):
     talk = add_conversation(app, user.user_id)
     ids = add_replies(app, talk, [HARMLESS, f"{TOLD}.", HARMLESS])
     add_thoughts(app, ids, [f"{TOLD}.", f"{TOLD}.", HARMLESS])

@@ -39,14 +39,14 @@ def read(text: str, size: int, unopened: str = "") -> tuple[str, str, list[list[
 @pytest.mark.parametrize(
     ("text", "answer", "thought", "calls"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_a_dialect_is_understood(text: str, answer: str, thought: str, calls: list[list[Any]]) -> None:
+def test_a_dialect_is_understood(text, answer, thought, calls):
     for size in (1, 2, 5, 1000):
         found = read(text, size)
         assert (found[0].strip(), found[1].strip(), found[2]) == (answer, thought.strip(), calls), size
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
-def test_a_model_whose_opening_mark_is_known_to_be_eaten_begins_with_a_thought(size: int) -> None:
+def test_a_model_whose_opening_mark_is_known_to_be_eaten_begins_with_a_thought(size):
     assert read("Tea.\n</think>\n\nEarl Grey.", size, "</think>")[:2] == ("Earl Grey.", "Tea.\n")
     assert read("Earl Grey.", size, "</think>")[0] == "Earl Grey."
 
@@ -55,7 +55,7 @@ def test_a_model_whose_opening_mark_is_known_to_be_eaten_begins_with_a_thought(s
     st.text(alphabet=st.characters(exclude_characters="<[◁{", exclude_categories=["Cs"]), max_size=60),
     st.integers(1, 9),
 )
-def test_a_text_without_marks_stays_as_it_is(text: str, size: int) -> None:
+def test_a_text_without_marks_stays_as_it_is(text, size):
     assert read(text, size)[0] == text == answer_text(text)
 
 
@@ -89,7 +89,7 @@ A, B = '{"cups": 2}', '{"cups": 3}'
         [piece(0, "a", "brew", {"cups": 2}), piece(0, "a", None, ""), piece(1, "b", "brew", B)],
     ],
 )
-def test_calls_are_put_together_whatever_their_numbers(pieces: list[dict[str, Any]]) -> None:
+def test_calls_are_put_together_whatever_their_numbers(pieces):
     calls = PartialCalls()
     for one in pieces:
         calls.add(one)
@@ -98,7 +98,7 @@ def test_calls_are_put_together_whatever_their_numbers(pieces: list[dict[str, An
     assert len({call.id for call in found}) == 2
 
 
-def test_a_name_loses_what_a_template_has_left_around_it() -> None:
+def test_a_name_loses_what_a_template_has_left_around_it():
     calls = TextualCalls(["brew"])
     for name in (
         " brew",
@@ -113,7 +113,7 @@ def test_a_name_loses_what_a_template_has_left_around_it() -> None:
     assert calls.tool_name("steep") == "steep"
 
 
-def test_reasoning_that_goes_back_with_calls_is_whole() -> None:
+def test_reasoning_that_goes_back_with_calls_is_whole():
     calls = PartialCalls()
     calls.add_reasoning([{"type": "reasoning.text", "index": 0, "text": "Tea", "format": "own"}])
     calls.add_reasoning([{"type": "reasoning.text", "index": 0, "text": "?"}])

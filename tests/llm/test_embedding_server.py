@@ -89,7 +89,7 @@ def ask(server: EmbeddingServer, tmp_path: Path) -> Iterator[SharedEmbedder]:
         yield embedder
 
 
-def test_the_vectors_are_those_of_the_model(tmp_path: Path) -> None:
+def test_the_vectors_are_those_of_the_model(tmp_path):
     path = str(tmp_path / "socket")
     command = [sys.executable, "-m", "webapp.llm.embedding_server", path]
     own = LocalEmbedder()
@@ -110,7 +110,7 @@ def test_the_vectors_are_those_of_the_model(tmp_path: Path) -> None:
         assert np.allclose(shared.embed_query("And now?", timeout=20), own.embed_query("And now?"), atol=1e-5)
 
 
-def test_a_question_goes_before_the_rest_of_a_document() -> None:
+def test_a_question_goes_before_the_rest_of_a_document():
     turns, order = Turns(), []
 
     def take(name: str, *, query: bool) -> None:
@@ -129,13 +129,13 @@ def test_a_question_goes_before_the_rest_of_a_document() -> None:
     assert order == ["question", "page"]
 
 
-def test_passages_are_embedded_a_few_at_a_time(ask: SharedEmbedder, model: Model) -> None:
+def test_passages_are_embedded_a_few_at_a_time(ask, model):
     texts = ["x" * number for number in range(1, 2 * BATCH + 2)]
     assert ask.embed_passages(texts)[:, 0].tolist() == [len(text) for text in texts]
     assert list(map(len, model.batches)) == [BATCH, BATCH, 1]
 
 
-def test_a_server_that_nobody_asks_is_idle(server: EmbeddingServer, ask: SharedEmbedder, clock: Clock) -> None:
+def test_a_server_that_nobody_asks_is_idle(server, ask, clock):
     def is_idle_after(seconds: float) -> bool:
         clock.at += seconds
         return server.is_idle
@@ -149,7 +149,7 @@ def test_a_server_that_nobody_asks_is_idle(server: EmbeddingServer, ask: SharedE
         assert not server.is_idle, "somebody computes"
 
 
-def test_an_idle_process_begins_anew_and_answers(tmp_path: Path) -> None:
+def test_an_idle_process_begins_anew_and_answers(tmp_path):
     path = str(tmp_path / "socket")
     short = (
         "import webapp.llm.embedding_server as s; s.AFTER_QUERIES = s.AFTER_PASSAGES = s.LOOK_SECONDS = 0.2; s.main()"
@@ -170,7 +170,7 @@ def test_an_idle_process_begins_anew_and_answers(tmp_path: Path) -> None:
         assert np.allclose(shared.embed_query("a", timeout=20), first)
 
 
-def test_a_process_that_forks_asks_by_itself(ask: SharedEmbedder) -> None:
+def test_a_process_that_forks_asks_by_itself(ask):
     ask.embed_query("a")
     child = multiprocessing.get_context("fork").Process(target=_ask_in_a_fork, args=(ask,))
     child.start()
@@ -185,7 +185,7 @@ def _ask_in_a_fork(ask: SharedEmbedder) -> None:
 
 
 @pytest.mark.parametrize("request_", [b"\0\0\0\2[]", b"\xff" * 4, b"\0\0\0\4{no}", b"\0\0\0\x10half of"])
-def test_a_bad_request_costs_only_itself(ask: SharedEmbedder, tmp_path: Path, request_: bytes) -> None:
+def test_a_bad_request_costs_only_itself(ask, tmp_path, request_):
     with socket.socket(socket.AF_UNIX) as other:
         other.connect(str(tmp_path / "socket"))
         other.sendall(request_)
@@ -194,9 +194,7 @@ def test_a_bad_request_costs_only_itself(ask: SharedEmbedder, tmp_path: Path, re
     assert ask.embed_query("ab").tolist() == [2.0] * DIM
 
 
-def test_an_unknown_model_and_a_late_answer_are_errors(
-    server: EmbeddingServer, ask: SharedEmbedder, model: Model, tmp_path: Path
-) -> None:
+def test_an_unknown_model_and_a_late_answer_are_errors(server, ask, model, tmp_path):
     with closing(SharedEmbedder("large", DIM, str(tmp_path / "socket"))) as unknown, pytest.raises(ModelError):
         unknown.embed_query("a")
     with closing(SharedEmbedder("small", DIM + 1, str(tmp_path / "socket"))) as other, pytest.raises(ModelError):

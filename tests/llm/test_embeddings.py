@@ -189,7 +189,7 @@ def made(chosen: list[ModelSettings]) -> Embeddings:
     return Embeddings(LocalEmbedder(), choose=lambda: chosen[-1])
 
 
-def test_what_gave_way_is_closed_when_its_last_user_is_done(server, made, chosen) -> None:
+def test_what_gave_way_is_closed_when_its_last_user_is_done(server, made, chosen):
     chosen.append(settings_for(server))
     first = made.now()
     assert isinstance(first, OpenAIEmbedder)
@@ -210,7 +210,7 @@ def embedder() -> MultilingualEmbedder:
     return MultilingualEmbedder()
 
 
-def test_vectors_are_unit_length_and_the_same_every_time(embedder: MultilingualEmbedder) -> None:
+def test_vectors_are_unit_length_and_the_same_every_time(embedder):
     rows = embedder.embed_passages(["Our cat is called Muffin.", "", "x\0y \ud800"])
     assert rows.shape == (3, DIM) and rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
@@ -218,9 +218,7 @@ def test_vectors_are_unit_length_and_the_same_every_time(embedder: MultilingualE
     assert embedder.embed_passages([]).shape == (0, DIM)
 
 
-def test_a_question_is_near_its_answer_in_another_language(
-    embedder: MultilingualEmbedder,
-) -> None:
+def test_a_question_is_near_its_answer_in_another_language(embedder):
     told = ["Unsere Katze heißt Muffin.", "私はピーナッツアレルギーです。", "Мой брат живёт в Канаде."]
     asked = ["What is the name of our cat?", "Which allergy do I have?", "Where does my brother live?"]
     rows = embedder.embed_passages(told)
@@ -230,7 +228,7 @@ def test_a_question_is_near_its_answer_in_another_language(
     assert np.diag(cosines).min() > floor > cosines[~np.eye(3, dtype=bool)].max()
 
 
-def test_letters_by_chance_are_near_nothing(embedder: MultilingualEmbedder) -> None:
+def test_letters_by_chance_are_near_nothing(embedder):
     """All but one: about one in ten comes just above the floor (docs/recall.md)."""
     rows = embedder.embed_passages(["Unsere Katze heißt Muffin.", "My brother lives in Canada."])
     nonsense = [
@@ -245,7 +243,7 @@ def test_letters_by_chance_are_near_nothing(embedder: MultilingualEmbedder) -> N
     assert nearest[-2] < floor / 2 and nearest[-1] < floor + 0.02
 
 
-def test_settings_and_stored_vectors_name_the_packaged_models() -> None:
+def test_settings_and_stored_vectors_name_the_packaged_models():
     assert isinstance(packaged_embedder("multilingual"), MultilingualEmbedder)
     assert isinstance(packaged_embedder(MultilingualEmbedder.model), MultilingualEmbedder)
     assert packaged_embedder("server") is None

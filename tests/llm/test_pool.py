@@ -32,9 +32,7 @@ class Client:
 
 
 @pytest.mark.parametrize("silent", [1, 2, 3])
-def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(
-    monkeypatch: pytest.MonkeyPatch, silent: int
-) -> None:
+def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(monkeypatch, silent):
     settings = ModelSettings(first_token_timeout=600.0)
     clients = [Client(settings, is_silent=number < silent) for number in range(3)]
     pool = ChatPool(settings)
@@ -56,9 +54,7 @@ def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(
 
 
 @pytest.mark.parametrize(("speed", "least", "most"), [(None, 0, 60), (10.0, 200, 220), (10_000.0, 0, 60)])
-def test_a_slow_model_has_the_time_it_needs_to_read(
-    monkeypatch: pytest.MonkeyPatch, speed: float | None, least: float, most: float
-) -> None:
+def test_a_slow_model_has_the_time_it_needs_to_read(monkeypatch, speed, least, most):
     settings = ModelSettings(first_token_timeout=60.0)
     client = Client(settings, is_silent=False)
     pool = ChatPool(settings)
@@ -73,7 +69,7 @@ def test_a_slow_model_has_the_time_it_needs_to_read(
     assert least <= client.patience <= most
 
 
-def test_it_is_loaded_when_asked_for_and_a_worker_has_what_streams_too() -> None:
+def test_it_is_loaded_when_asked_for_and_a_worker_has_what_streams_too():
     """A scheduled turn streams from its model as any other does."""
     code = (
         "import sys; from webapp.llm.sdk import warm_up; before = 'openai' in sys.modules; warm_up(jobs=True); "

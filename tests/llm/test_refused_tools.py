@@ -43,7 +43,7 @@ def search(tools: list[Any], refuses: Callable[[list[Any]], bool]) -> tuple[bool
 
 
 @given(st.integers(1, 60), st.sets(st.integers(0, 59), max_size=2))
-def test_one_or_two_are_found_among_many(many: int, places: set[int]) -> None:
+def test_one_or_two_are_found_among_many(many, places):
     tools = [tool(f"t{n}", odd=n in places) for n in range(many)]
     bad = [tools[n] for n in sorted(places) if n < many]
     blamed, kept, refused, trials, _ = search(tools, lambda some: any(one in some for one in bad))
@@ -53,7 +53,7 @@ def test_one_or_two_are_found_among_many(many: int, places: set[int]) -> None:
 
 
 @given(st.sets(st.integers(0, 59)))
-def test_the_search_is_bounded_and_refuses_none_without_a_trial(places: set[int]) -> None:
+def test_the_search_is_bounded_and_refuses_none_without_a_trial(places):
     tools = [tool(f"t{n}") for n in range(60)]
     bad = [tools[n] for n in places]
     _, kept, refused, trials, _ = search(tools, lambda some: any(one in some for one in bad))
@@ -61,20 +61,20 @@ def test_the_search_is_bounded_and_refuses_none_without_a_trial(places: set[int]
     assert all(one in bad for one in refused) and not any(one in bad for one in kept)
 
 
-def test_too_many_at_once_are_nobodys_fault() -> None:
+def test_too_many_at_once_are_nobodys_fault():
     tools = [tool(f"t{n}") for n in range(20)]
     blamed, kept, refused, _, _ = search(tools, lambda some: len(some) > 7)
     assert blamed and refused == [] and kept == tools[:7]
 
 
-def test_only_a_server_that_refuses_an_ordinary_tool_alone_is_one_without() -> None:
+def test_only_a_server_that_refuses_an_ordinary_tool_alone_is_one_without():
     assert search(OWN, bool) == (True, [], [], 3, True)
     assert search(OWN, lambda _some: True)[:3] == (False, [], [])
     assert search([ODD], lambda some: ODD in some)[:3] == (True, [], [ODD])
     assert ORDINARY["function"]["parameters"]["type"] == "object"
 
 
-def test_a_server_that_breaks_down_during_the_search_blames_no_tool() -> None:
+def test_a_server_that_breaks_down_during_the_search_blames_no_tool():
     tools, asked = [tool(f"t{n}") for n in range(8)], 0
 
     def breaks_down(_some: list[Any]) -> bool:
@@ -117,7 +117,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=str)
-def test_a_refused_tool_costs_only_itself(refusal: Any) -> None:
+def test_a_refused_tool_costs_only_itself(refusal):
     known = Capabilities()
     with serve() as site:
         site.answer = answering(lambda body: refusal if odd_in(body) else None)
@@ -135,7 +135,7 @@ def test_a_refused_tool_costs_only_itself(refusal: Any) -> None:
         assert len(ask(site, known, [*OWN, ODD])[1]) > 1
 
 
-def test_a_server_without_tools_is_known_as_such_and_asked_once() -> None:
+def test_a_server_without_tools_is_known_as_such_and_asked_once():
     known = Capabilities()
     with serve() as site:
         refusal = (400, {}, {"error": {"message": "m does not support tools"}})
@@ -146,7 +146,7 @@ def test_a_server_without_tools_is_known_as_such_and_asked_once() -> None:
         assert ask(site, known, OWN)[1] == [[]]
 
 
-def test_a_request_refused_for_another_reason_blames_no_tool() -> None:
+def test_a_request_refused_for_another_reason_blames_no_tool():
     known = Capabilities()
     refusal = (400, {}, {"error": {"message": "the tools' temperature is too hot"}})
     with serve() as site:
@@ -156,7 +156,7 @@ def test_a_request_refused_for_another_reason_blames_no_tool() -> None:
         assert known.accepts(f"{site.url}/v1", "m", "tools") and not known.tools_refused(f"{site.url}/v1", "m")
 
 
-def test_a_server_that_is_busy_during_the_search_blames_no_tool() -> None:
+def test_a_server_that_is_busy_during_the_search_blames_no_tool():
     known = Capabilities()
     with serve() as site:
         answers = iter([(400, {}, {"error": {"message": "no"}}), (429, {}, {"error": {"message": "busy"}})])
@@ -166,7 +166,7 @@ def test_a_server_that_is_busy_during_the_search_blames_no_tool() -> None:
         assert known.accepts(f"{site.url}/v1", "m", "tools") and not known.tools_refused(f"{site.url}/v1", "m")
 
 
-def test_refusals_are_shared_and_read_again() -> None:
+def test_refusals_are_shared_and_read_again():
     store: dict[str, str] = {}
 
     class Store:

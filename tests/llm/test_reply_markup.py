@@ -41,11 +41,11 @@ def filtered(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
         ("<think>a</think>b<think>c</think>", ("ac", "b")),
     ],
 )
-def test_thoughts_in_the_text_are_told_apart(text: str, expected: tuple[str, str], size: int) -> None:
+def test_thoughts_in_the_text_are_told_apart(text, expected, size):
     assert filtered(text, size) == expected
 
 
-def test_a_thought_that_is_cut_off_is_no_answer_and_one_that_just_ends_is() -> None:
+def test_a_thought_that_is_cut_off_is_no_answer_and_one_that_just_ends_is():
     assert filtered("<think>Long ago", 4, "length") == ("Long ago", "")
     assert filtered("<think>", 4, "length") == ("", "")
     thoughts, text = filtered("<think> is a tag.", 4)
@@ -60,24 +60,24 @@ def decoded(*deltas: dict[str, Any]) -> list[Event]:
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
-def test_thoughts_come_in_a_field_of_their_own(name: str) -> None:
+def test_thoughts_come_in_a_field_of_their_own(name):
     found = decoded({"role": "assistant", "content": "", name: "Let me "}, {name: "see."}, {"content": "Four."})
     assert apart(found) == ("Let me see.", "Four.")
     assert apart(decoded({"content": "Four.", name: "Both at once."})) == ("Both at once.", "Four.")
     assert apart(decoded({"content": "Four.", name: None})) == ("", "Four.")
 
 
-def test_one_thought_under_two_names_is_one_thought() -> None:
+def test_one_thought_under_two_names_is_one_thought():
     found = decoded({"reasoning": "Hm.", "reasoning_content": "Hm."}, {"content": "Yes."})
     assert apart(found) == ("Hm.", "Yes.")
 
 
-def test_thoughts_come_as_parts_of_the_content() -> None:
+def test_thoughts_come_as_parts_of_the_content():
     part = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     assert apart(decoded({"content": [part]}, {"content": [{"type": "text", "text": "Yes."}]})) == ("Hm.", "Yes.")
 
 
-def test_a_model_that_only_thinks_gives_no_answer() -> None:
+def test_a_model_that_only_thinks_gives_no_answer():
     decoder = StreamDecoder()
     decoder.feed(b'data: {"choices": [{"delta": {"reasoning": "Hm."}}]}\n\ndata: [DONE]\n\n')
     assert decoder.error is not None
@@ -105,7 +105,7 @@ def parsed(text: str) -> str:
 
 
 @given(st.lists(LINES, max_size=6), BEGINNINGS, st.integers(1, 9))
-def test_what_is_code_or_quoted_for_the_reader_is_so_here(lines: list[str], beginning: str, size: int) -> None:
+def test_what_is_code_or_quoted_for_the_reader_is_so_here(lines, beginning, size):
     text = "\n".join([*lines, beginning])
     place = Place()
     for at in range(0, len(text), size):

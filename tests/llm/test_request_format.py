@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openai import APIStatusError
 
-from fakemodel.testing import ServerHandle
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient
@@ -34,7 +33,7 @@ def _refusal(status: int, body: dict[str, Any]) -> APIStatusError:
 
 
 @given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=12))
-def test_any_conversation_alternates_and_begins_with_the_user(system: list, spoken: list) -> None:
+def test_any_conversation_alternates_and_begins_with_the_user(system, spoken):
     result = merge_turns([*system, *spoken])
     roles = [message["role"] for message in result]
     assert roles.count("system") == bool(system)
@@ -46,20 +45,20 @@ def test_any_conversation_alternates_and_begins_with_the_user(system: list, spok
 
 
 @given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=10), SPOKEN)
-def test_one_more_message_leaves_the_beginning_as_it_was(system: list, spoken: list, more: dict) -> None:
+def test_one_more_message_leaves_the_beginning_as_it_was(system, spoken, more):
     """A provider's cache keeps what it has: only the last message may grow."""
     before, after = merge_turns([*system, *spoken]), merge_turns([*system, *spoken, more])
     assert after[: len(before) - 1] == before[:-1]
     assert after[len(before) - 1]["content"].startswith(before[-1]["content"])
 
 
-def test_an_opening_question_and_messages_sent_in_a_row() -> None:
+def test_an_opening_question_and_messages_sent_in_a_row():
     assert merge_turns(said("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == said(
         "sBrief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
     )
 
 
-def test_calls_of_tools_keep_their_answers() -> None:
+def test_calls_of_tools_keep_their_answers():
     calls = {"role": "assistant", "content": "Wait.", "tool_calls": [{"id": "1"}]}
     answers = [{"role": "tool", "tool_call_id": str(n), "content": "{}"} for n in (1, 2)]
     sent = [*said("uHi"), calls, *answers]
@@ -68,17 +67,17 @@ def test_calls_of_tools_keep_their_answers() -> None:
     assert again == [*said("uHi"), {**calls, "content": "So\n\nWait."}, *answers]
 
 
-def test_parts_and_words_are_joined_as_parts() -> None:
+def test_parts_and_words_are_joined_as_parts():
     picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
     (joined,) = merge_turns([picture, *said("uWhat is it?")])
     assert joined["content"] == [*picture["content"], {"type": "text", "text": "What is it?"}]
 
 
-def test_without_a_system_role_its_words_come_first() -> None:
+def test_without_a_system_role_its_words_come_first():
     assert without_system(said("sBe brief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
 
 
-def test_a_server_without_a_system_role_is_asked_again_without_one(server: ServerHandle) -> None:
+def test_a_server_without_a_system_role_is_asked_again_without_one(server):
     server.script(fault={"refuse_system": True})
     capabilities = Capabilities()
 
@@ -108,7 +107,7 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server: Serve
         (400, "Only user and assistant roles are supported!", None),
     ],
 )
-def test_what_a_server_refuses_is_known_by_its_words(status: int, words: Any, feature: str | None) -> None:
+def test_what_a_server_refuses_is_known_by_its_words(status, words, feature):
     messages = said("sBrief.", "uHi") if feature else said("uHi")
     body = {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
     error = _refusal(status, {"message": words, "code": "unsupported_value"})
@@ -117,14 +116,14 @@ def test_what_a_server_refuses_is_known_by_its_words(status: int, words: Any, fe
     assert feature is None or not capabilities.accepts("http://a", "m", feature)
 
 
-def test_without_a_stream_nothing_is_asked_of_it() -> None:
+def test_without_a_stream_nothing_is_asked_of_it():
     capabilities = Capabilities()
     capabilities.refuse("http://a", "m", "stream")
     body = {"model": "m", "messages": said("uHi"), "stream": True, "stream_options": {"include_usage": True}}
     assert adapt_body(body, "http://a", capabilities) == {"model": "m", "messages": said("uHi")}
 
 
-def test_what_another_server_sent_with_its_calls_is_left_out_once_it_is_refused() -> None:
+def test_what_another_server_sent_with_its_calls_is_left_out_once_it_is_refused():
     """A model that stands in for another in the middle of a reply gets that one's calls."""
     plain = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
     own = {**plain, "reasoning_details": [{}], "tool_calls": [{**plain["tool_calls"][0], "extra_content": {"a": 1}}]}

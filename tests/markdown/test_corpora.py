@@ -73,13 +73,13 @@ class _NoCleaner:
         return html
 
 
-def test_the_whole_specification_is_read(examples: list[Example]) -> None:
+def test_the_whole_specification_is_read(examples):
     assert len(examples) == EXAMPLES
     assert {example.section for example in examples} >= RAW_HTML
 
 
 @pytest.mark.usefixtures("any_address")
-def test_every_example_means_what_it_means_in_the_specification(examples: list[Example]) -> None:
+def test_every_example_means_what_it_means_in_the_specification(examples):
     assert {
         example.number
         for example in examples
@@ -88,7 +88,7 @@ def test_every_example_means_what_it_means_in_the_specification(examples: list[E
     } == set(DIFFERENT)
 
 
-def test_with_the_addresses_that_are_allowed_too(examples: list[Example]) -> None:
+def test_with_the_addresses_that_are_allowed_too(examples):
     """The same through the sanitiser, wherever an example leads to nothing but the web and e-mail."""
     compared = 0
     for example in examples:
@@ -115,7 +115,7 @@ class _Elements(HTMLParser):
         self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def test_html_in_an_example_is_text_and_no_link_leads_into_this_site(examples: list[Example]) -> None:
+def test_html_in_an_example_is_text_and_no_link_leads_into_this_site(examples):
     for example in examples:
         html = render(example.source)
         elements = _Elements()
@@ -126,7 +126,7 @@ def test_html_in_an_example_is_text_and_no_link_leads_into_this_site(examples: l
             assert html.count("&lt;") >= example.source.replace(r"\<", "<").count("<") > 0, example
 
 
-def test_streamed_by_the_character_every_example_ends_as_it_is_at_once(examples: list[Example]) -> None:
+def test_streamed_by_the_character_every_example_ends_as_it_is_at_once(examples):
     for example in examples:
         renderer = StreamRenderer()
         html = "".join("".join(renderer.feed(character).finished_html) for character in example.source)
@@ -167,7 +167,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize("source", TABLES + STRUCK + TASKS + ADDRESSES)
-def test_github_additions_mean_what_they_mean_there(source: str) -> None:
+def test_github_additions_mean_what_they_mean_there(source):
     reference = cmarkgfm.github_flavored_markdown_to_html(source, Options.CMARK_OPT_UNSAFE)
     assert meaning(render(source), ours=True) == meaning(reference, ours=False)
 
@@ -185,6 +185,6 @@ def test_github_additions_mean_what_they_mean_there(source: str) -> None:
         ("1https://e.org", "1https://e.org"),
     ],
 )
-def test_where_we_differ_from_github_on_purpose(source: str, html: str) -> None:
+def test_where_we_differ_from_github_on_purpose(source, html):
     reference = cmarkgfm.github_flavored_markdown_to_html(source, Options.CMARK_OPT_UNSAFE)
     assert meaning(render(source), ours=True) == meaning(f"<p>{html}</p>", ours=True) != meaning(reference, ours=False)

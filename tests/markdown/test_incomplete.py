@@ -18,7 +18,7 @@ RAW = re.compile(r"\|[ :-]*[-a-z\d]|\$\$|\$x|\\\\|```|``|\*\*|`|\[|\]\(|~~|<h[1-
 
 
 @pytest.mark.parametrize("name", STREAMED)
-def test_no_mark_is_ever_shown_raw(name: str) -> None:
+def test_no_mark_is_ever_shown_raw(name):
     text = STREAMED[name]
     renderer = StreamRenderer()
     shown: list[str] = []
@@ -34,18 +34,18 @@ def test_no_mark_is_ever_shown_raw(name: str) -> None:
 @pytest.mark.parametrize(
     "text", ["It costs $5 and", "US$ is", "2 * 3 and", "a_b", "He said [sic] and", "1. One\n2. T", "C:\\dir a"]
 )
-def test_ordinary_words_are_shown_at_once(text: str) -> None:
+def test_ordinary_words_are_shown_at_once(text):
     assert showable(text) == text
 
 
-def test_what_never_becomes_a_table_is_shown() -> None:
+def test_what_never_becomes_a_table_is_shown():
     assert showable("| a\nb") == "| a\nb"
     assert showable("| a |\n| b |\n| c") == "| a |\n| b |\n| c"
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.text(st.sampled_from("|-$\\()[]{}`*~#>:1. \nab_^!"), max_size=60))
-def test_what_is_shown_is_a_beginning_of_the_text(text: str) -> None:
+def test_what_is_shown_is_a_beginning_of_the_text(text):
     shown = showable(text)
     assert text.startswith(shown) or (shown.endswith("**") and text.startswith(shown[:-2]))
     render(shown)

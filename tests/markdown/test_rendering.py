@@ -49,18 +49,18 @@ DEEPEST = ("<h2>a</h2>\n", "<h3>b</h3>\n", "<h4>c</h4>\n", "<h5>d</h5>\n", "<h6>
         ("", ""),
     ],
 )
-def test_dialect(source: str, html: str) -> None:
+def test_dialect(source, html):
     assert render(source) == html
     assert isinstance(render(source), Markup)
 
 
 @pytest.mark.parametrize(("source", "html"), CASES["emphasis_and_tags_as_models_write_them"])
-def test_emphasis_and_tags_as_models_write_them(source: str, html: str) -> None:
+def test_emphasis_and_tags_as_models_write_them(source, html):
     assert render(source) == html
 
 
 @pytest.mark.parametrize(("text", "search"), [("<sub>" * 900, "_last_closing_tags"), ("<details>\n" * 900, "_blocks")])
-def test_where_tags_end_is_looked_up_once(monkeypatch: pytest.MonkeyPatch, text: str, search: str) -> None:
+def test_where_tags_end_is_looked_up_once(monkeypatch, text, search):
     """However many there are: each would otherwise be searched for to the end of the text."""
     asked: list[str] = []
     find = getattr(html_tags, search)
@@ -75,13 +75,13 @@ def test_where_tags_end_is_looked_up_once(monkeypatch: pytest.MonkeyPatch, text:
     assert len(asked) <= 2
 
 
-def test_a_formula_in_a_table_keeps_its_bars() -> None:
+def test_a_formula_in_a_table_keeps_its_bars():
     html = render("| a | b |\n|---|---|\n| $|u|$ | $5 | $6 |")
     assert '<td><span class="math">|u|</span></td>\n<td>$5</td>' in html
     assert "\\" not in render("```\n| a |\n|---|\n| $x$ |\n```\nc | $|u|$")
 
 
-def test_code_block_has_its_bar() -> None:
+def test_code_block_has_its_bar():
     assert render("```python\nx = 1\n```") == (
         '<div class="code" data-lang="python"><div class="code-bar"><span class="code-lang">python</span>'
         '<button type="button" class="code-tool" data-code="lines" aria-pressed="false">Lines</button>'
@@ -104,23 +104,23 @@ def test_code_block_has_its_bar() -> None:
         ("a" * 50, "text"),
     ],
 )
-def test_language_of_a_fence(info: str, language: str) -> None:
+def test_language_of_a_fence(info, language):
     assert f'data-lang="{language}"' in render(f"```{info}\n<x>\n```")
 
 
-def test_code_keeps_its_white_space() -> None:
+def test_code_keeps_its_white_space():
     assert "<code>\n\n  a\n\n</code>" in render("```\n\n\n  a\n\n```")
     assert "<code>a\n</code>" in render("    a\n")
 
 
-def test_table_scrolls_and_aligns_without_style() -> None:
+def test_table_scrolls_and_aligns_without_style():
     html = render("|a|b|\n|:-|-:|\n|1|2|")
     assert html.startswith('<div class="table-box"><div class="table-scroll" tabindex="0"><table>')
     assert '<td class="left">1</td>\n<td class="right">2</td>' in html
     assert "style" not in html
 
 
-def test_a_table_keeps_words_whole() -> None:
+def test_a_table_keeps_words_whole():
     long = "a cell with more in it than fits into a narrow column"
     html = render(f"|a|b|\n|-|-:|\n|{long}|{long}|")
     assert f'<td class="long">{long}</td>' in html
@@ -153,11 +153,11 @@ def test_a_table_keeps_words_whole() -> None:
         (r"a \\( b", "<p>a \\( b</p>\n"),
     ],
 )
-def test_formulas_keep_their_tex(source: str, html: str) -> None:
+def test_formulas_keep_their_tex(source, html):
     assert render(source) == html
 
 
-def test_footnotes() -> None:
+def test_footnotes():
     assert render("a[^1] b[^x]\n\n[^1]: The *note*\n[^x]: More\n  of it") == (
         '<p>a<sup class="footnote-reference" data-note="1" role="link" tabindex="0">1</sup> '
         'b<sup class="footnote-reference" data-note="x" role="link" tabindex="0">x</sup></p>\n'
@@ -167,7 +167,7 @@ def test_footnotes() -> None:
     )
 
 
-def test_task_list() -> None:
+def test_task_list():
     html = render("- [x] a\n- [ ] b")
     assert '<li class="task-list-item"><span class="task" role="img" aria-label="Done">☑</span> a</li>' in html
     assert 'aria-label="To do">☐</span> b' in html
@@ -234,13 +234,13 @@ FRAMES = ["{}", "> {}", "- {}", "text {} text", "**{}**", "[{}](https://a.b)", "
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_attacks_are_harmless(attack: str) -> None:
+def test_attacks_are_harmless(attack):
     for frame in FRAMES:
         inspect(render(frame.format(attack)))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_attacks_are_harmless_at_every_moment_of_a_stream(attack: str) -> None:
+def test_attacks_are_harmless_at_every_moment_of_a_stream(attack):
     renderer = StreamRenderer()
     for character in attack:
         update = renderer.feed(character)
@@ -253,7 +253,7 @@ def test_attacks_are_harmless_at_every_moment_of_a_stream(attack: str) -> None:
     st.text(st.sampled_from("<>/\"'&;:#=()[]!`*_~|\\-+ \n\tajscripthttps.:oneld0169"), max_size=60)
     | st.text(max_size=60)
 )
-def test_no_text_gets_anything_through(text: str) -> None:
+def test_no_text_gets_anything_through(text):
     inspect(render(text))
 
 
@@ -319,18 +319,18 @@ def check_hostile(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_hostile_texts_are_harmless(name: str) -> None:
+def test_hostile_texts_are_harmless(name):
     check_hostile(SMALL[name])
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", FULL)
-def test_hostile_texts_of_full_size_end(name: str) -> None:
+def test_hostile_texts_of_full_size_end(name):
     check_hostile(FULL[name])
 
 
-def test_an_excessive_text_is_shown_as_it_is() -> None:
+def test_an_excessive_text_is_shown_as_it_is():
     html = render("*a* <b>\n" * 50_000)
     assert html.startswith('<pre class="plain" tabindex="0">*a* &lt;b&gt;\n')
 
@@ -345,12 +345,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     render_stored.cache.clear()
 
 
-def test_a_text_is_rendered_once(asked: list[str]) -> None:
+def test_a_text_is_rendered_once(asked):
     assert [render_stored(text) for text in ("**a**", "**a**", "b")] == [*[render("**a**")] * 2, render("b")]
     assert asked == ["**a**", "b"]
 
 
-def test_the_excessive_is_never_kept(asked: list[str]) -> None:
+def test_the_excessive_is_never_kept(asked):
     long = "word " * (LARGEST // 5 + 1)
     assert render_stored(long) == render_stored(long) == render(long)
     assert asked == [long, long] and not render_stored.cache.currsize

@@ -16,7 +16,7 @@ from webapp.markdown.incomplete import showable
 REPLY = "## Title\n\nA *part* with `code`.\n\n```python\nprint('a')\n```\n\n- one\n- two\n\n### Part\n\nEnd.\n\n## Next"
 
 
-def test_a_reply_word_by_word() -> None:
+def test_a_reply_word_by_word():
     renderer = StreamRenderer()
     page = ""
     for character in REPLY:
@@ -29,7 +29,7 @@ def test_a_reply_word_by_word() -> None:
     assert renderer.finish().finished_html == []
 
 
-def test_the_tail_is_shown_as_far_as_it_goes() -> None:
+def test_the_tail_is_shown_as_far_as_it_goes():
     renderer = StreamRenderer()
     assert renderer.feed("Some **bo").tail_html == "<p>Some <strong>bo</strong></p>\n"
     assert renderer.feed("ld**").tail_html == "<p>Some <strong>bold</strong></p>\n"
@@ -38,7 +38,7 @@ def test_the_tail_is_shown_as_far_as_it_goes() -> None:
     assert update.tail_html is not None and 'data-lang="py"' in update.tail_html
 
 
-def test_finished_text_is_never_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_text_is_never_parsed_again(monkeypatch):
     seen: list[int] = []
     split = streaming.split_stable
 
@@ -54,7 +54,7 @@ def test_finished_text_is_never_parsed_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("line", ["- item of one endless list\n", "x = 1\n", "| 1 | 2 |\n", "word "])
-def test_one_endless_block_costs_linear_work(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_endless_block_costs_linear_work(line, monkeypatch):
     rendered = 0
     inner = rendering.render_growing
 
@@ -73,7 +73,7 @@ def test_one_endless_block_costs_linear_work(line: str, monkeypatch: pytest.Monk
     assert rendered < 100_000 * 2 * streaming.CODE_GROWTH + streaming.SHORT_TAIL**2 / len(line)
 
 
-def test_growing_code_is_coloured_and_complete() -> None:
+def test_growing_code_is_coloured_and_complete():
     renderer = StreamRenderer()
     renderer.feed("```python\n")
     html = ""
@@ -86,7 +86,7 @@ def test_growing_code_is_coloured_and_complete() -> None:
 
 
 @pytest.mark.parametrize("piece", ["![", "[", "[a]["])
-def test_brackets_that_open_nothing_are_not_rendered_over_and_over(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_that_open_nothing_are_not_rendered_over_and_over(piece, monkeypatch):
     rendered = 0
     inner = streaming.render_growing
 
@@ -164,7 +164,7 @@ ANY = documents(LINES + DEFINITIONS * 3)
 
 @settings(deadline=None, max_examples=400)
 @given(ANY, ANY)
-def test_what_is_finished_stays_finished(start: str, continuation: str) -> None:
+def test_what_is_finished_stays_finished(start, continuation):
     before, tail = split_stable(start)
     assert "".join(before) + tail == start
     after, rest = split_stable(start + continuation)
@@ -174,7 +174,7 @@ def test_what_is_finished_stays_finished(start: str, continuation: str) -> None:
 
 @settings(deadline=None, max_examples=200)
 @given(ANY, st.lists(st.integers(0, 200), max_size=8))
-def test_streaming_in_any_pieces_finishes_the_same_blocks(text: str, cuts: list[int]) -> None:
+def test_streaming_in_any_pieces_finishes_the_same_blocks(text, cuts):
     blocks, tail = split_stable(text)
     renderer = StreamRenderer()
     html: list[str] = []
@@ -199,12 +199,12 @@ def _without_colours(html: str) -> str:
 @example("# a | b\n-|-\n")
 @example("## a\n\n> # h\n\n### b\n\na\n-\n")
 @example("- a\n\n\n      code\n\ntext\n")
-def test_the_parts_render_as_the_whole(text: str) -> None:
+def test_the_parts_render_as_the_whole(text):
     blocks, tail = split_stable(text)
     outline: list[int] = []
     assert "".join(render(part, outline) for part in [*blocks, tail]) == render(text)
 
 
 @pytest.mark.parametrize(("text", "finished"), CASES["finished_blocks"])
-def test_finished_blocks(text: str, finished: int) -> None:
+def test_finished_blocks(text, finished):
     assert len(split_stable(text)[0]) == finished

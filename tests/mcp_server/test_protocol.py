@@ -25,14 +25,14 @@ def modern(method: str = "tools/list", version: str = MODERN, **params: Any) -> 
     return body, {"mcp-protocol-version": version, "mcp-method": method}
 
 
-def test_a_request_that_stands_alone() -> None:
+def test_a_request_that_stands_alone():
     body, headers = modern("tools/call", name="search")
     call = read(body, {**headers, "mcp-name": "search"})
     assert (call.id, call.method, call.is_stateless) == (1, "tools/call", True)
     assert read(body, {**headers, "mcp-name": "=?base64?c2VhcmNo?="}).method == "tools/call"
 
 
-def test_an_older_request() -> None:
+def test_an_older_request():
     body = {"jsonrpc": "2.0", "id": "a", "method": "tools/list"}
     assert read(body, {}).is_stateless is False
     assert read(body, {"mcp-protocol-version": "2025-06-18"}).is_stateless is False
@@ -47,14 +47,14 @@ def test_an_older_request() -> None:
         ({"mcp-name": "=?base64?!?="}, HEADER_MISMATCH),
     ],
 )
-def test_headers_have_to_say_the_same(change: dict[str, str], code: int) -> None:
+def test_headers_have_to_say_the_same(change, code):
     body, headers = modern("tools/call", name="search")
     with pytest.raises(ProtocolError) as refused:
         read(body, {**headers, "mcp-name": "search", **change})
     assert refused.value.code == code
 
 
-def test_a_revision_to_come_is_told_what_there_is() -> None:
+def test_a_revision_to_come_is_told_what_there_is():
     with pytest.raises(ProtocolError) as refused:
         read(*modern(version="2031-01-01"))
     assert (refused.value.code, refused.value.data) == (
@@ -73,12 +73,12 @@ def test_a_revision_to_come_is_told_what_there_is() -> None:
         ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}, INVALID_PARAMS),
     ],
 )
-def test_what_is_no_request(body: Any, code: int) -> None:
+def test_what_is_no_request(body, code):
     with pytest.raises(ProtocolError) as refused:
         read(body, {})
     assert refused.value.code == code
 
 
-def test_the_revision_of_a_client_is_taken_where_it_is_known() -> None:
+def test_the_revision_of_a_client_is_taken_where_it_is_known():
     assert initialize_result({"protocolVersion": "2025-03-26"})["protocolVersion"] == "2025-03-26"
     assert initialize_result({"protocolVersion": "1999-01-01"})["protocolVersion"] == "2025-11-25"

@@ -1,19 +1,14 @@
 """Schedules over MCP: with the scopes that their API asks for, marked as what they are, and ended with the token."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from tests.mcp_server.test_tools import call, post, token
 from tests.schedules.test_schedules import claim, make, make_due
 from webapp.accounts import site, tokens
-from webapp.accounts.scopes import Scope
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS
@@ -36,9 +31,7 @@ def done(client: FlaskClient, secret: str, tool: str, **arguments: Any) -> dict[
     return found
 
 
-def test_one_is_made_listed_paused_resumed_run_and_deleted(
-    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient, run_jobs: Callable
-) -> None:
+def test_one_is_made_listed_paused_resumed_run_and_deleted(app, client, user, anonymous, run_jobs):
     secret = token(app, user, "mcp_read", "chat")
     made = done(anonymous, secret, "create_schedule", **WATER, repeat="weekly")["schedule"]
     number = made["schedule_id"]
@@ -61,7 +54,7 @@ def test_one_is_made_listed_paused_resumed_run_and_deleted(
     assert gone["isError"] and gone["content"][0]["text"] == "There is no such schedule."
 
 
-def test_each_is_marked_as_reading_writing_or_ending(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_each_is_marked_as_reading_writing_or_ending(app, user, anonymous):
     tools = listed(anonymous, token(app, user, "mcp", "chat"))
     assert set(tools) == set(SCHEDULE_TOOLS)
     hints = {name: tool["annotations"] for name, tool in tools.items()}
@@ -82,15 +75,7 @@ def test_each_is_marked_as_reading_writing_or_ending(app: Flask, user: Person, a
         ((), set(SCHEDULE_TOOLS)),
     ],
 )
-def test_a_token_is_offered_and_may_call_what_the_api_lets_it(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    api: Callable,
-    anonymous: FlaskClient,
-    scopes: tuple[Scope, ...],
-    may: set[str],
-) -> None:
+def test_a_token_is_offered_and_may_call_what_the_api_lets_it(app, client, user, api, anonymous, scopes, may):
     number = make(client, prompt="Private words.")["schedule_id"]
     secret = token(app, user, *scopes)
     assert set(listed(anonymous, secret)) == may
@@ -104,9 +89,7 @@ def test_a_token_is_offered_and_may_call_what_the_api_lets_it(
     assert len(left) == 1 and (left[0]["prompt"] == "Private words.") is ("delete_schedule" not in may)
 
 
-def test_a_stranger_and_an_admin_find_nothing_of_it(
-    app: Flask, client: ApiClient, make_user: Callable[..., Person], anonymous: FlaskClient
-) -> None:
+def test_a_stranger_and_an_admin_find_nothing_of_it(app, client, make_user, anonymous):
     made = make(client, prompt="Private words.")
     for other in (make_user(), make_user(is_admin=True)):
         secret = token(app, other)
@@ -117,9 +100,7 @@ def test_a_stranger_and_an_admin_find_nothing_of_it(
     assert client.get(f"/api/schedules/{made['schedule_id']}").json == made
 
 
-def test_what_a_program_made_or_resumed_ends_with_its_token(
-    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_what_a_program_made_or_resumed_ends_with_its_token(app, client, user, anonymous, model, run_jobs):
     own = make(client)["schedule_id"]
     secret = token(app, user, "mcp", "chat")
     made = done(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
@@ -135,9 +116,7 @@ def test_what_a_program_made_or_resumed_ends_with_its_token(
         assert {db.session.get_one(Schedule, number).paused_why for number in (made, own)} == {sending.TOKEN_ENDED}
 
 
-def test_what_cannot_be_scheduled_is_explained(
-    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
-) -> None:
+def test_what_cannot_be_scheduled_is_explained(app, client, user, anonymous):
     secret = token(app, user, "mcp", "chat")
     for wrong, said in (
         ({"at": "2020-01-01T10:00"}, "at: has passed; nothing would be sent"),
@@ -151,7 +130,7 @@ def test_what_cannot_be_scheduled_is_explained(
     assert client.get("/api/schedules").json["schedules"] == []
 
 
-def test_there_are_only_so_many(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_there_are_only_so_many(app, user, anonymous):
     with app.app_context(), write_transaction():
         site.set_setting(site.SCHEDULES_PER_PERSON, 1)
     secret = token(app, user, "mcp", "chat")
@@ -160,9 +139,7 @@ def test_there_are_only_so_many(app: Flask, user: Person, anonymous: FlaskClient
     assert answer["isError"] and answer["content"][0]["text"] == "You have 1 schedules already."
 
 
-def test_every_change_is_a_line_in_the_activity(
-    app: Flask, user: Person, anonymous: FlaskClient, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_every_change_is_a_line_in_the_activity(app, user, anonymous, login):
     secret = token(app, user, "mcp", "chat")
     number = done(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
     done(anonymous, secret, "list_schedules")

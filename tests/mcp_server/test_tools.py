@@ -12,10 +12,9 @@ from flask.testing import FlaskClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from testkit.people import ApiClient, Person
+from testkit.people import Person
 from tests.memories.conversing import converse
 from tests.sharing.test_memory_links import replies, use
-from tests.support.live import LiveServer
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.scopes import Scope
@@ -68,7 +67,7 @@ def audit(app: Flask, person: Person) -> list[tuple[str, str, str]]:
         return [tuple(row) for row in db.session.execute(query.order_by(AuditEvent.event_id))]
 
 
-def test_what_is_known_is_found_fetched_and_listed(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_what_is_known_is_found_fetched_and_listed(app, user, anonymous):
     known = memory(app, user, "Keeps bees on the roof")
     secret = token(app, user, "mcp")
     found = call(anonymous, secret, "search", query="bees")
@@ -84,9 +83,7 @@ def test_what_is_known_is_found_fetched_and_listed(app: Flask, user: Person, ano
     assert audit(app, user) == [("Claude Code", "memories_read", "1 memory")]
 
 
-def test_a_context_holds_what_every_prompt_does(
-    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
-) -> None:
+def test_a_context_holds_what_every_prompt_does(app, client, user, anonymous):
     nuts = memory(app, user, "Is allergic to nuts")
     terse = memory(app, user, "Keep answers short", memory_type="instruction")
     pinned = memory(app, user, "Has twins", is_pinned=True)
@@ -103,9 +100,7 @@ def test_a_context_holds_what_every_prompt_does(
     assert [row["memory_id"] for row in there["known"] if row["memory_id"] != terse] == [shared]
 
 
-def test_a_context_is_never_empty_while_something_is_known(
-    app: Flask, client: ApiClient, user: Person, anonymous: FlaskClient
-) -> None:
+def test_a_context_is_never_empty_while_something_is_known(app, client, user, anonymous):
     space = client.post("/api/spaces", json={"kind": "project", "name": "Kitchen"}).json["space_id"]
     shared = memory(app, user, "The oven is broken", space_id=space)
     secret = token(app, user, "mcp")
@@ -113,13 +108,13 @@ def test_a_context_is_never_empty_while_something_is_known(
     assert [row["memory_id"] for row in about["known"]] == [shared]
 
 
-def test_resources_with_a_number_have_a_template(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_resources_with_a_number_have_a_template(app, user, anonymous):
     answer = post(anonymous, token(app, user, "mcp"), "resources/templates/list")
     (template,) = answer.get_json()["result"]["resourceTemplates"]
     assert template["uriTemplate"] == "commonplace://spaces/{space_id}" and template["mimeType"] == "application/json"
 
 
-def test_writes_are_proposals(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_writes_are_proposals(app, user, anonymous):
     known = memory(app, user, "Lives in Porto")
     secret = token(app, user, "mcp")
     done = call(anonymous, secret, "remember", content="Plays the cello", quote="I play the cello since school")
@@ -134,7 +129,7 @@ def test_writes_are_proposals(app: Flask, user: Person, anonymous: FlaskClient) 
     assert "cello" not in call(anonymous, secret, "search", query="cello")["content"][0]["text"]
 
 
-def test_a_token_that_may_write_writes(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_a_token_that_may_write_writes(app, user, anonymous):
     secret = token(app, user, "mcp", "write")
     done = call(anonymous, secret, "remember", content="Plays the cello", quote="I play the cello since school")
     number = done["structuredContent"]["memory"]["memory_id"]
@@ -158,9 +153,7 @@ def test_a_token_that_may_write_writes(app: Flask, user: Person, anonymous: Flas
 
 
 @pytest.mark.parametrize("scopes", [("mcp",), ("mcp", "write")])
-def test_forgotten_stays_forgotten(
-    app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient, scopes: tuple[Scope, ...]
-) -> None:
+def test_forgotten_stays_forgotten(app, user, client, anonymous, scopes):
     known = memory(app, user, f"Has a {MARKER}")
     secret = token(app, user, *scopes)
     assert client.delete(f"/api/memories/{known}").status_code == 200
@@ -188,9 +181,7 @@ KEY = "AKIAIOSFODNN7EXAMPLE"
         (("mcp", "write"), "content: looks like a secret (api key); secrets are never kept"),
     ],
 )
-def test_a_secret_is_refused_as_a_secret(
-    app: Flask, user: Person, anonymous: FlaskClient, tool: str, scopes: tuple[Scope, ...], said: str
-) -> None:
+def test_a_secret_is_refused_as_a_secret(app, user, anonymous, tool, scopes, said):
     number = memory(app, user, "Lives in Lisbon")
     where = {"quote": f"My key is {KEY}"} if tool == "remember" else {"memory_id": number}
     done = call(anonymous, token(app, user, *scopes), tool, content=f"The key is {KEY}", **where)
@@ -201,9 +192,7 @@ def test_a_secret_is_refused_as_a_secret(
 
 @pytest.mark.parametrize("tool", ["remember", "update_memory"])
 @pytest.mark.parametrize("scopes", [("mcp",), ("mcp", "write")])
-def test_what_was_forgotten_is_refused_as_forgotten(
-    app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient, tool: str, scopes: tuple[Scope, ...]
-) -> None:
+def test_what_was_forgotten_is_refused_as_forgotten(app, user, client, anonymous, tool, scopes):
     known = memory(app, user, f"Has a {MARKER}")
     number = memory(app, user, "Lives in Lisbon")
     assert client.delete(f"/api/memories/{known}").status_code == 200
@@ -214,7 +203,7 @@ def test_what_was_forgotten_is_refused_as_forgotten(
     assert contents(app, user) == [("Lives in Lisbon", False)]
 
 
-def test_an_error_says_which_argument_it_is_about(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_an_error_says_which_argument_it_is_about(app, user, anonymous):
     secret = token(app, user, "mcp", "write")
     unsaid = call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")
     assert unsaid["content"][0]["text"].startswith("quote: lacks a name or number of this.")
@@ -222,14 +211,14 @@ def test_an_error_says_which_argument_it_is_about(app: Flask, user: Person, anon
     assert foreign["isError"] and foreign["content"][0]["text"] == "cursor: is not a cursor of this list"
 
 
-def test_only_what_the_user_said_is_kept(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_only_what_the_user_said_is_kept(app, user, anonymous):
     secret = token(app, user, "mcp", "write")
     assert call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")["isError"] is True
     assert call(anonymous, secret, "remember", content="Lives in Vienna")["isError"] is True
     assert contents(app, user) == []
 
 
-def test_memory_that_is_off_is_off_here(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_memory_that_is_off_is_off_here(app, user, anonymous):
     memory(app, user, f"Has a {MARKER}")
     secret = token(app, user, "mcp")
     with app.app_context(), write_transaction():
@@ -255,7 +244,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("who", ["nobody", "nonsense", "revoked", "narrow"])
-def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClient, who: str) -> None:
+def test_who_may_not_gets_nothing(app, user, anonymous, who):
     known = memory(app, user, f"Has a {MARKER}")
     secret = {"nobody": "", "nonsense": "cmpl_nonsense"}.get(who, "")
     if who == "narrow":
@@ -273,9 +262,7 @@ def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClie
     assert contents(app, user) == [(f"Has a {MARKER}", False)]
 
 
-def test_a_stranger_gets_nothing(
-    app: Flask, user: Person, make_user: Callable[..., Person], anonymous: FlaskClient
-) -> None:
+def test_a_stranger_gets_nothing(app, user, make_user, anonymous):
     known = memory(app, user, f"Has a {MARKER}")
     stranger = token(app, make_user(), "mcp", "write")
     for tool in TOOLS:
@@ -293,7 +280,7 @@ def arguments(tool: str, memory_id: int) -> dict[str, Any]:
     return given
 
 
-def test_resources(app: Flask, user: Person, client: ApiClient, make_user: Callable[..., Person]) -> None:
+def test_resources(app, user, client, make_user):
     anonymous = app.test_client(use_cookies=False)
     space = client.post("/api/spaces", json={"kind": "project", "name": "Boat"}).get_json()["space_id"]
     secret = token(app, user, "mcp")
@@ -306,9 +293,7 @@ def test_resources(app: Flask, user: Person, client: ApiClient, make_user: Calla
     assert refused.status_code == 400 and "Boat" not in refused.text
 
 
-def test_the_page_shows_how_and_what(
-    app: Flask, user: Person, login: Callable[[Person], FlaskClient], anonymous: FlaskClient
-) -> None:
+def test_the_page_shows_how_and_what(app, user, login, anonymous):
     call(anonymous, token(app, user, "mcp"), "list_memories")
     page = login(user).get("/settings/programs").text
     assert "claude mcp add" in page and "/v1" in page
@@ -316,7 +301,7 @@ def test_the_page_shows_how_and_what(
 
 
 @pytest.mark.parametrize("mode", ["auto", "2026-07-28", "legacy"])
-def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mode: str) -> None:
+def test_the_official_client(app, user, live_web, mode):
     memory(app, user, "Keeps bees on the roof")
     secret = token(app, user, "mcp")
 
@@ -341,7 +326,7 @@ def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mod
     assert json.loads(spaces.contents[0].text) == []
 
 
-def test_what_is_no_json_or_nested_too_deep_is_a_parse_error(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+def test_what_is_no_json_or_nested_too_deep_is_a_parse_error(app, user, anonymous):
     headers = {"Authorization": f"Bearer {token(app, user, 'mcp')}"}
     parse_error, invalid_request = -32700, -32600
     no_json = ("{broken", "[" * 200_000, '{"a":' * 100_000 + "1" + "}" * 100_000)

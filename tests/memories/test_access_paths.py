@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,7 +55,7 @@ def talk(app: Flask, user: Person) -> int:
 
 
 @on_sqlite
-def test_no_look_up_walks_through_all_memories(app: Flask, user: Person, talk: int, model: Any) -> None:
+def test_no_look_up_walks_through_all_memories(app, user, talk, model):
     answers(model, PET)
     with app.app_context():
         with write_transaction():
@@ -157,7 +157,7 @@ def test_what_an_import_brought_is_compared_before_anything_is_written(app, user
             assert past_conversations.write(step).proposed == 1
 
 
-def test_only_what_changed_is_looked_at_for_vectors(app: Flask, user: Person, run_jobs: Callable[..., Any]) -> None:
+def test_only_what_changed_is_looked_at_for_vectors(app, user, run_jobs):
     with app.app_context():
         with write_transaction():
             service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Plays the oboe."))

@@ -12,7 +12,7 @@ def run(app, *arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_reextract_show_and_forget_user(app, user, make_user, model) -> None:
+def test_reextract_show_and_forget_user(app, user, make_user, model):
     talk = converse(app, user.user_id, "I prefer green tea")
     answers(model, operation("I prefer green tea", "Prefers green tea."), times=None)
     assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 added\n")
@@ -33,6 +33,6 @@ def test_reextract_show_and_forget_user(app, user, make_user, model) -> None:
     assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 rejected\n")
 
 
-def test_unknown_users_and_conversations_are_said_to_be_unknown(app, user) -> None:
+def test_unknown_users_and_conversations_are_said_to_be_unknown(app, user):
     assert run(app, "reextract", "--email", "nobody@example.org")[0] == 1
     assert run(app, "reextract", "--email", user.email, "--conversation", "99")[0] == 1

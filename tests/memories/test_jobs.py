@@ -47,7 +47,7 @@ def asked(model) -> list[dict]:
     return [call for call in model.calls() if call["schema"] == "memory_operations"]
 
 
-def test_the_same_job_twice_has_one_effect(app, user, model, talk, run_jobs) -> None:
+def test_the_same_job_twice_has_one_effect(app, user, model, talk, run_jobs):
     answers(model, TEA, times=None)
     for _ in range(2):
         push(app, talk)
@@ -61,7 +61,7 @@ def test_the_same_job_twice_has_one_effect(app, user, model, talk, run_jobs) -> 
     assert [row.evidence_count for row in memories_of(app, user.user_id)] == [1]
 
 
-def test_several_requests_wait_for_one_job(app, talk, run_jobs, model) -> None:
+def test_several_requests_wait_for_one_job(app, talk, run_jobs, model):
     answers(model, TEA)
     first = push(app, talk)
     assert first and push(app, talk) is None
@@ -87,13 +87,13 @@ def extract_at_once(app, monkeypatch, *talks: int) -> list[bool]:
     return sorted(results)
 
 
-def test_two_at_once_have_one_effect(app, user, model, talk, monkeypatch) -> None:
+def test_two_at_once_have_one_effect(app, user, model, talk, monkeypatch):
     answers(model, TEA, times=None)
     assert extract_at_once(app, monkeypatch, talk, talk) == [False, True]
     assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
 
 
-def test_two_conversations_at_once_agree_on_one_current_name(app, user, model, monkeypatch) -> None:
+def test_two_conversations_at_once_agree_on_one_current_name(app, user, model, monkeypatch):
     talks = [converse(app, user.user_id, f"My name is {who}") for who in ("Robin", "Kim")]
     for who in ("Robin", "Kim"):
         fact = operation(f"My name is {who}", f"The user's name is {who}.", fact_key="identity/name", fact_value=who)
@@ -104,7 +104,7 @@ def test_two_conversations_at_once_agree_on_one_current_name(app, user, model, m
     assert len(rows) == 2 and [row.fact_value for row in rows if row.valid_to is None] == ["Kim"]
 
 
-def test_with_redis_emptied_before_it_ran_the_sweep_asks_again(app, user, model, talk, run_jobs, servers) -> None:
+def test_with_redis_emptied_before_it_ran_the_sweep_asks_again(app, user, model, talk, run_jobs, servers):
     answers(model, TEA)
     push(app, talk)
     servers.flush_redis()
@@ -121,7 +121,7 @@ def idle(app, talk: int) -> None:
         db.session.get(Conversation, talk).updated_at = now() - timedelta(minutes=2)
 
 
-def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model, talk) -> None:
+def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model, talk):
     no_statements = ('{"statements": "none"}', '{"memories": []}', '{"statements": [', "[]", "null", "{", "")
     for text in (*no_statements, "I will not."):
         model.reset()
@@ -136,14 +136,14 @@ def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model
         assert extraction.extract(talk).counts["added"] == 1
 
 
-def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, talk, run_jobs) -> None:
+def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, talk, run_jobs):
     model.script(match="memory_operations", fault={"http_status": 503})
     push(app, talk)
     (job,) = run_jobs(failures=True)
     assert job.retries_left == 2 and state_of(app, talk) == (None, True)
 
 
-def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
+def test_every_operation_stands_for_itself(app, user, model, talk):
     answers(
         model,
         TEA,
@@ -170,7 +170,7 @@ def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
     assert current(app, user.user_id) == [TEA["content"]]
 
 
-def test_five_thousand_operations_are_counted_and_not_read(app, user, model, talk) -> None:
+def test_five_thousand_operations_are_counted_and_not_read(app, user, model, talk):
     many = [operation("I prefer green tea", f"The user's tea number {n}.", fact_key=f"tea/n{n}") for n in range(5_000)]
     message = {"role": "assistant", "content": json.dumps({"statements": many})}
     choices = [{"index": 0, "finish_reason": "stop", "message": message}]
@@ -190,7 +190,7 @@ IN_OTHER_LANGUAGES = [
 ]
 
 
-def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, model) -> None:
+def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, model):
     for said, quote, content in IN_OTHER_LANGUAGES:
         talk = converse(app, user.user_id, said)
         answers(model, operation(quote, content))
@@ -202,7 +202,7 @@ def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, m
         assert said[evidence["start"] : evidence["end"]] == evidence["quote"]
 
 
-def test_what_only_others_said_is_never_in_use(app, user, model) -> None:
+def test_what_only_others_said_is_never_in_use(app, user, model):
     talk = converse(
         app,
         user.user_id,
@@ -231,7 +231,7 @@ def test_what_only_others_said_is_never_in_use(app, user, model) -> None:
     assert '"context": "assistant"' in sent
 
 
-def test_where_memory_is_off_nothing_is_read(app, client, user, model) -> None:
+def test_where_memory_is_off_nothing_is_read(app, client, user, model):
     for off in ({"is_temporary": True}, {"uses_memory": False}):
         talk = converse(app, user.user_id, "I prefer green tea", **off)
         with app.app_context():
@@ -240,7 +240,7 @@ def test_where_memory_is_off_nothing_is_read(app, client, user, model) -> None:
         assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409, off
 
 
-def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, model) -> None:
+def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, model):
     talk = converse(app, user.user_id, "…", "?!", "--")
     with app.app_context():
         assert extraction.extract(talk).read
@@ -249,7 +249,7 @@ def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, mode
     assert through and not due
 
 
-def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, talk) -> None:
+def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, talk):
     model.script(path="embeddings", fault={"http_status": 500})
     answers(model, TEA)
     with app.app_context():
@@ -258,7 +258,7 @@ def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, tal
     assert row.embedding is None and row.embedding_model is None
 
 
-def test_a_long_backlog_is_read_in_several_calls_and_none_is_left_out(app, user, model) -> None:
+def test_a_long_backlog_is_read_in_several_calls_and_none_is_left_out(app, user, model):
     talk = converse(app, user.user_id, *[f"Fact {n}: " + "padding words " * 400 for n in range(6)])
     answers(model, times=None)
     with app.app_context():

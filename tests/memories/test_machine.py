@@ -239,7 +239,7 @@ class Memories(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(12, marks=pytest.mark.slow)])
-def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples: int) -> None:
+def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples):
     Memories.app = app
     run_state_machine_as_test(
         Memories,

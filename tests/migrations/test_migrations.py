@@ -115,7 +115,7 @@ def _found(statement: str) -> list[tuple[Any, ...]]:
     return found
 
 
-def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is_there(blank: Flask) -> None:
+def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is_there(blank):
     upgrade(revision="0067")
     _say(
         "INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
@@ -146,7 +146,7 @@ def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is
     assert _differences() == []
 
 
-def test_each_step_down_can_be_taken_up_again(blank: Flask) -> None:
+def test_each_step_down_can_be_taken_up_again(blank):
     upgrade()
     while _tables() - {"alembic_version"}:
         downgrade(revision="-1")
@@ -160,7 +160,7 @@ def test_each_step_down_can_be_taken_up_again(blank: Flask) -> None:
 @pytest.mark.mysql_only
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("step", [30, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
-def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flask, step: int) -> None:
+def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank, step):
     """Each run makes `step` changes more than the one before and dies: on MySQL they stay made."""
 
     class Killed(BaseException):
@@ -190,7 +190,7 @@ def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flas
     assert _differences() == []
 
 
-def test_a_database_that_is_still_starting_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_still_starting_is_waited_for(monkeypatch):
     engine = create_engine("sqlite://")
     away, asked = OperationalError("connect", {}, Exception(2003, "not yet")), []
 
@@ -213,7 +213,7 @@ def test_a_database_that_is_still_starting_is_waited_for(monkeypatch: pytest.Mon
     ("table", "documented"),
     [("conversations", CONVERSATIONS), ("messages", MESSAGES), ("memories", MEMORIES)],
 )
-def test_documented_columns_are_as_documented(app: Flask, table: str, documented: dict) -> None:
+def test_documented_columns_are_as_documented(app, table, documented):
     with app.app_context():
         rows = db.session.execute(
             text(
@@ -247,7 +247,7 @@ def test_documented_columns_are_as_documented(app: Flask, table: str, documented
 
 
 @pytest.mark.mysql_only
-def test_documented_references_are_there(app: Flask) -> None:
+def test_documented_references_are_there(app):
     with app.app_context():
         rows = db.session.execute(
             text(

@@ -3,7 +3,6 @@
 import logging
 
 import pytest
-from flask import Flask
 from flask_migrate import upgrade
 from sqlalchemy import text
 
@@ -15,9 +14,7 @@ from webapp.readiness import newest_revision
     ("revision", "reason"),
     [("9999", "of a newer version of Commonplace (migration 9999)"), ("0048", "before 1.0 (migration 0048)")],
 )
-def test_a_database_of_another_version_is_left_alone_with_the_reason(
-    app_context: Flask, caplog: pytest.LogCaptureFixture, revision: str, reason: str
-) -> None:
+def test_a_database_of_another_version_is_left_alone_with_the_reason(app_context, caplog, revision, reason):
     newest = newest_revision()
     _mark(revision)
     try:

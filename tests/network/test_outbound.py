@@ -22,12 +22,12 @@ CASES = json.loads(Path(__file__).with_name("outbound.json").read_text(encoding=
 @pytest.mark.parametrize(
     "address", ["93.184.216.34", "8.8.8.8", "2606:2800:220:1:248:1893:25c8:1946", "64:ff9b::808:808"]
 )
-def test_addresses_of_the_open_internet(address: str) -> None:
+def test_addresses_of_the_open_internet(address):
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", CASES["addresses_inside"])
-def test_addresses_inside(address: str) -> None:
+def test_addresses_inside(address):
     assert not is_public(address)
 
 
@@ -37,7 +37,7 @@ PRIVATE = CASES["private"]
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_addresses_within_are_refused(address: str) -> None:
+def test_addresses_within_are_refused(address):
     host = f"[{address}]" if ":" in address else address
     with pytest.raises(RequestRefused):
         outbound.check_host(f"https://{host}/", AllowedHosts())
@@ -52,25 +52,25 @@ def test_addresses_within_are_refused(address: str) -> None:
         *("localhost.localdomain", "ip6-localhost", "router.home.arpa", "nas.lan"),
     ],
 )
-def test_addresses_within_are_refused_however_they_are_written(host: str) -> None:
+def test_addresses_within_are_refused_however_they_are_written(host):
     """By whatever the machine would read as one when it connects; no name is looked up for it."""
     with pytest.raises(RequestRefused, match="own network"):
         outbound.check_host(f"https://{host}/", AllowedHosts())
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "[::ffff:127.0.0.1]", "hooks.lan", "HOOKS.lan."])
-def test_what_is_allowed_is_allowed_however_it_is_written(host: str) -> None:
+def test_what_is_allowed_is_allowed_however_it_is_written(host):
     outbound.check_host(f"https://{host}/", AllowedHosts.parse("127.0.0.1, ::ffff:127.0.0.1, hooks.lan"))
 
 
 @pytest.mark.parametrize("host", ["bücher.lan", "BÜCHER.lan", "xn--bcher-kva.lan", "bücher.lan."])
-def test_a_host_that_is_allowed_is_known_in_every_spelling(host: str) -> None:
+def test_a_host_that_is_allowed_is_known_in_every_spelling(host):
     for named in ("bücher.lan", "xn--bcher-kva.lan", "Bücher.LAN."):
         outbound.check_host(f"https://{host}/", AllowedHosts.parse(named))
 
 
 @pytest.mark.parametrize("address", CASES["addresses_of_the_internet_may_be_asked"])
-def test_addresses_of_the_internet_may_be_asked(address: str) -> None:
+def test_addresses_of_the_internet_may_be_asked(address):
     outbound.check_host(f"https://{address}/", AllowedHosts())
 
 
@@ -92,7 +92,7 @@ def test_addresses_of_the_internet_may_be_asked(address: str) -> None:
         "http://xn--\u20ac.example/" + "\u0000",
     ],
 )
-def test_addresses_that_are_none(url: str) -> None:
+def test_addresses_that_are_none(url):
     with pytest.raises(RequestRefused):
         outbound.check_url(url)
 
@@ -142,7 +142,7 @@ def fine(handler: BaseHTTPRequestHandler) -> None:
     handler.wfile.write(b"x" * 100)
 
 
-def test_what_is_within_is_refused_unless_it_is_allowed(serve: Callable[..., Answering]) -> None:
+def test_what_is_within_is_refused_unless_it_is_allowed(serve):
     there = serve(fine)
     for url in (there.url, f"http://localhost:{there.server_port}/"):
         with pytest.raises(RequestRefused, match="own network"):
@@ -161,7 +161,7 @@ def test_what_is_within_is_refused_unless_it_is_allowed(serve: Callable[..., Ans
         outbound.request("GET", there.url, allowed=HERE, schemes=("https",))
 
 
-def test_a_name_is_looked_up_once(serve: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_looked_up_once(serve, monkeypatch):
     """What changes its address between the check and the request is asked at the address that was checked, or not."""
     there = serve(fine)
     looked_up: list[str] = []
@@ -178,14 +178,14 @@ def test_a_name_is_looked_up_once(serve: Callable[..., Answering], monkeypatch: 
     assert (looked_up, there.asked) == (["turning.example"], [])
 
 
-def test_one_address_within_spoils_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_address_within_spoils_all(monkeypatch):
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(RequestRefused):
         outbound.request("GET", "http://both.example/")
 
 
-def test_a_redirect_is_an_answer(serve: Callable[..., Answering]) -> None:
+def test_a_redirect_is_an_answer(serve):
     def elsewhere(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(302)
         handler.send_header("Location", "http://127.0.0.1:1/")
@@ -196,7 +196,7 @@ def test_a_redirect_is_an_answer(serve: Callable[..., Answering]) -> None:
     assert len(there.asked) == 1
 
 
-def test_too_much_is_cut_off(serve: Callable[..., Answering]) -> None:
+def test_too_much_is_cut_off(serve):
     with pytest.raises(RequestFailed, match="more than 99 bytes"):
         outbound.request("GET", serve(fine).url, allowed=HERE, most=99)
     assert len(outbound.request("GET", serve(fine).url, allowed=HERE, most=100).body) == 100
@@ -204,9 +204,7 @@ def test_too_much_is_cut_off(serve: Callable[..., Answering]) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("head", ["", "X-Said: "], ids=["body", "head"])
-def test_too_slow_is_cut_off(
-    serve: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch, scheme: str, head: str
-) -> None:
+def test_too_slow_is_cut_off(serve, monkeypatch, scheme, head):
     """However often something comes; and what came until then is no answer."""
     done = threading.Event()
 
@@ -238,7 +236,7 @@ def test_too_slow_is_cut_off(
     assert time.monotonic() - began < 4
 
 
-def test_what_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_answer(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(RequestFailed, match="Nothing answers"):
@@ -253,6 +251,6 @@ def test_what_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "300.1.1.1", "::1/200"])
-def test_networks_that_are_none(text: str) -> None:
+def test_networks_that_are_none(text):
     with pytest.raises(ValueError, match=text.split("/")[0]):
         AllowedHosts.parse(text)

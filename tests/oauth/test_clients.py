@@ -22,20 +22,20 @@ BAD = [
 
 
 @pytest.mark.parametrize("uri", GOOD)
-def test_places_to_be_sent_to(uri: str) -> None:
+def test_places_to_be_sent_to(uri):
     assert redirect_problem(uri) == ""
     assert is_registered(uri, [uri])
 
 
 @pytest.mark.parametrize("uri", BAD)
-def test_places_that_nobody_is_sent_to(uri: str) -> None:
+def test_places_that_nobody_is_sent_to(uri):
     assert redirect_problem(uri)
     with pytest.raises(ValidationError):
         Metadata(redirect_uris=[uri])
     assert not is_registered(uri, [uri])  # by a program of earlier days
 
 
-def test_only_the_port_of_the_own_machine_may_differ() -> None:
+def test_only_the_port_of_the_own_machine_may_differ():
     registered = ["http://127.0.0.1:1/cb", "https://a.example/cb"]
     assert is_registered("http://127.0.0.1:40000/cb", registered)
     assert not is_registered("http://127.0.0.1:40000/other", registered)
@@ -46,7 +46,7 @@ def test_only_the_port_of_the_own_machine_may_differ() -> None:
     assert not is_registered("http://127.0.0.1:1/cb#x", registered)
 
 
-def test_what_people_are_told() -> None:
+def test_what_people_are_told():
     assert redirect_label("http://localhost:9/cb") == "this computer"
     assert redirect_label("https://claude.ai/cb") == "claude.ai"
     assert redirect_label("com.example.app:/y") == "an app (com.example.app:)"
@@ -70,7 +70,7 @@ def test_what_people_are_told() -> None:
         ("abc", False),
     ],
 )
-def test_ids_that_are_addresses(client_id: str, is_one: bool) -> None:
+def test_ids_that_are_addresses(client_id, is_one):
     assert is_document_id(client_id) is is_one
 
 
@@ -87,6 +87,6 @@ def test_ids_that_are_addresses(client_id: str, is_one: bool) -> None:
         {"redirect_uris": "https://a.example/"},
     ],
 )
-def test_what_cannot_be_registered(said: dict) -> None:
+def test_what_cannot_be_registered(said):
     with pytest.raises(ValidationError):
         Metadata.model_validate(said)

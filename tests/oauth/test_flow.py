@@ -1,7 +1,6 @@
 """Signing in for a program: consent, codes, tokens that rotate, limits by access and space, and the end of it."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, post_form, put_back, put_out_of_use
+from testkit.people import WAYS_OUT, Person, browser_client, post_form, put_back, put_out_of_use
 from tests.mcp_server.test_tools import call, memory, post
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
 from webapp.accounts.models import ApiToken
@@ -40,7 +39,7 @@ def deeds(app: Flask, person: Person) -> list[tuple[str, str]]:
         return [tuple(row) for row in db.session.execute(query.order_by(AuditEvent.event_id))]
 
 
-def test_where_to_sign_in_is_said(anonymous: FlaskClient) -> None:
+def test_where_to_sign_in_is_said(anonymous):
     refused = anonymous.post("/mcp", json={})
     assert (
         'resource_metadata="http://localhost/.well-known/oauth-protected-resource/mcp"'
@@ -56,7 +55,7 @@ def test_where_to_sign_in_is_said(anonymous: FlaskClient) -> None:
         assert found["client_id_metadata_document_supported"] is True
 
 
-def test_a_program_is_let_in(app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_a_program_is_let_in(app, user, browser, anonymous):
     memory(app, user, "Keeps bees on the roof")
     client_id = register(anonymous)["client_id"]
     page = browser.get(address(client_id))
@@ -76,14 +75,14 @@ def test_a_program_is_let_in(app: Flask, user: Person, browser: FlaskClient, ano
     assert "Notebook" not in browser.get("/settings/tokens").text
 
 
-def test_a_refusal_is_told(browser: FlaskClient, anonymous: FlaskClient, app: Flask) -> None:
+def test_a_refusal_is_told(browser, anonymous, app):
     client_id = register(anonymous)["client_id"]
     back = came_back(decide(browser, address(client_id), decision="deny"))
     assert (back["error"], back["state"], back["iss"]) == ("access_denied", "xyz", "http://localhost")
     assert counts(app)[1:] == (0, 0)
 
 
-def test_requests_that_are_sent_back(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_requests_that_are_sent_back(browser, anonymous):
     client_id = register(anonymous)["client_id"]
     bad = [{"code_challenge": None}, {"code_challenge_method": None}, {"code_challenge_method": "plain"}]
     for changes, error in (
@@ -95,7 +94,7 @@ def test_requests_that_are_sent_back(browser: FlaskClient, anonymous: FlaskClien
         assert (changes, back["error"], back["state"], back["iss"]) == (changes, error, "xyz", "http://localhost")
 
 
-def test_requests_that_lead_nowhere(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_requests_that_lead_nowhere(browser, anonymous):
     client_id = register(anonymous)["client_id"]
     wrong = {"redirect_uri": ["https://evil.example/", None, CALLBACK + "/../x"], "client_id": ["unknown", None]}
     for changes in ({name: value} for name, values in wrong.items() for value in values):
@@ -104,7 +103,7 @@ def test_requests_that_lead_nowhere(browser: FlaskClient, anonymous: FlaskClient
         assert "Location" not in answer.headers
 
 
-def test_exchanges_that_are_refused(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_exchanges_that_are_refused(app, browser, anonymous):
     client_id = register(anonymous)["client_id"]
     for changes, error in (
         *((({"code_verifier": wrong}), "invalid_request") for wrong in (None, "short")),
@@ -122,7 +121,7 @@ def test_exchanges_that_are_refused(app: Flask, browser: FlaskClient, anonymous:
         assert (changes, answer.get_json()["error"], counts(app)[1:]) == (changes, error, (0, 0))
 
 
-def test_a_code_is_anothers_or_too_old(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_a_code_is_anothers_or_too_old(app, browser, anonymous):
     client_id, other = register(anonymous)["client_id"], register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id)))["code"]
     assert exchange(anonymous, other, code).get_json()["error"] == "invalid_grant"
@@ -131,9 +130,7 @@ def test_a_code_is_anothers_or_too_old(app: Flask, browser: FlaskClient, anonymo
     assert exchange(anonymous, client_id, code).get_json()["error"] == "invalid_grant"
 
 
-def test_a_code_used_twice_ends_what_came_of_it(
-    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_a_code_used_twice_ends_what_came_of_it(app, user, browser, anonymous):
     client_id = register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id)))["code"]
     tokens = exchange(anonymous, client_id, code).get_json()
@@ -144,9 +141,7 @@ def test_a_code_used_twice_ends_what_came_of_it(
     assert deeds(app, user)[-1] == ("program_disconnected", "Notebook: a code was used twice")
 
 
-def test_tokens_rotate_and_a_stolen_one_ends_it(
-    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_tokens_rotate_and_a_stolen_one_ends_it(app, user, browser, anonymous):
     first = connect(browser, anonymous)
     client_id = first["client_id"]
     second = refresh(anonymous, client_id, first["refresh_token"]).get_json()
@@ -161,7 +156,7 @@ def test_tokens_rotate_and_a_stolen_one_ends_it(
     assert counts(app)[1:] == (0, 0)
 
 
-def test_a_refresh_is_the_programs_own_and_asks_for_no_more(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_a_refresh_is_the_programs_own_and_asks_for_no_more(browser, anonymous):
     tokens = connect(browser, anonymous)
     other = register(anonymous)["client_id"]
     assert refresh(anonymous, other, tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
@@ -170,7 +165,7 @@ def test_a_refresh_is_the_programs_own_and_asks_for_no_more(browser: FlaskClient
     assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 200
 
 
-def test_an_access_token_ends_by_itself(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_an_access_token_ends_by_itself(app, browser, anonymous):
     tokens = connect(browser, anonymous)
     with app.app_context(), write_transaction():
         late = db.update(ApiToken).where(ApiToken.is_delegated)
@@ -181,7 +176,7 @@ def test_an_access_token_ends_by_itself(app: Flask, browser: FlaskClient, anonym
 
 
 @pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
-def test_a_program_with_a_secret_has_to_know_it(browser: FlaskClient, anonymous: FlaskClient, method: str) -> None:
+def test_a_program_with_a_secret_has_to_know_it(browser, anonymous, method):
     made = register(anonymous, token_endpoint_auth_method=method)
     client_id, secret = made["client_id"], made["client_secret"]
     code = came_back(decide(browser, address(client_id)))["code"]
@@ -194,9 +189,7 @@ def test_a_program_with_a_secret_has_to_know_it(browser: FlaskClient, anonymous:
         assert anonymous.post("/oauth/token", data=form, auth=(client_id, secret)).status_code == 200
 
 
-def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(
-    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person]
-) -> None:
+def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(app, user, browser, anonymous, make_user):
     tokens = connect(browser, anonymous)
     with app.app_context():
         number = db.session.scalar(db.select(OAuthGrant.grant_id))
@@ -216,9 +209,7 @@ def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(
     assert remembered("Sails a boat") == "proposed"
 
 
-def test_a_person_ends_it(
-    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person]
-) -> None:
+def test_a_person_ends_it(app, user, browser, anonymous, make_user):
     tokens = connect(browser, anonymous)
     with app.app_context():
         number = db.session.scalar(db.select(OAuthGrant.grant_id))
@@ -235,7 +226,7 @@ def test_a_person_ends_it(
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-def test_a_program_gives_it_back(browser: FlaskClient, anonymous: FlaskClient, which: str) -> None:
+def test_a_program_gives_it_back(browser, anonymous, which):
     tokens = connect(browser, anonymous)
     other = register(anonymous)["client_id"]
     assert anonymous.post("/oauth/revoke", data={"token": tokens[which], "client_id": other}).status_code == 200
@@ -248,9 +239,7 @@ def test_a_program_gives_it_back(browser: FlaskClient, anonymous: FlaskClient, w
     assert anonymous.post("/oauth/revoke", data={"client_id": other}).get_json()["error"] == "invalid_request"
 
 
-def test_all_tokens_revoked_are_all_tokens(
-    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_all_tokens_revoked_are_all_tokens(app, user, browser, anonymous):
     tokens = connect(browser, anonymous)
     post_form(
         browser,
@@ -264,7 +253,7 @@ def test_all_tokens_revoked_are_all_tokens(
     assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 400
 
 
-def test_each_access_does_what_it_says(app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_each_access_does_what_it_says(app, user, browser, anonymous):
     """Every tool by every access: read, read and propose, write."""
     known = memory(app, user, "Lives in Porto")
     said = {"content": "Plays the cello", "quote": "I play the cello since school"}
@@ -296,7 +285,7 @@ def test_each_access_does_what_it_says(app: Flask, user: Person, browser: FlaskC
     assert statuses["mcp_write", "forget"] == "forgotten"
 
 
-def test_a_token_of_a_program_opens_nothing_else(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_a_token_of_a_program_opens_nothing_else(browser, anonymous):
     for access in service.ACCESS:
         secret = connect(browser, anonymous, access=access)["access_token"]
         headers = {"Authorization": f"Bearer {secret}"}
@@ -306,9 +295,7 @@ def test_a_token_of_a_program_opens_nothing_else(browser: FlaskClient, anonymous
             assert anonymous.post(path, json={}, headers=headers).status_code == 403, path
 
 
-def test_only_the_chosen_spaces(
-    app: Flask, user: Person, client: ApiClient, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_only_the_chosen_spaces(app, user, client, browser, anonymous):
     """Every tool and resource, for a program that may look into one of three places."""
     spaces = [
         client.post("/api/spaces", json={"kind": "project", "name": name}).get_json()["space_id"] for name in "AB"
@@ -351,9 +338,7 @@ def test_only_the_chosen_spaces(
                 assert call(anonymous, secret, "forget", memory_id=rows[other])["isError"] is True
 
 
-def test_a_space_of_somebody_else_cannot_be_chosen(
-    app: Flask, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person], api: Any
-) -> None:
+def test_a_space_of_somebody_else_cannot_be_chosen(app, browser, anonymous, make_user, api):
     theirs = api(make_user()).post("/api/spaces", json={"kind": "project", "name": "Theirs"}).get_json()["space_id"]
     client_id = register(anonymous)["client_id"]
     for spaces in ([], [str(theirs)], ["x"]):
@@ -362,9 +347,7 @@ def test_a_space_of_somebody_else_cannot_be_chosen(
     assert decide(browser, address(client_id), access="admin").status_code == 422
 
 
-def test_what_is_wrong_stands_in_the_form_and_nothing_chosen_is_lost(
-    browser: FlaskClient, anonymous: FlaskClient, client: ApiClient
-) -> None:
+def test_what_is_wrong_stands_in_the_form_and_nothing_chosen_is_lost(browser, anonymous, client):
     client.post("/api/spaces", json={"kind": "project", "name": "The boat"})
     where = address(register(anonymous)["client_id"])
     answer = decide(browser, where, reach="some", spaces=[], access="mcp_read")
@@ -377,9 +360,7 @@ def test_what_is_wrong_stands_in_the_form_and_nothing_chosen_is_lost(
     assert 'value="all" checked' in again.text and "Notebook" in again.text
 
 
-def test_a_visitor_without_an_account_comes_to_the_consent_page(
-    app: Flask, anonymous: FlaskClient, make_user: Callable[..., Person]
-) -> None:
+def test_a_visitor_without_an_account_comes_to_the_consent_page(app, anonymous, make_user):
     where = address(register(anonymous)["client_id"])
     make_user()
     entrance = anonymous.get(where, follow_redirects=True)
@@ -392,7 +373,7 @@ def test_a_visitor_without_an_account_comes_to_the_consent_page(
     assert "“Notebook”" in anonymous.get(where).text
 
 
-def test_the_consent_page_is_for_people(app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient) -> None:
+def test_the_consent_page_is_for_people(app, user, client, anonymous):
     where = address(register(anonymous)["client_id"])
     answer = anonymous.get(where)
     assert (answer.status_code, answer.location.split("?")[0]) == (303, "/login")
@@ -401,7 +382,7 @@ def test_the_consent_page_is_for_people(app: Flask, user: Person, client: ApiCli
     assert browser_client(app, user).post(where, data={"decision": "allow", "access": "mcp"}).status_code == 403  # CSRF
 
 
-def test_a_cookie_is_no_credential_of_a_program(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_a_cookie_is_no_credential_of_a_program(browser, anonymous):
     client_id = register(anonymous)["client_id"]
     assert browser.post("/oauth/register", json={"redirect_uris": [CALLBACK]}).status_code == 201
     assert browser.post("/oauth/token", data={"client_id": client_id}).status_code == 400
@@ -411,15 +392,13 @@ def test_a_cookie_is_no_credential_of_a_program(browser: FlaskClient, anonymous:
         assert answer.get_json()["error"] in ("invalid_redirect_uri", "invalid_client_metadata")
 
 
-def test_a_document_that_is_nested_too_deep(browser: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_nested_too_deep(browser, monkeypatch):
     monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(200, {}, b"[" * 30_000))
     answer = browser.get("/oauth/authorize", query_string={"client_id": "https://a.example/program.json"})
     assert (answer.status_code, "is not JSON" in answer.text) == (422, True)
 
 
-def test_what_leads_nowhere_is_said_in_the_readers_language(
-    browser: FlaskClient, anonymous: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_leads_nowhere_is_said_in_the_readers_language(browser, anonymous, monkeypatch):
     said = "Die Beschreibung des Programms kann nicht gelesen werden"
     where = address("https://127.0.0.1/program.json")
     assert f"{said}. Die Adresse liegt im eigenen Netz dieses Servers." in browser.get(where, headers=GERMAN).text
@@ -437,7 +416,7 @@ def test_what_leads_nowhere_is_said_in_the_readers_language(
         assert german not in browser.get(where).text
 
 
-def test_where_people_are_sent_is_said_in_their_language(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_where_people_are_sent_is_said_in_their_language(browser, anonymous):
     page = browser.get(address(register(anonymous)["client_id"]), headers=GERMAN).text
     assert "Du wirst zu diesem Computer geleitet." in page
     app_of_its_own = register(anonymous, redirect_uris=["com.example.notebook:/back"])["client_id"]
@@ -445,7 +424,7 @@ def test_where_people_are_sent_is_said_in_their_language(browser: FlaskClient, a
     assert "Du wirst zu einer App (com.example.notebook:) geleitet." in page
 
 
-def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_what_is_past_goes(app, browser, anonymous):
     tokens = connect(browser, anonymous)
     register(anonymous)
     register(anonymous)
@@ -461,9 +440,7 @@ def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskCli
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_a_program_gets_nothing_while_the_account_is_out_of_use(
-    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, way: str
-) -> None:
+def test_a_program_gets_nothing_while_the_account_is_out_of_use(app, user, browser, anonymous, way):
     """Neither by its token, nor for a refresh token, nor for a code that it was given before."""
     got = connect(browser, anonymous)
     code = came_back(decide(browser, address(got["client_id"])))["code"]

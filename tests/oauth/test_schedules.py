@@ -3,7 +3,6 @@ refresh, and over when the program is disconnected.
 """
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testkit.people import ApiClient, Person, browser_client, post_form
+from testkit.people import Person, browser_client, post_form
 from tests.mcp_server.test_schedule_tools import CHANGING, WATER, done, listed
 from tests.mcp_server.test_tools import call, post
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
@@ -45,14 +44,14 @@ def granted(app: Flask) -> list[tuple[str, list[str] | None]]:
         return [(row[0], row[1]) for row in db.session.execute(rows)]
 
 
-def test_the_scope_is_advertised_and_not_asked_for_by_default(anonymous: FlaskClient) -> None:
+def test_the_scope_is_advertised_and_not_asked_for_by_default(anonymous):
     for name in ("oauth-protected-resource", "oauth-authorization-server"):
         found = anonymous.get(f"/.well-known/{name}/mcp").get_json()
         assert found["scopes_supported"] == ["mcp_read", "mcp", "mcp_write", "mcp_schedules"]
     assert 'scope="mcp"' in anonymous.post("/mcp", json={}).headers["WWW-Authenticate"]
 
 
-def test_the_box_is_ticked_only_for_a_program_that_asks(browser: FlaskClient, anonymous: FlaskClient) -> None:
+def test_the_box_is_ticked_only_for_a_program_that_asks(browser, anonymous):
     client_id = register(anonymous)["client_id"]
     asked = {"mcp": False, None: False, "chat schedules mcp_schedulesx": False}
     for scope, ticked in {**asked, "mcp mcp_schedules": True, "mcp_schedules": True}.items():
@@ -70,15 +69,7 @@ def test_the_box_is_ticked_only_for_a_program_that_asks(browser: FlaskClient, an
         ("mcp", {"access": "mcp_write", "mcp_schedules": "1"}, "mcp_write mcp_schedules"),
     ],
 )
-def test_the_grant_holds_what_the_person_allowed(
-    app: Flask,
-    user: Person,
-    browser: FlaskClient,
-    anonymous: FlaskClient,
-    asked: str,
-    form: dict[str, str],
-    scope: str,
-) -> None:
+def test_the_grant_holds_what_the_person_allowed(app, user, browser, anonymous, asked, form, scope):
     client_id = register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id, scope=asked), **form))["code"]
     tokens = exchange(anonymous, client_id, code).get_json()
@@ -96,18 +87,14 @@ def test_the_grant_holds_what_the_person_allowed(
         assert (RIGHT[:1].lower() + RIGHT[1:] in db.session.scalars(said).one()) is may
 
 
-def test_a_mistake_in_the_form_loses_neither_a_tick_nor_its_absence(
-    browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_a_mistake_in_the_form_loses_neither_a_tick_nor_its_absence(browser, anonymous):
     client_id = register(anonymous)["client_id"]
     for scope, form in (("mcp", {"mcp_schedules": "1"}), ("mcp mcp_schedules", {})):
         answer = decide(browser, address(client_id, scope=scope), reach="some", spaces=[], **form)
         assert answer.status_code == 422 and is_ticked(answer.text) is bool(form)
 
 
-def test_without_it_no_tool_works_and_with_it_only_mcp_does(
-    app: Flask, client: ApiClient, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_without_it_no_tool_works_and_with_it_only_mcp_does(app, client, browser, anonymous):
     number = make(client, prompt="Private words.")["schedule_id"]
     without = connect(browser, anonymous, access="mcp_write")["access_token"]
     for tool in SCHEDULE_TOOLS:
@@ -124,9 +111,7 @@ def test_without_it_no_tool_works_and_with_it_only_mcp_does(
     assert [row["prompt"] for row in client.get("/api/schedules").json["schedules"]] == ["Private words."]
 
 
-def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(
-    app: Flask, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person]
-) -> None:
+def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(app, browser, anonymous, make_user):
     tokens = connect(browser, anonymous, mcp_schedules="1")
     again = refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).get_json()
     assert again["scope"] == "mcp mcp_schedules"
@@ -143,9 +128,7 @@ def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(
     assert more.get_json()["error"] == "invalid_scope"
 
 
-def test_a_program_that_only_reads_memory_is_not_trusted_with_it_for_having_schedules(
-    app: Flask, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_a_program_that_only_reads_memory_is_not_trusted_with_it_for_having_schedules(app, browser, anonymous):
     connect(browser, anonymous, access="mcp_read", mcp_schedules="1")
     with app.app_context():
         place = f"/settings/programs/{db.session.scalar(db.select(OAuthGrant.grant_id))}/trust"
@@ -155,8 +138,8 @@ def test_a_program_that_only_reads_memory_is_not_trusted_with_it_for_having_sche
 
 
 def test_what_it_made_is_sent_while_the_program_sleeps_and_ends_when_it_is_disconnected(
-    app: Flask, client: ApiClient, browser: FlaskClient, anonymous: FlaskClient, run_jobs: Callable
-) -> None:
+    app, client, browser, anonymous, run_jobs
+):
     """Its access token ends after an hour, and the schedule is to run tomorrow."""
     secret = connect(browser, anonymous, mcp_schedules="1")["access_token"]
     number = done(anonymous, secret, "create_schedule", **WATER, repeat="daily")["schedule"]["schedule_id"]
@@ -178,9 +161,7 @@ def test_what_it_made_is_sent_while_the_program_sleeps_and_ends_when_it_is_disco
         assert db.session.get_one(Schedule, number).paused_why == sending.TOKEN_ENDED
 
 
-def test_only_schedules_in_the_chosen_places(
-    app: Flask, client: ApiClient, browser: FlaskClient, anonymous: FlaskClient
-) -> None:
+def test_only_schedules_in_the_chosen_places(app, client, browser, anonymous):
     """Every tool, for a program that may look into one of three places."""
     places: list[int | None] = [None]
     for name in "AB":

@@ -18,7 +18,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from flask import Flask
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.oauth2 import AuthorizationCodeResult
@@ -127,7 +126,7 @@ class Session:
         return asyncio.run(run())
 
 
-def test_it_registers_and_refreshes(app: Flask, user: Person, live_web: LiveServer, browser: Browser) -> None:
+def test_it_registers_and_refreshes(app, user, live_web, browser):
     memory(app, user, "Keeps bees on the roof")
     session = Session(live_web, browser)
     assert len(session.call("search", query="bees")["results"]) == 1
@@ -192,7 +191,7 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_web: LiveServ
     server.server_close()
 
 
-def test_it_is_known_by_its_document(app: Flask, user: Person, document: str, live_web: LiveServer) -> None:
+def test_it_is_known_by_its_document(app, user, document, live_web):
     memory(app, user, "Keeps bees on the roof")
     browser = Browser(live_web, user)
     session = Session(live_web, browser, document)

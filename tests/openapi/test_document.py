@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_type_hints
 
 import pytest
-from flask import Flask
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -183,7 +182,7 @@ def _takes(info: FieldInfo, value: Any) -> bool:
     return True
 
 
-def test_no_number_of_a_body_can_be_true_or_false(app: Flask) -> None:
+def test_no_number_of_a_body_can_be_true_or_false(app):
     found: set[type[BaseModel]] = set()
     for view in app.view_functions.values():
         body = get_type_hints(inspect.unwrap(view)).get("body")
@@ -200,7 +199,7 @@ def test_no_number_of_a_body_can_be_true_or_false(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("quota", [{"dollars": False}, {"tokens": True}])
-def test_what_is_wrong_with_it_is_said(app: Flask, make_user: Any, quota: dict[str, bool]) -> None:
+def test_what_is_wrong_with_it_is_said(app, make_user, quota):
     admin: ApiClient = api_client(app, make_user(is_admin=True))
     answer = admin.put("/api/quotas", json={"quotas": [{"period": "day", **quota}]})
     assert answer.status_code == 422

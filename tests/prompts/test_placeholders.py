@@ -217,7 +217,7 @@ def test_text_without_placeholders_is_left_alone(text):
         assert fill(text, digest=MEMORY, blocks={"MEMORIES": ["a"]}) == text
 
 
-def test_a_digest_fits_into_its_budget() -> None:
+def test_a_digest_fits_into_its_budget():
     digest = {"main_topics": ["tides", "moon", "harbours"], "action": ["look"], "typical_observation": "Asks why"}
 
     whole = fill("{{CONVERSATION_MEMORY}}", digest=digest)

@@ -1,14 +1,13 @@
 """The connection that does the background work: chosen by an admin, tried first, and really asked."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle, serve_in_thread
-from testkit.people import ApiClient, Person, csrf_token, post_form
+from testkit.people import ApiClient, csrf_token, post_form
 from webapp.extensions import app_settings
 from webapp.providers.catalogue import background_target
 
@@ -29,15 +28,7 @@ def connect(admin: ApiClient, server: ServerHandle, **more: Any) -> Any:
     return admin.post("/api/connections", json={"name": "Helper", "base_url": server.base_url, **more})
 
 
-def test_titles_and_memories_are_asked_of_the_model_that_was_chosen(
-    app: Flask,
-    admin: ApiClient,
-    client: ApiClient,
-    model: ServerHandle,
-    other: ServerHandle,
-    run_jobs: Callable[[], Any],
-    login: Callable[[Person], FlaskClient],
-) -> None:
+def test_titles_and_memories_are_asked_of_the_model_that_was_chosen(app, admin, client, model, other, run_jobs, login):
     made = connect(admin, other, background_model=SMALL).get_json()
     assert made["background_model"] == SMALL
     tried = len(other.calls())
@@ -66,9 +57,7 @@ def test_titles_and_memories_are_asked_of_the_model_that_was_chosen(
         assert background_target() is None
 
 
-def test_a_model_that_cannot_work_is_not_taken(
-    app: Flask, admin: ApiClient, other: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_a_model_that_cannot_work_is_not_taken(app, admin, other, login):
     made = connect(admin, other).get_json()
     place = f"/admin/models/{made['connection_id']}"
     other.script(
@@ -90,7 +79,7 @@ def test_a_model_that_cannot_work_is_not_taken(
         assert background_target() is None
 
 
-def test_the_environment_comes_first(app: Flask, admin: ApiClient, other: ServerHandle) -> None:
+def test_the_environment_comes_first(app, admin, other):
     connect(admin, other, background_model=SMALL)
     with app.app_context():
         assert background_target().model == SMALL
@@ -98,9 +87,7 @@ def test_the_environment_comes_first(app: Flask, admin: ApiClient, other: Server
         assert background_target() is None
 
 
-def test_headers_are_replaced_and_removed_on_the_page(
-    admin: ApiClient, other: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_headers_are_replaced_and_removed_on_the_page(admin, other, login):
     made = connect(admin, other, headers={"X-Team": "hush"}, models=[{"model": "m", "icon": "🦉"}]).get_json()
     place, browser = f"/admin/models/{made['connection_id']}", login(admin.person)
 

@@ -10,13 +10,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token, post_form
 from testkit.processes import free_port
 from testkit.waiting import finished
 from tests.providers.ollama import Ollama, ollama
 from tests.tools.conftest import site  # noqa: F401 - a fixture
-from tests.tools.servers import Asked, Site
+from tests.tools.servers import Asked
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
 from webapp.providers import connection_check
@@ -52,7 +51,7 @@ def admin(login: Callable[[Person], FlaskClient], boss: Person) -> FlaskClient:
     return login(boss)
 
 
-def test_a_list_of_several_pages_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_of_several_pages_is_read_to_its_end(monkeypatch):
     pages = [{"data": [{"id": "a/1"}], "has_more": True, "last_id": "a/1"}, {"data": [{"id": "b"}], "has_more": False}]
     paths: list[str] = []
 
@@ -78,9 +77,7 @@ def hidden(page: str) -> dict[str, str]:
     return dict(found)
 
 
-def test_a_key_and_two_clicks_lead_to_a_reply(
-    tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_key_and_two_clicks_lead_to_a_reply(tour, server, admin, boss, api):
     assert f'<a href="{NEW}">Connect a provider' in admin.get("/").text
     first = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY)
     assert first.status_code == 200
@@ -103,9 +100,7 @@ def test_a_key_and_two_clicks_lead_to_a_reply(
     assert finished(api(boss), sent["message"]["message_id"])["content"] == "one two"
 
 
-def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(
-    tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(tour, server, admin, boss, api):
     server.refuses_key = True
     refused = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY)
     assert refused.status_code == 422
@@ -117,9 +112,7 @@ def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(
     assert "aged-7b" in post_form(admin, NEW, page=NEW, **form).text
 
 
-def test_a_server_that_is_not_there_keeps_what_was_typed(
-    tour: None, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_server_that_is_not_there_keeps_what_was_typed(tour, admin, boss, api):
     address = f"http://127.0.0.1:{free_port()}/v1"
     form = {"provider": "another", "name": "Box", "base_url": address, "headers": "X-Team: bees"}
     away = admin.post(NEW, data=form | {"csrf_token": csrf_token(admin.get(NEW).text)})
@@ -132,9 +125,7 @@ def test_a_server_that_is_not_there_keeps_what_was_typed(
     assert connections(api, boss) == []
 
 
-def test_a_server_without_models_asks_for_a_name(
-    tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_server_without_models_asks_for_a_name(tour, server, admin, boss, api):
     server.models = ["bge-m3"]
     page = post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY).text
     assert "lists no model that can chat" in page and 'id="model"' in page
@@ -146,9 +137,7 @@ def test_a_server_without_models_asks_for_a_name(
     assert [offer["model"] for offer in connections(api, boss)[0]["models"]] == ["hidden-one"]
 
 
-def test_a_model_whose_reply_does_not_stream_is_not_connected(
-    tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_model_whose_reply_does_not_stream_is_not_connected(tour, server, admin, boss, api):
     server.streams = False
     form = hidden(post_form(admin, NEW, page=NEW, provider="openai", api_key=KEY).text)
     refused = post_form(admin, f"{NEW}/models", page=NEW, **form, model=["gpt-5", "aged-7b"], default="aged-7b")
@@ -158,17 +147,13 @@ def test_a_model_whose_reply_does_not_stream_is_not_connected(
     assert connections(api, boss) == []
 
 
-def test_a_model_whose_replies_can_be_read_is_connected_however_odd_they_are(
-    tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_model_whose_replies_can_be_read_is_connected_however_odd_they_are(tour, server, boss, api):
     server.greets = b'data: ping\n\ndata: {"choices": [null]}\n\n'
     made = api(boss).post("/api/connections", json={"name": "Odd", "base_url": server.base_url})
     assert made.status_code == 201 and made.get_json()["test_result"]["streaming"]["ok"]
 
 
-def test_the_api_offers_what_a_server_lists_and_stores_nothing_that_fails(
-    tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_the_api_offers_what_a_server_lists_and_stores_nothing_that_fails(tour, server, boss, api):
     body = {"name": "Mine", "base_url": server.base_url}
     made = api(boss).post("/api/connections", json=body).get_json()
     assert [(offer["model"], offer["is_default"]) for offer in made["models"]][0] == ("gpt-5", True)
@@ -182,9 +167,7 @@ def test_the_api_offers_what_a_server_lists_and_stores_nothing_that_fails(
     assert len(connections(api, boss)) == 1
 
 
-def test_a_connection_that_offers_nothing_is_not_said_to_work_or_to_answer(
-    tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_connection_that_offers_nothing_is_not_said_to_work_or_to_answer(tour, server, admin, boss, api):
     body = {"name": "Empty", "base_url": server.base_url, "models": []}
     made = api(boss).post("/api/connections", json=body).get_json()
     assert api(boss).post(f"/api/connections/{made['connection_id']}/test", json={}).status_code == 200
@@ -200,9 +183,7 @@ def test_a_connection_that_offers_nothing_is_not_said_to_work_or_to_answer(
     assert "no language model" not in admin.get("/").text
 
 
-def test_a_deleted_connection_can_be_brought_back_under_its_id(
-    tour: None, server: Ollama, admin: FlaskClient, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_deleted_connection_can_be_brought_back_under_its_id(tour, server, admin, boss, api):
     body = {"name": "Mine", "base_url": server.base_url, "api_key": KEY}
     made = api(boss).post("/api/connections", json=body).get_json()
     place = f"/admin/models/{made['connection_id']}"
@@ -220,18 +201,14 @@ def test_a_deleted_connection_can_be_brought_back_under_its_id(
     assert "was deleted" not in admin.get(gone.location).text
 
 
-def test_loading_a_model_does_not_count_as_reading(
-    tour: None, server: Ollama, boss: Person, api: Callable[[Person], ApiClient]
-) -> None:
+def test_loading_a_model_does_not_count_as_reading(tour, server, boss, api):
     api(boss).post("/api/connections", json={"name": "Mine", "base_url": server.base_url})
     first, second = server.asked[:2]
     assert first["max_tokens"] == 1 and not first.get("stream")
     assert second["stream"] and len(second["messages"][0]["content"]) > 1_000
 
 
-def test_a_model_for_background_work_alone_does_it(
-    tour: None, model_server: ServerHandle, boss: Person, api: Callable[[Person], ApiClient], app: Flask
-) -> None:
+def test_a_model_for_background_work_alone_does_it(tour, model_server, boss, api, app):
     with app.app_context():
         assert not has_worker()
     body = {"name": "Clerk", "base_url": model_server.base_url, "models": [], "background_model": "test-background"}
@@ -241,14 +218,7 @@ def test_a_model_for_background_work_alone_does_it(
         assert has_worker()
 
 
-def test_who_may_use_no_model_is_offered_what_the_tour_can_do(
-    tour: None,
-    server: Ollama,
-    boss: Person,
-    api: Callable[[Person], ApiClient],
-    login: Callable[[Person], FlaskClient],
-    user: Person,
-) -> None:
+def test_who_may_use_no_model_is_offered_what_the_tour_can_do(tour, server, boss, api, login, user):
     body = {"name": "Ours", "base_url": server.base_url, "models": [{"model": "aged-7b", "audience": "admins"}]}
     assert api(boss).post("/api/connections", json=body).status_code == 201
     catalogue.forget()
@@ -264,7 +234,7 @@ def tried(address: str) -> str:
     return str(found["detail"])
 
 
-def test_each_fault_has_its_words(site: Site) -> None:  # noqa: F811 - the fixture
+def test_each_fault_has_its_words(site):  # noqa: F811 - the fixture
     def answer(asked: Asked) -> tuple[int, dict[str, str], object]:
         if asked.path.startswith("/page"):
             return 200, {"Content-Type": "text/html"}, "<html>Hello</html>"
@@ -283,7 +253,7 @@ def test_each_fault_has_its_words(site: Site) -> None:  # noqa: F811 - the fixtu
         assert tried(f"http://127.0.0.1:{free.getsockname()[1]}/v1") == NOBODY
 
 
-def test_a_model_that_takes_no_pictures_is_said_to(model_server: ServerHandle) -> None:
+def test_a_model_that_takes_no_pictures_is_said_to(model_server):
     model_server.script(fault={"refuse_images": True}, times=None)
     try:
         found = probe(ModelSettings(base_url=model_server.base_url), "test-chat")

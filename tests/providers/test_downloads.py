@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient, post_form
 from tests.providers.ollama import SIZE, Ollama, ollama
 from webapp.extensions import app_settings, redis
 from webapp.providers import downloads
@@ -42,9 +41,7 @@ def until(admin: ApiClient, holds: Callable[[dict[str, Any]], bool]) -> dict[str
     return dict(found)
 
 
-def test_a_pull_that_breaks_off_is_resumed_and_ends_in_a_model_that_answers(
-    here: Ollama, admin: ApiClient, boss: Person, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_a_pull_that_breaks_off_is_resumed_and_ends_in_a_model_that_answers(here, admin, boss, login):
     browser = login(boss)
     (found,) = admin.post("/api/local-servers/detect", json={}).get_json()["servers"]
     assert (found["name"], found["models"], found["can_pull"]) == ("Ollama", [], True)
@@ -68,9 +65,7 @@ def test_a_pull_that_breaks_off_is_resumed_and_ends_in_a_model_that_answers(
     assert here.asked and here.asked[0]["model"] == MODEL
 
 
-def test_a_page_that_shows_the_state_already_is_not_changed(
-    here: Ollama, boss: Person, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_a_page_that_shows_the_state_already_is_not_changed(here, boss, login):
     browser = login(boss)
     page = browser.get(PAGE).text
     place = page[page.index("/admin/models/new/local?seen=") :].partition('"')[0]
@@ -81,9 +76,7 @@ def test_a_page_that_shows_the_state_already_is_not_changed(
     assert changed.status_code == 200 and "fresh" in changed.text and "<html" not in changed.text
 
 
-def test_progress_is_told_and_can_be_cancelled(
-    here: Ollama, admin: ApiClient, boss: Person, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_progress_is_told_and_can_be_cancelled(here, admin, boss, login):
     browser = login(boss)
     here.waits_at, here.breaks_at = 7, 9
     admin.post(PULL, json={"model": MODEL})
@@ -101,7 +94,7 @@ def test_progress_is_told_and_can_be_cancelled(
     assert until(admin, lambda pull: pull["state"] == "done")["completed"] == SIZE
 
 
-def test_what_went_wrong_is_told(here: Ollama, admin: ApiClient) -> None:
+def test_what_went_wrong_is_told(here, admin):
     for here.error, problem in (
         ("", "unknown_model"),
         ("write /models/blobs/x: no space left on device", "disk_full"),
@@ -111,16 +104,14 @@ def test_what_went_wrong_is_told(here: Ollama, admin: ApiClient) -> None:
         assert until(admin, lambda pull: pull["state"] != "running")["problem"] == problem
 
 
-def test_a_pull_whose_process_has_died_is_interrupted(app: Flask, here: Ollama, admin: ApiClient) -> None:
+def test_a_pull_whose_process_has_died_is_interrupted(app, here, admin):
     with app.app_context():
         redis().set("pull:Ollama", '{"model": "m", "state": "running", "completed": 3, "total": 9, "problem": ""}')
     found = admin.get(PULL).get_json()
     assert (found["state"], found["problem"], found["completed"]) == ("failed", "interrupted", 3)
 
 
-def test_only_servers_of_the_settings_are_asked(
-    here: Ollama, admin: ApiClient, client: ApiClient, anonymous: FlaskClient
-) -> None:
+def test_only_servers_of_the_settings_are_asked(here, admin, client, anonymous):
     assert admin.post("/api/local-servers/Elsewhere/pull", json={"model": "m"}).status_code == 404
     assert admin.post(PULL, json={"model": ""}).status_code == 422
     for method, place in (("post", "/api/local-servers/detect"), ("post", PULL), ("get", PULL), ("delete", PULL)):

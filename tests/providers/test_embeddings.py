@@ -1,14 +1,13 @@
 """The connection that makes vectors: chosen by an admin, tried first, followed by search, missed by nobody for long."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle, serve_in_thread
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient, post_form
 from tests.chat.helpers import parse
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
@@ -51,9 +50,7 @@ def name_of(server: ServerHandle) -> str:
     return f"{MODEL}@{server.base_url.removeprefix('http://').removesuffix('/v1')}"
 
 
-def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
-    app: Flask, admin: ApiClient, user: Person, other: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(app, admin, user, other, run_jobs):
     with app.app_context(), write_transaction():
         create_memory(user.user_id, MemoryFields(memory_type="fact", content="Keeps bees behind the mill"))
         stored_vectors.notice_model()
@@ -82,9 +79,7 @@ def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
         assert embedder().model == MODEL
 
 
-def test_a_server_that_goes_away_keeps_nobody_waiting(
-    app: Flask, admin: ApiClient, client: ApiClient, user: Person, other: ServerHandle, model: ServerHandle
-) -> None:
+def test_a_server_that_goes_away_keeps_nobody_waiting(app, admin, client, user, other, model):
     connect(admin, other, embedding_model=MODEL)
     with app.app_context():
         with write_transaction():
@@ -104,9 +99,7 @@ def test_a_server_that_goes_away_keeps_nobody_waiting(
         assert "Keeps bees behind the mill" in [item.content for item in search(user.user_id, "bees").items]
 
 
-def test_a_model_that_makes_no_vectors_is_not_taken(
-    app: Flask, admin: ApiClient, other: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_a_model_that_makes_no_vectors_is_not_taken(app, admin, other, login):
     made = connect(admin, other)
     other.script(path="embeddings", fault={"http_status": 404, "body": {"error": {"message": "no such model"}}})
     place = f"/api/connections/{made['connection_id']}"
@@ -124,10 +117,7 @@ def test_a_model_that_makes_no_vectors_is_not_taken(
     )
 
 
-def test_one_connection_makes_them_and_the_pages_say_which(
-    app: Flask, admin: ApiClient, client: ApiClient, other: ServerHandle, login: Callable[[Person], FlaskClient],
-    model: ServerHandle,
-) -> None:  # fmt: skip
+def test_one_connection_makes_them_and_the_pages_say_which(app, admin, client, other, login, model):
     first, second = connect(admin, model, embedding_model=MODEL), connect(admin, other)
     mine = login(admin.person)
     page = f"/admin/models/{second['connection_id']}"
@@ -145,9 +135,7 @@ def test_one_connection_makes_them_and_the_pages_say_which(
     assert post_form(login(client.person), f"{page}/embeddings", "/", embedding_model=MODEL).status_code in (403, 404)
 
 
-def test_the_environment_comes_before_a_choice(
-    app: Flask, admin: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_the_environment_comes_before_a_choice(app, admin, model, login):
     made = connect(admin, model, embedding_model=MODEL)
     with app.app_context():
         catalogue.all()
@@ -156,9 +144,7 @@ def test_the_environment_comes_before_a_choice(
     assert "takes precedence over a choice made here" in page
 
 
-def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(
-    app: Flask, admin: ApiClient, other: ServerHandle
-) -> None:
+def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(app, admin, other):
     connect(admin, other, embedding_model=MODEL)
     with app.app_context():
         catalogue.all()
@@ -171,9 +157,7 @@ def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(
         assert db.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
-def test_documents_of_spaces_are_read_anew_and_found_meanwhile(
-    app: Flask, admin: ApiClient, client: ApiClient, other: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_documents_of_spaces_are_read_anew_and_found_meanwhile(app, admin, client, other, run_jobs):
     space = client.post("/api/spaces", json={"kind": "project", "name": "Mill"}).get_json()["space_id"]
     body = {"title": "Bees", "content": "The hives stand behind the mill, in the shade."}
     place = f"/api/spaces/{space}/documents"

@@ -1,14 +1,13 @@
 """The grades of models: beside the model for admins, nobody else's business, and examined on request."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import ApiClient, post_form
 from tests.support.grades import grades_put_back
 from webapp.background import job_specs
 from webapp.db.base import db, write_transaction
@@ -40,9 +39,7 @@ def listed(client: ApiClient) -> dict[str, Any]:
     return {row["id"]: row["memory_grade"] for row in client.get("/api/models").get_json()["models"]}
 
 
-def test_admins_see_what_each_model_reached(
-    app: Flask, admin: ApiClient, client: ApiClient, model: ServerHandle
-) -> None:
+def test_admins_see_what_each_model_reached(app, admin, client, model):
     number = connect(admin, model, models=[{"model": name} for name in ("good", "weak", "new/one")])
     give(app, f"{number}/good", GOOD)
     give(app, f"{number}/weak", WEAK)
@@ -55,9 +52,7 @@ def test_admins_see_what_each_model_reached(
     assert set(listed(client).values()) == {None}
 
 
-def test_an_exam_is_queued_for_admins_only(
-    app: Flask, admin: ApiClient, client: ApiClient, anonymous: ApiClient, model: ServerHandle
-) -> None:
+def test_an_exam_is_queued_for_admins_only(app, admin, client, anonymous, model):
     number = connect(admin, model, models=[{"model": "new/one"}], background_model="small")
     for name in ("new/one", "small"):  # one that is offered, and one that only works in the background
         place = f"/api/models/{number}/{name}/exam"
@@ -71,9 +66,7 @@ def test_an_exam_is_queued_for_admins_only(
         assert admin.post(f"/api/models/{gone}/exam").status_code == 404
 
 
-def test_the_pages_say_it_in_words_and_have_the_button(
-    app: Flask, admin: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient]
-) -> None:
+def test_the_pages_say_it_in_words_and_have_the_button(app, admin, model, login):
     number = connect(admin, model, models=[{"model": name} for name in ("good", "weak", "new/one")])
     give(app, f"{number}/good", GOOD)
     give(app, f"{number}/weak", WEAK)
@@ -90,9 +83,7 @@ def test_the_pages_say_it_in_words_and_have_the_button(
     assert post_form(browser, "/admin/models/exam", place, model="nobody").status_code == 404
 
 
-def test_another_model_or_another_server_for_the_background_owes_an_exam(
-    app: Flask, admin: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_model_or_another_server_for_the_background_owes_an_exam(app, admin, model, monkeypatch):
     monkeypatch.setitem(
         app.extensions, "settings", app.extensions["settings"].model_copy(update={"background_model": ""})
     )

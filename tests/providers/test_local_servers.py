@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from fakemodel.testing import serve_in_thread
-from testkit.people import Person, post_form
+from testkit.people import post_form
 from testkit.processes import free_port
 from tests.tools.servers import serve
 from webapp.config import Settings
@@ -35,9 +34,7 @@ def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return change
 
 
-def test_a_server_that_answers_is_offered_and_used_with_one_click(
-    around: Callable[..., None], login: Callable[[Person], FlaskClient], make_user: Callable[..., Person]
-) -> None:
+def test_a_server_that_answers_is_offered_and_used_with_one_click(around, login, make_user):
     admin = login(make_user(is_admin=True))
     with serve_in_thread(scripted=True) as fake:
         around(f"Ollama={fake.base_url}, Nobody=http://127.0.0.1:{free_port()}/v1")
@@ -63,9 +60,7 @@ def test_a_server_that_answers_is_offered_and_used_with_one_click(
         assert admin.get(PLACE).text == ""
 
 
-def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(
-    around: Callable[..., None], login: Callable[[Person], FlaskClient], make_user: Callable[..., Person]
-) -> None:
+def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(around, login, make_user):
     admin = login(make_user(is_admin=True))
     with serve_in_thread(scripted=True) as fake:
         around(f"Ollama={fake.base_url}")
@@ -80,13 +75,13 @@ def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(
 
 
 @pytest.mark.parametrize("answer", ["no JSON", "[]", '{"data": 3}', '{"data": [{"name": "x"}]}'])
-def test_what_is_no_model_server_is_not_offered(answer: str) -> None:
+def test_what_is_no_model_server_is_not_offered(answer):
     with serve() as site:
         site.says(answer, "application/json")
         assert local_servers.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
 
 
-def test_the_usual_ports_are_the_default() -> None:
+def test_the_usual_ports_are_the_default():
     assert Settings().local_servers == {
         "Ollama": "http://127.0.0.1:11434/v1",
         "llama.cpp": "http://127.0.0.1:8080/v1",

@@ -1,14 +1,11 @@
 """A turn costs the same with one connection and with ten: statements, decryptions, look-ups."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask import Flask
 from redis import Redis
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from testkit.processes import wait_until
 from tests.support.queries import count_queries
 from webapp.chat.turns import turn
@@ -64,15 +61,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_a_turn_costs_the_same_with_one_connection_and_with_ten(
-    app: Flask,
-    admin: ApiClient,
-    client: ApiClient,
-    api: Callable[[Person], ApiClient],
-    model: ServerHandle,
-    opened: list[int],
-    looked_up: list[str],
-) -> None:
+def test_a_turn_costs_the_same_with_one_connection_and_with_ten(app, admin, client, api, model, opened, looked_up):
     chosen = ""
     costs = {}
 
@@ -113,9 +102,7 @@ def test_a_turn_costs_the_same_with_one_connection_and_with_ten(
         assert many_others == others
 
 
-def test_a_change_counts_at_once_and_costs_one_decryption(
-    app: Flask, admin: ApiClient, model: ServerHandle, opened: list[int]
-) -> None:
+def test_a_change_counts_at_once_and_costs_one_decryption(app, admin, model, opened):
     def connect(number: int) -> int:
         body = {"name": f"S{number}", "base_url": model.base_url, "api_key": f"k{number}", "models": [{"model": "m"}]}
         return admin.post("/api/connections", json=body).get_json()["connection_id"]

@@ -1,12 +1,6 @@
 """Favourites, the last choice, parameters of a model, and models that went away."""
 
-from collections.abc import Callable
-
-from flask import Flask
-from flask.testing import FlaskClient
-
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import post_form
 from tests.chat.helpers import offer, parse
 
 
@@ -17,13 +11,7 @@ def options(page: str) -> list[str]:
     return [part.partition(">")[2].partition("<")[0] + ("*" if " selected" in part else "") for part in parts]
 
 
-def test_favourites_come_first_and_the_last_choice_is_remembered(
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    login: Callable[[Person], FlaskClient],
-    user: Person,
-    model: ServerHandle,
-) -> None:
+def test_favourites_come_first_and_the_last_choice_is_remembered(api, make_user, login, user, model):
     ids = offer(api(make_user(is_admin=True)), model, "alpha", "beta", "gamma")
     mine = login(user)
     assert options(mine.get("/").text) == ["test-chat*", "Alpha", "Beta", "Gamma"]
@@ -46,15 +34,7 @@ def test_favourites_come_first_and_the_last_choice_is_remembered(
     assert options(other.get("/").text) == ["test-chat*", "Alpha", "Beta", "Gamma"]
 
 
-def test_what_cannot_be_chosen_is_no_favourite(
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    login: Callable[[Person], FlaskClient],
-    user: Person,
-    client: ApiClient,
-    anonymous: FlaskClient,
-    model: ServerHandle,
-) -> None:
+def test_what_cannot_be_chosen_is_no_favourite(api, make_user, login, user, client, anonymous, model):
     (hidden,) = offer(api(make_user(is_admin=True)), model, "secret", audience="admins")
     mine = login(user)
     assert post_form(mine, "/models/favourites", model=hidden, likes="1").status_code == 303
@@ -63,14 +43,7 @@ def test_what_cannot_be_chosen_is_no_favourite(
     assert anonymous.get("/models").status_code in (302, 303)
 
 
-def test_a_model_that_went_away_is_named_and_stood_in_for(
-    admin: ApiClient,
-    api: Callable[[Person], ApiClient],
-    login: Callable[[Person], FlaskClient],
-    user: Person,
-    client: ApiClient,
-    model: ServerHandle,
-) -> None:
+def test_a_model_that_went_away_is_named_and_stood_in_for(admin, api, login, user, client, model):
     ids = offer(admin, model, "alpha", "beta")
     mine = login(user)
     place = post_form(mine, "/conversations", content="Hello", model=ids[0]).location.partition("#")[0]
@@ -84,13 +57,7 @@ def test_a_model_that_went_away_is_named_and_stood_in_for(
     assert parse(events.text)[-1].name == "done"
 
 
-def test_parameters_go_along_where_the_model_has_them(
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    login: Callable[[Person], FlaskClient],
-    client: ApiClient,
-    model: ServerHandle,
-) -> None:
+def test_parameters_go_along_where_the_model_has_them(api, make_user, login, client, model):
     boss = make_user(is_admin=True)
     (chosen,) = offer(api(boss), model, "alpha")
     number = chosen.partition("/")[0]
@@ -111,13 +78,7 @@ def test_parameters_go_along_where_the_model_has_them(
     assert "Speak plainly." in call["messages"][0]["content"]
 
 
-def test_a_parameter_that_is_refused_is_left_out(
-    app: Flask,
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    client: ApiClient,
-    model: ServerHandle,
-) -> None:
+def test_a_parameter_that_is_refused_is_left_out(app, api, make_user, client, model):
     (chosen,) = offer(api(make_user(is_admin=True)), model, "stern", parameters={"temperature": 0.7})
     refusal = {"error": {"message": "Unsupported value: 'temperature' does not support 0.7 with this model."}}
     model.script(match="Hello", reply="Yes.", times=None)
@@ -127,9 +88,7 @@ def test_a_parameter_that_is_refused_is_left_out(
     assert "temperature" not in [call for call in model.calls() if call["stream"]][-1]["keys"]
 
 
-def test_only_the_id_of_a_model_that_the_caller_may_choose_is_taken(
-    admin: ApiClient, client: ApiClient, model: ServerHandle
-) -> None:
+def test_only_the_id_of_a_model_that_the_caller_may_choose_is_taken(admin, client, model):
     (hidden,) = offer(admin, model, "secret", audience="admins")
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     for name in (hidden, "secret", "test-background", "nonsense", f"{hidden}x"):

@@ -6,23 +6,18 @@ import json
 import logging
 import re
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
 from tests.files.test_files import _send
 from tests.memories.keeping.test_no_trace import cells, in_redis, searchable
 from tests.providers.test_connections import KEY, _connect
 from tests.support.buckets import SECRET, bucket_server, stored_in
 from tests.tools.conftest import searxng, site  # noqa: F401 - fixtures
-from tests.tools.servers import Asked, Site
+from tests.tools.servers import Asked
 from tests.tools.test_servers import add
 from tests.tools.test_web import ask, calls
 from webapp.admin.backups.backup import make_backup
@@ -36,15 +31,8 @@ ALL = (KEY, SECRET, HEADER)
 
 
 def test_keys_of_connections_and_buckets_are_told_nowhere(
-    app: Flask,
-    api: Callable[[Person], ApiClient],
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-    model: ServerHandle,
-    run_jobs: Callable[[], Any],
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    app, api, login, make_user, model, run_jobs, tmp_path, caplog
+):
     caplog.set_level(logging.DEBUG)
     person = make_user(is_admin=True)
     admin, browser = api(person), login(person)
@@ -136,16 +124,16 @@ def echo(asked: Asked) -> tuple[int, dict[str, str], Any]:
 
 
 def test_keys_of_tools_are_told_nowhere_even_by_servers_that_echo_them(
-    app: Flask,
-    api: Callable[[Person], ApiClient],
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-    model: ServerHandle,
-    run_jobs: Callable[[], Any],
-    searxng: Site,  # noqa: F811 - the fixture
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    app,
+    api,
+    login,
+    make_user,
+    model,
+    run_jobs,
+    searxng,  # noqa: F811 - the fixture
+    tmp_path,
+    caplog,
+):
     caplog.set_level(logging.DEBUG)
     person = make_user(is_admin=True)
     admin, browser = api(person), login(person)

@@ -19,18 +19,18 @@ pytestmark = pytest.mark.once
 
 
 @pytest.mark.parametrize("name", ["text-embedding-3-small", "whisper-1", "bge-m3", "gpt-image-1", "tts-1-hd"])
-def test_what_cannot_chat_is_not_offered(name: str) -> None:
+def test_what_cannot_chat_is_not_offered(name):
     assert not can_chat(name)
     assert choices_of([ListedModel(name)]) == []
 
 
-def test_the_largest_is_the_default_and_then_the_newest() -> None:
+def test_the_largest_is_the_default_and_then_the_newest():
     rows = [ListedModel("qwen3:1.7b"), ListedModel("a-14b"), ListedModel("z", created=5), ListedModel("y", created=9)]
     assert [choice.name for choice in choices_of(rows)] == ["a-14b", "qwen3:1.7b", "y", "z"]
     assert [choice.is_default for choice in choices_of(rows)] == [True, False, False, False]
 
 
-def test_what_a_provider_prefers_comes_before_a_dated_copy_of_it() -> None:
+def test_what_a_provider_prefers_comes_before_a_dated_copy_of_it():
     rows = [ListedModel(name) for name in ("gpt-4o-2024-08-06", "gpt-4o", "o3", "gpt-5-2025-08-07", "gpt-5")]
     found = choices_of(rows, PROVIDERS["openai"].prefers)
     assert [choice.name for choice in found if choice.is_offered] == ["gpt-5", "gpt-4o", "o3"]
@@ -38,20 +38,20 @@ def test_what_a_provider_prefers_comes_before_a_dated_copy_of_it() -> None:
     assert {choice.name for choice in found if not choice.is_offered} == {"gpt-4o-2024-08-06", "gpt-5-2025-08-07"}
 
 
-def test_of_many_models_a_few_are_ticked() -> None:
+def test_of_many_models_a_few_are_ticked():
     found = choices_of([ListedModel(f"model-{number:02}") for number in range(MAX_FIRST_OFFERED + 1)])
     assert sum(choice.is_offered for choice in found) == MAX_OFFERED
     assert len(found) == MAX_FIRST_OFFERED + 1
 
 
-def test_a_provider_is_known_by_its_address_and_puts_the_key_where_it_wants_it() -> None:
+def test_a_provider_is_known_by_its_address_and_puts_the_key_where_it_wants_it():
     found = provider_at("https://api.anthropic.com/v1/")
     assert found is not None
     assert found.headers_with("k1")["x-api-key"] == "k1"
     assert provider_at("https://elsewhere.example/v1") is None
 
 
-def test_models_to_fetch_fit_into_memory_and_speak_the_language() -> None:
+def test_models_to_fetch_fit_into_memory_and_speak_the_language():
     for memory in (1.0, 4.0, 8.0, 64.0):
         found = fitting_models(memory, "de")
         assert 1 <= len(found) <= 3
@@ -71,9 +71,7 @@ def test_models_to_fetch_fit_into_memory_and_speak_the_language() -> None:
         (1_024, 5.0, 1_024),
     ],
 )
-def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(
-    window: int | None, speed: float | None, used: int
-) -> None:
+def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(window, speed, used):
     assert budget(window, speed) == used
     assert is_slow(speed) == (speed is not None and speed < 100)
 
@@ -91,7 +89,7 @@ def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(
         {"data": [{"id": "a/b:c"}, {"id": "a/b:c"}, {"id": None}, None, {"id": 7}, {"id": "d", "created": "x"}]},
     ],
 )  # fmt: skip
-def test_a_list_of_models_is_read_in_any_shape(listing: object) -> None:
+def test_a_list_of_models_is_read_in_any_shape(listing):
     assert [model.name for model in models_from_listing(listing)] == ["a/b:c", "d"]
 
 
@@ -99,7 +97,7 @@ def test_a_list_of_models_is_read_in_any_shape(listing: object) -> None:
     "listing",
     [{}, "text", None, {"data": {"a": 1}}, {"object": "error"}, {"detail": [{"msg": "no"}]}, {"error": [{"id": "a"}]}],
 )
-def test_anything_else_is_no_list_of_models(listing: object) -> None:
+def test_anything_else_is_no_list_of_models(listing):
     with pytest.raises(TypeError):
         models_from_listing(listing)
     assert models_from_listing({"object": "list", "data": None}) == []

@@ -26,16 +26,14 @@ def connect(app: Flask, api: Callable[[Person], ApiClient], boss: Person) -> Cal
     return make
 
 
-def test_the_environment_answers_before_any_connection(app: Flask, connect: Callable[..., int], user: Person) -> None:
+def test_the_environment_answers_before_any_connection(app, connect, user):
     connect({"model": "tern", "is_default": True})
     with app.app_context():
         found = status_for(user.user_id, is_admin=False)
         assert (found.source, found.model) == ("environment", app_settings().model.chat_model)
 
 
-def test_only_what_a_person_may_use_answers_them(
-    app: Flask, connect: Callable[..., int], user: Person, boss: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_a_person_may_use_answers_them(app, connect, user, boss, monkeypatch):
     changed = app_settings.of(app).model_copy(update={"offline_model": True})
     monkeypatch.setitem(app.extensions, "settings", changed)
 

@@ -1,14 +1,8 @@
 """How much a model reads: told by its server in different ways, and used where an admin said nothing."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from flask import Flask
 
-from testkit.people import ApiClient, Person
 from tests.tools.conftest import site  # noqa: F401 - a fixture
-from tests.tools.servers import Site
 from webapp.db.base import db
 from webapp.providers.catalogue import cached_label, catalogue
 from webapp.providers.server_models import window_from_listing
@@ -27,15 +21,15 @@ from webapp.providers.server_models import window_from_listing
         ({}, None),
     ],
 )
-def test_what_servers_tell(row: dict[str, Any], window: int | None) -> None:
+def test_what_servers_tell(row, window):
     assert window_from_listing(row) == window
 
 
 def test_a_window_that_is_told_holds_until_an_admin_says_another(
-    admin: ApiClient,
-    site: Site,  # noqa: F811 - the fixture
-    api: Callable[[Person], ApiClient],
-) -> None:
+    admin,
+    site,  # noqa: F811 - the fixture
+    api,
+):
     rows = [{"id": "long", "object": "model", "max_model_len": 65_536}, {"id": "unknown", "object": "model"}]
     site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
     models = [{"model": "long"}, {"model": "unknown"}]
@@ -58,10 +52,10 @@ def test_a_window_that_is_told_holds_until_an_admin_says_another(
 
 
 def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forgotten(
-    admin: ApiClient,
-    site: Site,  # noqa: F811 - the fixture
-    api: Callable[[Person], ApiClient],
-) -> None:
+    admin,
+    site,  # noqa: F811 - the fixture
+    api,
+):
     rows = [{"id": f"model-{n:03}", "object": "model", "context_length": 4_096} for n in range(500)]
     rows.append({"id": "x" * 300, "object": "model"})
     site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
@@ -75,9 +69,7 @@ def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forg
     assert (moved["test_result"], moved["tested_at"]) == (None, None)
 
 
-def test_a_name_that_connections_offer_under_several_labels_stays_itself(
-    app: Flask, admin: ApiClient, api: Callable[[Person], ApiClient]
-) -> None:
+def test_a_name_that_connections_offer_under_several_labels_stays_itself(app, admin, api):
 
     def known(model: str) -> str:
         catalogue.forget()

@@ -90,12 +90,7 @@ def scheduled_reply(client: ApiClient, run_jobs: Callable) -> tuple[int, int]:
     return run["conversation_id"], run["message_id"]
 
 
-def test_a_reply_that_nobody_saw_reaches_the_browser_and_tells_nothing(
-    client: ApiClient,
-    page: Any,
-    receiver: Receiver,
-    run_jobs: Callable,
-) -> None:
+def test_a_reply_that_nobody_saw_reaches_the_browser_and_tells_nothing(client, page, receiver, run_jobs):
     browser = Browser(receiver.url)
     assert subscribe(page, browser).status_code == 201
     conversation_id, reply_id = scheduled_reply(client, run_jobs)
@@ -121,7 +116,7 @@ def unread(app: Flask, user: Person) -> tuple[int, int]:
     return conversation_id, add_messages(app, conversation_id, 2)[1]
 
 
-def test_what_was_seen_or_deleted_is_not_told(app: Flask, user: Person, page: Any, receiver: Receiver) -> None:
+def test_what_was_seen_or_deleted_is_not_told(app, user, page, receiver):
     conversation_id, reply_id = unread(app, user)
     subscribe(page, Browser(receiver.url))
     with app.app_context():
@@ -137,9 +132,7 @@ def test_what_was_seen_or_deleted_is_not_told(app: Flask, user: Person, page: An
 
 
 @pytest.mark.parametrize("ends", ["signed out", "expired", "password changed", "account stopped", "switched off"])
-def test_it_ends_with_the_session_in_which_it_was_asked_for(
-    app: Flask, user: Person, page: Any, receiver: Receiver, ends: str
-) -> None:
+def test_it_ends_with_the_session_in_which_it_was_asked_for(app, user, page, receiver, ends):
     browser = Browser(receiver.url)
     subscribe(page, browser)
     _, reply_id = unread(app, user)
@@ -163,9 +156,7 @@ def test_it_ends_with_the_session_in_which_it_was_asked_for(
     assert receiver.got == []
 
 
-def test_a_browser_that_is_gone_is_not_asked_again_and_one_that_is_away_is(
-    app: Flask, user: Person, page: Any, receiver: Receiver
-) -> None:
+def test_a_browser_that_is_gone_is_not_asked_again_and_one_that_is_away_is(app, user, page, receiver):
     _, reply_id = unread(app, user)
     cases = {201: True, 500: True, 429: True, 410: False, 404: False, 403: False, None: True}
     for status, stays in cases.items():
@@ -183,9 +174,7 @@ def test_a_browser_that_is_gone_is_not_asked_again_and_one_that_is_away_is(
                 db.session.query(PushSubscription).delete()
 
 
-def test_while_one_browser_is_away_the_others_are_notified_once(
-    app: Flask, user: Person, page: Any, receiver: Receiver, run_jobs: Callable[..., list[Any]]
-) -> None:
+def test_while_one_browser_is_away_the_others_are_notified_once(app, user, page, receiver, run_jobs):
     _, reply_id = unread(app, user)
     subscribe(page, Browser(receiver.url))
     away = subscribe(page, Browser("http://127.0.0.1:9/push")).json["subscription_id"]
@@ -198,9 +187,7 @@ def test_while_one_browser_is_away_the_others_are_notified_once(
     assert len(receiver.got) == 1
 
 
-def test_it_moves_with_the_browser_to_another_account(
-    client: ApiClient, page: Any, login: Callable, make_user: Callable
-) -> None:
+def test_it_moves_with_the_browser_to_another_account(client, page, login, make_user):
     browser = Browser("https://example.org/push")
     first = subscribe(page, browser).json
     assert [row["subscription_id"] for row in client.get("/api/push").json["subscriptions"]] == [
@@ -211,7 +198,7 @@ def test_it_moves_with_the_browser_to_another_account(
     assert client.get("/api/push").json["subscriptions"] == []
 
 
-def test_what_is_no_subscription_is_refused(page: Any) -> None:
+def test_what_is_no_subscription_is_refused(page):
     browser, secret = Browser("https://example.org/push"), coded(b"x" * 16)
     points = ("AAAA", coded(b"\4" + b"x" * 64), "é")
     odd: list[dict[str, Any]] = [{"keys": {}}, *({"keys": {"p256dh": point, "auth": secret}} for point in points)]
@@ -222,14 +209,14 @@ def test_what_is_no_subscription_is_refused(page: Any) -> None:
         assert subscribe(page, browser, **changes).status_code == 422, changes
 
 
-def test_too_many_are_refused(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_are_refused(page, monkeypatch):
     browser = Browser("https://example.org/push")
     monkeypatch.setattr(service, "MAX_BROWSERS", 1)
     assert subscribe(page, browser).status_code == subscribe(page, browser).status_code == 201
     assert_problem(subscribe(page, Browser("https://example.org/another")), 429)
 
 
-def test_the_key_follows_from_the_secret(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_follows_from_the_secret(app, monkeypatch):
     with app.app_context():
         first = service.public_key()
         assert first == service.public_key() and len(base64.urlsafe_b64decode(first + "=")) == 65

@@ -41,19 +41,19 @@ pytestmark = pytest.mark.once
         ),
     ],
 )
-def test_an_address_is_read(url: str, address: SentinelAddress | None) -> None:
+def test_an_address_is_read(url, address):
     assert SentinelAddress.parse(url) == address
 
 
 @pytest.mark.parametrize(
     "url", ["redis+sentinel://a:1", "redis+sentinel:///m", "redis+sentinel://a:x/m", "redis+sentinel://a/m/x"]
 )
-def test_a_setting_that_names_no_master_is_refused(url: str) -> None:
+def test_a_setting_that_names_no_master_is_refused(url):
     with pytest.raises(ConfigError, match="REDIS_URL"):
         Settings.from_env({"REDIS_URL": url})
 
 
-def test_who_we_are_is_told_to_the_servers_and_to_the_sentinels_apart() -> None:
+def test_who_we_are_is_told_to_the_servers_and_to_the_sentinels_apart():
     client = open_redis("rediss+sentinel://me:secret@a/m?sentinel_user=s&sentinel_password=other", socket_timeout=7)
     pool: Any = client.connection_pool
     assert pool.connection_kwargs["username"] == "me" and pool.connection_kwargs["password"] == "secret"
@@ -76,7 +76,7 @@ def group(tmp_path: Path) -> Iterator[RedisGroup]:
 
 
 @pytest.mark.usefixtures("app")
-def test_every_client_is_at_the_new_master_after_a_fail_over(group: RedisGroup, settings: Settings) -> None:
+def test_every_client_is_at_the_new_master_after_a_fail_over(group, settings):
     app = create_app(settings.model_copy(update={"redis_url": group.url, "rate_limits": True}))
     client: Redis = app.extensions["redis"]
     blocking = make_redis(group.url, tailing=True)
@@ -123,7 +123,7 @@ def test_every_client_is_at_the_new_master_after_a_fail_over(group: RedisGroup, 
         look()
 
 
-def test_a_worker_that_waits_at_a_server_that_is_demoted_goes_on(group: RedisGroup) -> None:
+def test_a_worker_that_waits_at_a_server_that_is_demoted_goes_on(group):
     """`BLPOP` is ended with UNBLOCKED there, which RQ takes for the end of the worker."""
     client = make_redis(group.url, tailing=True)
     answers: list[Any] = []
@@ -150,15 +150,13 @@ def test_a_worker_that_waits_at_a_server_that_is_demoted_goes_on(group: RedisGro
     client.close()
 
 
-def test_without_any_sentinel_redis_counts_as_away() -> None:
+def test_without_any_sentinel_redis_counts_as_away():
     client = make_redis("redis+sentinel://127.0.0.1:1,127.0.0.1:2/commonplace")
     with pytest.raises(RedisConnectionError):
         client.get("x")
 
 
-def test_a_wire_answers_each_command_and_outlives_its_connection(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wire_answers_each_command_and_outlives_its_connection(settings, monkeypatch):
     async def work() -> None:
         client = open_async_redis(settings.redis_url)
         wire = Wire(client)

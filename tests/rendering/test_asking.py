@@ -26,7 +26,7 @@ ASKS_ITSELF = {
 }
 
 
-def test_what_cannot_be_undone_asks_once() -> None:
+def test_what_cannot_be_undone_asks_once():
     buttons = [
         (path.relative_to(TEMPLATES).as_posix(), found)
         for path in sorted(TEMPLATES.rglob("*.html"))

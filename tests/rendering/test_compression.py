@@ -11,7 +11,7 @@ CSS = Path(__file__).resolve().parents[2] / "static" / "css"
 GZIP = {"Accept-Encoding": "gzip, br"}
 
 
-def test_a_page_is_compressed_for_those_who_read_it_but_not_what_may_repeat_a_strangers_words(user, login) -> None:
+def test_a_page_is_compressed_for_those_who_read_it_but_not_what_may_repeat_a_strangers_words(user, login):
     browser = login(user)
     plain, packed = browser.get("/memory"), browser.get("/memory", headers=GZIP)
     assert "Content-Encoding" not in plain.headers
@@ -23,7 +23,7 @@ def test_a_page_is_compressed_for_those_who_read_it_but_not_what_may_repeat_a_st
         assert "Content-Encoding" not in browser.get(path, headers=headers).headers, path
 
 
-def test_style_sheets_come_in_one_answer(app, user, login) -> None:
+def test_style_sheets_come_in_one_answer(app, user, login):
     browser = login(user)
     sheets = re.findall(r'<link rel="stylesheet" href="([^"]*\+[^"]*)"', browser.get("/").text)
     assert len(sheets) == 1
@@ -37,7 +37,7 @@ def test_style_sheets_come_in_one_answer(app, user, login) -> None:
         assert browser.get(f"{version}/{unknown}").status_code == 404
 
 
-def test_a_sheet_closes_what_it_opens() -> None:
+def test_a_sheet_closes_what_it_opens():
     """They are sent one after the other: a brace left open in one would take the next ones with it."""
     assert (sheets := sorted(CSS.glob("*.css")))
     for sheet in sheets:
@@ -50,7 +50,7 @@ def test_a_sheet_closes_what_it_opens() -> None:
         assert depth == 0, sheet.name
 
 
-def test_a_conversation_weighs_little(app, user, login) -> None:
+def test_a_conversation_weighs_little(app, user, login):
     """Page, style sheets, scripts, icons and the fonts that every page needs, as they are sent: well under 150 kB.
 
     Forty messages, in the language whose texts weigh most. The promise is 150 kB; what is near it is one feature away.

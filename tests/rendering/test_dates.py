@@ -31,15 +31,15 @@ def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
         (timedelta(days=-2), "23 November"),
     ],
 )
-def test_said(ago: timedelta, words: str) -> None:
+def test_said(ago, words):
     assert calendar.describe_moment(NOW - ago, NOW.date(), "en") == words
 
 
-def test_exactly() -> None:
+def test_exactly():
     assert exactly(datetime(2026, 3, 5, 9, 7, 2, tzinfo=UTC)) == "Thursday, 5 March 2026, 09:07:02"
 
 
-def test_zones() -> None:
+def test_zones():
     assert NOW.astimezone(zone("Europe/Lisbon")).hour == 14
     assert NOW.astimezone(zone("Asia/Tokyo")).hour == 23
     for unknown in (None, "", "../../etc/passwd", "Mars/Olympus"):
@@ -47,6 +47,6 @@ def test_zones() -> None:
 
 
 @pytest.mark.parametrize(("hour", "part"), [(4, "evening"), (5, "morning"), (12, "afternoon"), (18, "evening")])
-def test_greeting(hour: int, part: str) -> None:
+def test_greeting(hour, part):
     assert calendar.greeting(NOW.replace(hour=hour), "Ada King Lovelace") == f"Good {part}, Ada"
     assert calendar.greeting(NOW.replace(hour=hour), " ") == f"Good {part}"

@@ -7,7 +7,7 @@ import pytest
 from webapp.rendering import asset, highlight, model_name, time_tag
 
 
-def test_times_are_the_readers(app) -> None:
+def test_times_are_the_readers(app):
     at = datetime(2020, 6, 1, 23, 30, tzinfo=UTC)
     with app.test_request_context(headers={"Cookie": "tz=Asia/Tokyo"}):
         assert time_tag(at) == (
@@ -31,21 +31,21 @@ def test_times_are_the_readers(app) -> None:
         ("co\u00adoperate", "coop", "<mark>co\u00adop</mark>erate"),
     ],
 )
-def test_highlight(text: str, words: str, shown: str) -> None:
+def test_highlight(text, words, shown):
     assert highlight(text, words) == shown
 
 
-def test_highlight_shows_the_part_around_the_words() -> None:
+def test_highlight_shows_the_part_around_the_words():
     shown = highlight("x" * 500 + " heron " + "y" * 500, "heron", around=10)
     assert shown == "…" + "x" * 9 + " <mark>heron</mark> " + "y" * 9 + "…"
 
 
-def test_the_screen_tour_says_what_it_is_and_a_model_its_name() -> None:
+def test_the_screen_tour_says_what_it_is_and_a_model_its_name():
     assert model_name("screen-tour") == "Screen tour, no language model"
     assert model_name("offline-demo") == "offline-demo"
 
 
-def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymous) -> None:
+def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymous):
     with app.test_request_context():
         address = asset("css/tokens.css")
     with anonymous.get(address) as answer:
@@ -58,7 +58,7 @@ def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymo
     assert anonymous.get("/static/v-x/css/none.css").status_code == 404
 
 
-def test_what_anybodys_cache_may_keep_comes_without_a_session(app, login, user) -> None:
+def test_what_anybodys_cache_may_keep_comes_without_a_session(app, login, user):
     """A shared cache would hand it to others, and a browser whose cookie differs would fetch the file again."""
     browser = login(user)
     for name in ("css/tokens.css", "icon.svg"):
@@ -71,7 +71,7 @@ def test_what_anybodys_cache_may_keep_comes_without_a_session(app, login, user) 
     assert "session=" in page.headers["Set-Cookie"] and "Cookie" in page.vary
 
 
-def test_pages_hold_no_inline_script_or_style(login, user) -> None:
+def test_pages_hold_no_inline_script_or_style(login, user):
     browser = login(user)
     for path in ("/", "/settings", "/archive", "/find?q=x", "/c/0"):
         page = browser.get(path).text

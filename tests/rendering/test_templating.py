@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from flask import Flask, current_app, g
+from flask import current_app, g
 from flask_wtf.csrf import generate_csrf
 from werkzeug.routing import BuildError
 
@@ -14,7 +14,7 @@ from webapp.templating import asset, csrf, icon, url_for
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_an_address_is_flasks_each_time(app: Flask) -> None:
+def test_an_address_is_flasks_each_time(app):
     show, restore = "conversations_pages.show", "turn_pages.restore"
     cases: list[tuple[str, dict]] = [
         *(("conversations_pages.new", values) for values in ({}, {"into": None}, {"into": True})),
@@ -31,7 +31,7 @@ def test_an_address_is_flasks_each_time(app: Flask) -> None:
                 assert expected.startswith(root or "/")
 
 
-def test_an_address_within_a_blueprint_and_an_unknown_one(app: Flask) -> None:
+def test_an_address_within_a_blueprint_and_an_unknown_one(app):
     with app.test_request_context("/c/7"):
         assert url_for(".new") == current_app.url_for("conversations_pages.new")
         for _ in range(2):
@@ -39,7 +39,7 @@ def test_an_address_within_a_blueprint_and_an_unknown_one(app: Flask) -> None:
                 url_for("conversations_pages.show", message=3)
 
 
-def test_icons_follow_the_root_and_are_escaped(app: Flask) -> None:
+def test_icons_follow_the_root_and_are_escaped(app):
     for root in ("", "/somewhere"):
         with app.test_request_context(environ_overrides={"SCRIPT_NAME": root}):
             shown = icon("x", "icon-small")
@@ -51,7 +51,7 @@ def test_icons_follow_the_root_and_are_escaped(app: Flask) -> None:
             assert "<b>" not in icon("<b>", '"><b>')
 
 
-def test_every_icon_that_is_named_is_drawn() -> None:
+def test_every_icon_that_is_named_is_drawn():
     """One that the sprite does not have shows as an empty place."""
     drawn = set(re.search(r"const ICONS = `([^`]+)`", (ROOT / "static" / "build.js").read_text())[1].split())
     named = set()
@@ -66,7 +66,7 @@ def test_every_icon_that_is_named_is_drawn() -> None:
     assert {name for name in named if not name.endswith("-")} <= drawn
 
 
-def test_no_paragraph_is_closed_by_a_block_within() -> None:
+def test_no_paragraph_is_closed_by_a_block_within():
     """A browser closes it there, and what follows stands outside, without its style."""
     blocks = r"(?:form|div|ul|ol|dl|details|section|table|fieldset|h\d)\b"
     broken = re.compile(rf"<p\b[^>]*>(?:(?!</p>|<p\b).)*?<{blocks}", re.DOTALL)
@@ -74,7 +74,7 @@ def test_no_paragraph_is_closed_by_a_block_within() -> None:
     assert found == []
 
 
-def test_every_search_beside_the_sidebars_says_what_it_searches() -> None:
+def test_every_search_beside_the_sidebars_says_what_it_searches():
     """There are two on such a page, and whoever lists its landmarks could not tell them apart."""
     found = [
         form
@@ -85,14 +85,14 @@ def test_every_search_beside_the_sidebars_says_what_it_searches() -> None:
     assert unnamed == {"side-search", "palette-field"}
 
 
-def test_the_field_holds_the_token_of_the_request(app: Flask) -> None:
+def test_the_field_holds_the_token_of_the_request(app):
     with app.test_request_context():
         token = generate_csrf()
         assert csrf() == csrf() == f'<input type="hidden" name="csrf_token" value="{token}">'
         assert g.csrf_token == token
 
 
-def test_templates_share_the_globals_and_keep_their_own(app: Flask) -> None:
+def test_templates_share_the_globals_and_keep_their_own(app):
     environment = app.jinja_env
     assert environment.get_template("base.html").globals is environment.globals
     own = environment.from_string("{{ word }}", globals={"word": "own"})
@@ -100,7 +100,7 @@ def test_templates_share_the_globals_and_keep_their_own(app: Flask) -> None:
     assert "word" not in environment.globals
 
 
-def test_a_template_that_reads_a_renamed_field_fails_its_test(app: Flask) -> None:
+def test_a_template_that_reads_a_renamed_field_fails_its_test(app):
     """Of the suite's application (tests/support/missing_attributes.py); a key that a mapping lacks is just empty."""
     template = app.jinja_env.from_string("{{ row.title }}")
     assert template.render(row={}) == template.render(row=SimpleNamespace(title="")) == ""

@@ -40,7 +40,7 @@ def plain_scores(texts: dict[int, str], order: list[int], query: str, weights: W
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4, 5, 6, 7))])
-def test_scores_equal_the_formula_through_additions_removals_and_compaction(seed: int) -> None:
+def test_scores_equal_the_formula_through_additions_removals_and_compaction(seed):
     rng = random.Random(seed)
     index, texts, order = KeywordIndex(), {}, []
     for step in range(60):
@@ -68,7 +68,7 @@ def test_scores_equal_the_formula_through_additions_removals_and_compaction(seed
             assert found.scores[row] == pytest.approx(expected.get(row, 0.0), rel=1e-4, abs=1e-5)
 
 
-def test_many_postings_are_merged_and_still_found() -> None:
+def test_many_postings_are_merged_and_still_found():
     index = KeywordIndex()
     for start in range(0, 9000, 1000):
         index.append([f"{' '.join(WORDS[:15])} number{n}" for n in range(start, start + 1000)], [None] * 1000)
@@ -78,7 +78,7 @@ def test_many_postings_are_merged_and_still_found() -> None:
     assert rows.tolist() == list(range(9000))
 
 
-def test_the_date_counts_as_words() -> None:
+def test_the_date_counts_as_words():
     index = KeywordIndex()
     index.append(["walked the dog", "walked the dog", "walked the dog"], [date(2023, 5, 7), date(2023, 6, 7), None])
     for query, best in [("dog in May", 0), ("dog on 2023-06-07", 1), ("walked in June 2023", 1)]:
@@ -87,7 +87,7 @@ def test_the_date_counts_as_words() -> None:
     assert np.ptp(index.search("7 dogs").scores) == 0
 
 
-def test_neighbours_share_their_words_and_removed_ones_do_not() -> None:
+def test_neighbours_share_their_words_and_removed_ones_do_not():
     index = KeywordIndex()
     index.append(["where shall we go", "to the mountains", "sounds lovely"], [None] * 3)
     index.link(1, 0, 2)
@@ -98,7 +98,7 @@ def test_neighbours_share_their_words_and_removed_ones_do_not() -> None:
     assert index.previous[2] == 0 and index.next_rows[0] == 2
 
 
-def test_compaction_forgets_words() -> None:
+def test_compaction_forgets_words():
     index = KeywordIndex()
     index.append(["alpha secretword", "alpha beta"], [None, None])
     index.remove(0)
@@ -107,7 +107,7 @@ def test_compaction_forgets_words() -> None:
     assert [rows.tolist() for _, _, rows in index.search("alpha beta secretword").terms] == [[0], [0]]
 
 
-def test_prefix_search_finds_unfinished_words() -> None:
+def test_prefix_search_finds_unfinished_words():
     index = KeywordIndex()
     index.append(["a workshop in Oslo", "a worm", "nothing"], [None] * 3)
     assert np.flatnonzero(index.search("oslo works", prefix=True).scores).tolist() == [0]
@@ -116,14 +116,14 @@ def test_prefix_search_finds_unfinished_words() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "the of and", "unknown", "?!", "🎉"])
-def test_a_query_without_known_words_finds_nothing(query: str) -> None:
+def test_a_query_without_known_words_finds_nothing(query):
     index = KeywordIndex()
     assert not index.search(query).scores.size
     index.append(["the text", ""], [None, None])
     assert not index.search(query).scores.any()
 
 
-def test_a_pasted_page_is_searched_by_its_rarest_words() -> None:
+def test_a_pasted_page_is_searched_by_its_rarest_words():
     index = KeywordIndex()
     index.append([f"common{n % 90}" for n in range(900)] + ["needle in hay"], [None] * 901)
     found = index.search(" ".join(f"common{n}" for n in range(90)) * 20 + " unknown needle")
@@ -131,7 +131,7 @@ def test_a_pasted_page_is_searched_by_its_rarest_words() -> None:
     assert len(found.terms) <= index.weights.query_terms
 
 
-def test_without_vectors_a_rare_name_weighs_more() -> None:
+def test_without_vectors_a_rare_name_weighs_more():
     index = KeywordIndex(Weights(previous=0, following=0, before_previous=0, name_alone=3))
     texts = [f"the garden work of day {n}" for n in range(40)]
     index.append([*texts, "ylva slept", "gardens and work"], [None] * 42)

@@ -20,16 +20,16 @@ def marked(found: Excerpt) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "query", "expected"), CASES["words_asked_for_are_marked_in_any_form"])
-def test_words_asked_for_are_marked_in_any_form(text: str, query: str, expected: list[str]) -> None:
+def test_words_asked_for_are_marked_in_any_form(text, query, expected):
     assert marked(excerpt(text, query)) == expected
 
 
-def test_an_unfinished_word_is_marked_while_typing() -> None:
+def test_an_unfinished_word_is_marked_while_typing():
     assert marked(excerpt("The workshops begin", "the worksh", prefix=True)) == ["workshops"]
     assert marked(excerpt("The workshops begin", "the worksh")) == []
 
 
-def test_a_long_text_is_shown_where_most_words_are() -> None:
+def test_a_long_text_is_shown_where_most_words_are():
     text = (
         "Oslo is far. " + "Filler goes here. " * 60 + "We booked the cabin near Oslo for June. " + "More filler. " * 60
     )
@@ -39,19 +39,19 @@ def test_a_long_text_is_shown_where_most_words_are() -> None:
     assert "We booked the cabin" in found.text
 
 
-def test_without_a_match_the_beginning_is_shown() -> None:
+def test_without_a_match_the_beginning_is_shown():
     found = excerpt("word " * 200, "nothing", 50)
     assert found.text.startswith("word word") and found.text.endswith("word…") and not found.spans
 
 
 @pytest.mark.parametrize(("text", "read"), CASES["the_marks_of_markdown_are_not_read"])
-def test_the_marks_of_markdown_are_not_read(text: str, read: str) -> None:
+def test_the_marks_of_markdown_are_not_read(text, read):
     assert without_marks(text) == read
 
 
 @settings(UNTIMED)
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(10, 80), st.booleans())
-def test_spans_lie_inside_apart_and_in_order(text: str, query: str, length: int, prefix: bool) -> None:
+def test_spans_lie_inside_apart_and_in_order(text, query, length, prefix):
     found = excerpt(text, query, length, prefix=prefix)
     assert len(found.text) <= length + 2
     assert found.text.strip("…") in text

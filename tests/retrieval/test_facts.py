@@ -59,7 +59,7 @@ class SlowReads:
         monkeypatch.setattr(facts, "read_keys", slow)
 
 
-def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monkeypatch) -> None:
+def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monkeypatch):
     slow, other, new = (make_user() for _ in range(3))
     stood = {person: keep(app, person, "teal") for person in (slow, other, new)}
     assert ask(other, "My teal colour?", stood[other]).result(SECONDS) == ["Likes teal."]
@@ -79,7 +79,7 @@ def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monke
     assert waiting.result(SECONDS) == ["Likes teal."]
 
 
-def test_two_turns_of_a_person_read_their_keys_once(app, user, ask, monkeypatch) -> None:
+def test_two_turns_of_a_person_read_their_keys_once(app, user, ask, monkeypatch):
     at = keep(app, user, "teal")
     reads = SlowReads(monkeypatch, user.user_id)
     first = ask(user, "My teal colour?", at)
@@ -90,7 +90,7 @@ def test_two_turns_of_a_person_read_their_keys_once(app, user, ask, monkeypatch)
     assert reads.read == [user.user_id]
 
 
-def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch) -> None:
+def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch):
     at = keep(app, user, "teal")
     real = facts.read_keys
     monkeypatch.setattr(facts, "read_keys", lambda keys, *_: keys.put(1, "x/half") or 1 / 0)
@@ -107,7 +107,7 @@ def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch)
     assert ask(user, "My plum colour?", at).result(SECONDS) == ["Likes plum."], "nor is a change lost"
 
 
-def test_a_turn_that_began_before_a_change_does_not_have_all_keys_read_again(app, user, ask, monkeypatch) -> None:
+def test_a_turn_that_began_before_a_change_does_not_have_all_keys_read_again(app, user, ask, monkeypatch):
     before = keep(app, user, "teal")
     after = keep(app, user, "plum")
     assert ask(user, "My plum colour?", after).result(SECONDS) == ["Likes plum."]
@@ -117,7 +117,7 @@ def test_a_turn_that_began_before_a_change_does_not_have_all_keys_read_again(app
     assert reads.read == []
 
 
-def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask) -> None:
+def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask):
     at = keep(app, user, "teal")
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
     held = facts.fact_keys_of(user.user_id)
@@ -128,7 +128,7 @@ def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask) -> No
     assert held.keys.matching_ids(frozenset({"plum", "colour"})) == []
 
 
-def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user) -> None:
+def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user):
     at = keep(app, user, "teal")
     with app.app_context():
         db.session.rollback()

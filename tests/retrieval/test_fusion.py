@@ -28,25 +28,25 @@ def floats(*values: float) -> np.ndarray:
     return np.array(values, np.float32)
 
 
-def test_standardising_sees_only_allowed_rows_with_a_vector() -> None:
+def test_standardising_sees_only_allowed_rows_with_a_vector():
     z = standardise(floats(1, 3, NAN, 99), np.array([True, True, True, False]), ALL)
     assert z.tolist() == [-1, 1, 0, 0]
     assert standardise(floats(0.5, NAN, NAN, NAN), ALL, ALL).tolist() == [1, 0, 0, 0]
     assert standardise(floats(2, 2, 2, 2), ALL, ALL).tolist() == [1, 1, 1, 1]
 
 
-def test_rows_that_do_not_count_are_measured_by_those_that_do() -> None:
+def test_rows_that_do_not_count_are_measured_by_those_that_do():
     z = standardise(floats(1, 3, 9, 99), np.array([True, True, True, False]), np.array([True, True, False, True]))
     assert z.tolist() == [-1, 1, 7, 0]
 
 
-def test_a_long_piece_has_more_of_its_vector() -> None:
+def test_a_long_piece_has_more_of_its_vector():
     weights = FusionWeights(keyword=0.5, vector=0.1, long=0.1)
     fused = fuse(floats(0, 0), floats(1, 1), np.ones(2, bool), weights, floats(1, 0))
     assert fused.tolist() == pytest.approx([0.1, 0.2])
 
 
-def test_the_best_of_a_conversation_lend_to_each_other_and_nobody_else() -> None:
+def test_the_best_of_a_conversation_lend_to_each_other_and_nobody_else():
     groups, times = np.array([0, 7, 7, 8]), np.zeros(4, np.int64)
     scores = floats(0.6, 0.55, 0.5, 0.52)
     assert best_rows_of_groups(scores, times, 4, groups, 0.1).tolist() == [1, 0, 2, 3]
@@ -56,7 +56,7 @@ def test_the_best_of_a_conversation_lend_to_each_other_and_nobody_else() -> None
     assert unlent.tolist() == pytest.approx([0.6, 0.55, 0.5, -np.inf])
 
 
-def test_a_second_look_ranks_what_is_like_the_best_first_but_behind_the_first_ten() -> None:
+def test_a_second_look_ranks_what_is_like_the_best_first_but_behind_the_first_ten():
     scores = np.linspace(1, 0.4, 13, dtype=np.float32)
     before, likeness = scores.copy(), np.zeros(13, np.float32)
     likeness[12] = 1
@@ -67,13 +67,13 @@ def test_a_second_look_ranks_what_is_like_the_best_first_but_behind_the_first_te
     assert scores[12] == scores[9] and scores[10] < 0
 
 
-def test_neighbours_add_their_share() -> None:
+def test_neighbours_add_their_share():
     weights = FusionWeights(previous=0.5, following=0.25)
     previous, following = np.array([-1, 0, 1, -1]), np.array([1, 2, -1, -1])
     assert with_neighbours(floats(4, 8, 0, 2), previous, following, weights).tolist() == [6, 10, 4, 2]
 
 
-def test_fusing_scales_keywords_to_the_best_allowed() -> None:
+def test_fusing_scales_keywords_to_the_best_allowed():
     weights = FusionWeights(keyword=0.5, vector=0.1)
     allowed = np.array([True, True, True, False])
     fused = fuse(floats(10, 5, 0, 100), floats(0, 1, 5, 9), allowed, weights)
@@ -81,7 +81,7 @@ def test_fusing_scales_keywords_to_the_best_allowed() -> None:
     assert fuse(floats(0, 0, 0, 0), None, ALL, weights).tolist() == [0, 0, 0, 0]
 
 
-def test_equal_scores_go_to_the_newest() -> None:
+def test_equal_scores_go_to_the_newest():
     scores = floats(0.5, 0.50001, -np.inf, 0.7)
     assert best_rows(scores, np.array([20, 10, 99, 1]), 9).tolist() == [3, 0, 1]
     assert best_rows(scores, np.array([20, 10, 99, 1]), 1).tolist() == [3]
@@ -90,7 +90,7 @@ def test_equal_scores_go_to_the_newest() -> None:
 
 @settings(UNTIMED)
 @given(st.lists(st.integers(0, 30), unique=True), st.integers(0, 12), st.integers(1, 4))
-def test_diversity_keeps_order_limits_and_fills_up(ranked: list[int], k: int, limit: int) -> None:
+def test_diversity_keeps_order_limits_and_fills_up(ranked, k, limit):
     taken = diversify(
         ranked, k, group=lambda n: n % 3, per_group=limit, like=lambda a: range(20, 30) if a // 10 == 2 else ()
     )
@@ -102,7 +102,7 @@ def test_diversity_keeps_order_limits_and_fills_up(ranked: list[int], k: int, li
         assert taken == sorted(taken, key=ranked.index)
 
 
-def test_groups_are_limited_while_others_have_some() -> None:
+def test_groups_are_limited_while_others_have_some():
     def taken(k: int) -> list[str]:
         return diversify(["a1", "a2", "a3", "b1", "c1"], k, group=lambda s: s[0], per_group=1, like=lambda _: ())
 

@@ -72,7 +72,7 @@ def owned_passages(draw: st.DrawFn) -> list[Passage]:
 
 @settings(UNTIMED, max_examples=60)
 @given(owned_passages(), owned_passages(), st.booleans(), st.booleans())
-def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, with_vectors, is_changed) -> None:
+def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, with_vectors, is_changed):
     index = UserIndex()
     index.add(before)
     rng = np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, wit
 
 @settings(UNTIMED, max_examples=150)
 @given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1))
-def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds) -> None:
+def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds):
     index = UserIndex()
     index.add(passages)
     expected = set()
@@ -110,13 +110,13 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds) ->
 
 @settings(UNTIMED)
 @given(scopes, st.integers(1, 3), st.none() | st.integers(1, 4), st.booleans())
-def test_columns_and_single_passages_have_one_scope(scope: Scope, owner: int, space: int | None, shared: bool) -> None:
+def test_columns_and_single_passages_have_one_scope(scope, owner, space, shared):
     mask = visible_rows(scope, np.array([owner]), np.array([space or NO_SPACE]), np.array([shared]))
     assert bool(mask[0]) == may_see(scope, owner, space, shared)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4))])
-def test_any_history_of_changes_equals_a_fresh_index(seed: int) -> None:
+def test_any_history_of_changes_equals_a_fresh_index(seed):
     rng = random.Random(seed)
     vocabulary = [f"term{n}" for n in range(30)]
     index, held, vectors = UserIndex(), {}, {}
@@ -161,7 +161,7 @@ def test_any_history_of_changes_equals_a_fresh_index(seed: int) -> None:
             assert one == pytest.approx(two, abs=1e-4)
 
 
-def test_a_message_is_found_by_its_neighbours_words() -> None:
+def test_a_message_is_found_by_its_neighbours_words():
     index = UserIndex()
     index.add(
         [
@@ -179,7 +179,7 @@ def test_a_message_is_found_by_its_neighbours_words() -> None:
     assert hits[0].parts["keyword"] == 1 and 0 < hits[0].parts["coverage"] < 1
 
 
-def test_a_long_message_takes_on_little_of_its_neighbours_words() -> None:
+def test_a_long_message_takes_on_little_of_its_neighbours_words():
     index = UserIndex()
     index.add(
         [
@@ -193,7 +193,7 @@ def test_a_long_message_takes_on_little_of_its_neighbours_words() -> None:
     assert scores[2] > 1.4 * scores[4] > 0
 
 
-def test_a_drawing_without_words_changes_no_score() -> None:
+def test_a_drawing_without_words_changes_no_score():
     texts = ["The cello is in the hall", "A cello and a piano were sold yesterday", "Nice!"]
     plain, drawn = UserIndex(), UserIndex()
     said = [passage("message", number, text, group_id=number) for number, text in enumerate(texts, 1)]
@@ -210,7 +210,7 @@ def test_a_drawing_without_words_changes_no_score() -> None:
     ]
 
 
-def test_what_the_best_hits_are_like_is_found_by_a_second_look() -> None:
+def test_what_the_best_hits_are_like_is_found_by_a_second_look():
     index = UserIndex()
     said = [passage("message", number, f"note {number}", group_id=number) for number in range(1, 31)]
     index.add(said)
@@ -227,7 +227,7 @@ def test_what_the_best_hits_are_like_is_found_by_a_second_look() -> None:
     assert 10 <= place[0.06] < place[0.0]
 
 
-def test_replacing_a_passage_forgets_its_old_text_and_vectors() -> None:
+def test_replacing_a_passage_forgets_its_old_text_and_vectors():
     index = UserIndex()
     index.add([passage("memory", 1, "likes tea")])
     index.put_vectors("m", places([("memory", 1), ("memory", 2)]), np.eye(2, dtype=np.float32))
@@ -237,7 +237,7 @@ def test_replacing_a_passage_forgets_its_old_text_and_vectors() -> None:
     assert without_vector(index, "m") == [("memory", 1)]
 
 
-def test_two_models_side_by_side() -> None:
+def test_two_models_side_by_side():
     index = UserIndex()
     index.add([passage("memory", n, f"text {n}") for n in range(6)])
     old = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
@@ -255,7 +255,7 @@ def test_two_models_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("embedder", [LocalEmbedder, MultilingualEmbedder])
-def test_without_a_word_in_common_a_passage_is_found_from_its_models_floor_on(embedder) -> None:
+def test_without_a_word_in_common_a_passage_is_found_from_its_models_floor_on(embedder):
     floor, model = floor_of(embedder.model), f"{embedder.model}/2"
     index = UserIndex()
     index.add([passage("message", n, text) for n, text in enumerate(["unsere Katze", "mein Bruder"])])
@@ -268,7 +268,7 @@ def test_without_a_word_in_common_a_passage_is_found_from_its_models_floor_on(em
         assert bool(relevant(hits, terms_of("what is the cat called"))) is is_found
 
 
-def test_filters_by_time_and_conversation() -> None:
+def test_filters_by_time_and_conversation():
     index = UserIndex()
     index.add([passage("message", n, "tea", group_id=n % 2 + 1) for n in range(6)])
     index.add([passage("document", 9, "tea", group_id=1), passage("chunk", 8, "tea", group_id=1)])
@@ -278,13 +278,13 @@ def test_filters_by_time_and_conversation() -> None:
     assert set(keys(index.search("tea", None, when, 20))) == {("message", 2), ("message", 3)}
 
 
-def test_recency_orders_equal_texts() -> None:
+def test_recency_orders_equal_texts():
     index = UserIndex()
     index.add([passage("memory", n, "drinks tea") for n in (1, 3, 2)])
     assert [hit.id for hit in index.search("tea", None, ME)] == [3, 2, 1]
 
 
-def test_near_duplicates_and_greedy_conversations_are_thinned() -> None:
+def test_near_duplicates_and_greedy_conversations_are_thinned():
     index = UserIndex()
     index.add([passage("message", n, "tea time", group_id=1) for n in range(4)])
     index.add(
@@ -296,7 +296,7 @@ def test_near_duplicates_and_greedy_conversations_are_thinned() -> None:
     assert len({("memory", 5), ("memory", 6)} & set(found)) == 1 and ("message", 9) in found
 
 
-def test_memory_is_reported_and_given_back() -> None:
+def test_memory_is_reported_and_given_back():
     index = UserIndex()
     empty = index.nbytes
     index.add([passage("message", n, f"common words and rare{n}", group_id=1) for n in range(3000)])
@@ -309,7 +309,7 @@ def test_memory_is_reported_and_given_back() -> None:
     assert keys(index.search("rare2950", None, ME, 1)) == [("message", 2950)]
 
 
-def test_searches_and_changes_from_several_threads() -> None:
+def test_searches_and_changes_from_several_threads():
     index = UserIndex()
     index.add([passage("message", n, f"tea number{n}", group_id=1) for n in range(200)])
     errors: list[BaseException] = []
@@ -341,7 +341,7 @@ def test_searches_and_changes_from_several_threads() -> None:
 
 @settings(UNTIMED, max_examples=60)
 @given(owned_passages(), st.data())
-def test_nothing_of_what_was_forgotten_stays_in_words_or_vectors(passages: list[Passage], data: st.DataObject) -> None:
+def test_nothing_of_what_was_forgotten_stays_in_words_or_vectors(passages, data):
     said = [replace(p, text=f"{p.text} secret{p.id}x{p.piece}") for p in passages]
     index = UserIndex()
     index.add(said)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from flask import Flask
 
-from testkit.people import Person
 from tests.conversations.rows import add_conversation
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
@@ -50,7 +49,7 @@ def ids_in(blocks: list[Block], kind: str) -> list[int]:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_summaries_come_in_blocks_and_none_twice(app: Flask, user: Person, make_user, count: int) -> None:
+def test_summaries_come_in_blocks_and_none_twice(app, user, make_user, count):
     ids = add_chunks(app, user.user_id, count)
     add_chunks(app, make_user().user_id, 2)
     with app.app_context():
@@ -62,7 +61,7 @@ def test_summaries_come_in_blocks_and_none_twice(app: Flask, user: Person, make_
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_memories_come_in_blocks_and_none_twice(app: Flask, user: Person, make_user, count: int) -> None:
+def test_memories_come_in_blocks_and_none_twice(app, user, make_user, count):
     other = make_user()
     with app.app_context(), write_transaction():
         space_id = create_space(other.user_id, NewSpace(kind="project", name="Boats")).space_id
@@ -85,7 +84,7 @@ def test_memories_come_in_blocks_and_none_twice(app: Flask, user: Person, make_u
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_all_pieces_of_a_message_are_in_one_block(app: Flask, user: Person, count: int) -> None:
+def test_all_pieces_of_a_message_are_in_one_block(app, user, count):
     """Also of the first and the last of a block, and with the vector of each piece."""
     conversation_id = add_conversation(app, user.user_id)
     text = "\n\n".join(f"Paragraph {number} about tides. " * 12 for number in range(12))

@@ -39,7 +39,7 @@ def _say(user_id: int, *texts: str) -> list[int]:
         return [row.message_id for row in rows]
 
 
-def test_what_stands_deep_in_a_long_message_is_found_there(app_context: Flask, user: Person) -> None:
+def test_what_stands_deep_in_a_long_message_is_found_there(app_context, user):
     long_id, _ = _say(user.user_id, LONG, "Good night.")
     index_all(user)
     best = search(user.user_id, "where is the spare key", kinds=("message",)).items[0]
@@ -48,7 +48,7 @@ def test_what_stands_deep_in_a_long_message_is_found_there(app_context: Flask, u
     assert best.content == LONG[best.start :][: len(best.content)] and len(best.content) < 1_000
 
 
-def test_a_time_by_its_distance_from_now_weighs_by_date(app_context: Flask, user: Person) -> None:
+def test_a_time_by_its_distance_from_now_weighs_by_date(app_context, user):
     year = now().year
     with write_transaction():
         for told in (year - 4, year - 1, year - 3):
@@ -60,7 +60,7 @@ def test_a_time_by_its_distance_from_now_weighs_by_date(app_context: Flask, user
     assert best.at.year == year - 1
 
 
-def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_context: Flask, user: Person) -> None:
+def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_context, user):
     long_id, _ = _say(user.user_id, LONG, "Good night.")
     index_all(user)
     stored = db.session.scalars(
@@ -102,7 +102,7 @@ def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(app, client, user
         assert "blue flowerpot" not in str(kept), "the account of a reply names places and keeps no words"
 
 
-def test_pieces_of_a_message_go_together() -> None:
+def test_pieces_of_a_message_go_together():
     index = UserIndex()
 
     def pieces(number: int, *texts: str) -> list[Passage]:

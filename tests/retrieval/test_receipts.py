@@ -161,7 +161,7 @@ CATALOGS = [catalogs.read(code) for code in catalogs.CODES]
 @pytest.mark.parametrize(
     "reason", ["words", "words nearby", "meaning", "words and meaning", "words nearby and meaning"]
 )
-def test_why_search_found_something_is_said_in_the_readers_language(reason: str) -> None:
+def test_why_search_found_something_is_said_in_the_readers_language(reason):
     said = ShownItem(ReceiptLine.model_construct(kind="message", reason=reason)).reason
     assert said.lower() != reason, "not the name it is stored under"
     for catalog in CATALOGS:

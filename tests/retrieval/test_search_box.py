@@ -30,14 +30,14 @@ def found(client: ApiClient, **asked: object) -> list[str]:
     return [hit["excerpt"] for hit in answer.json["results"]]
 
 
-def test_words_and_meaning_find_and_nonsense_does_not(told, client: ApiClient) -> None:
+def test_words_and_meaning_find_and_nonsense_does_not(told, client):
     assert found(client, q="xqzt blorfing wumpf") == found(client, q="the of and") == []
     assert found(client, q="greyhound", kinds="messages, memories") == found(client, q="greyhound")
     assert any("Comet" in text for text in found(client, q="greyhound"))
     assert any("Comet" in text for text in found(client, q="what is our greyhounds name"))
 
 
-def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> None:
+def test_a_search_is_narrowed_to_days_and_speakers(told, client):
     hits = client.get("/api/search", query_string={"kinds": "message", "q": "greyhound"}).json["results"]
     days = sorted({hit["created_at"][:10] for hit in hits})
     assert len(days) == 2
@@ -50,7 +50,7 @@ def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> N
         assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422, bad
 
 
-def test_spaces_are_found_by_name_by_their_members(app, make_user, login) -> None:
+def test_spaces_are_found_by_name_by_their_members(app, make_user, login):
     owner, member, stranger = (api_client(app, make_user()) for _ in range(3))
     space = make_space(owner, "Dolores at the Lighthouse")
     make_space(owner, "Something else")
@@ -66,7 +66,7 @@ def test_spaces_are_found_by_name_by_their_members(app, make_user, login) -> Non
         )
 
 
-def test_a_document_that_is_found_opens(app, user, login, run_jobs) -> None:
+def test_a_document_that_is_found_opens(app, user, login, run_jobs):
     owner = api_client(app, user)
     space = make_space(owner)
     body = {"title": "Letter", "content": "The keeper wound the clock each night before the tide."}
@@ -76,7 +76,7 @@ def test_a_document_that_is_found_opens(app, user, login, run_jobs) -> None:
     assert f'href="/spaces/{space}/documents/{document}#:~:text=' in page
 
 
-def test_the_page_narrows_says_why_and_links_to_the_place(told, login) -> None:
+def test_the_page_narrows_says_why_and_links_to_the_place(told, login):
     browser = login(told)
     page = browser.get("/find?q=Comet&kind=message").text
     results = re.findall(r'<a class="result result-message" .*?</a>', page, re.DOTALL)

@@ -64,7 +64,7 @@ def embedded() -> set[int]:
     return set(db.session.scalars(db.select(MessageEmbedding.message_id)))
 
 
-def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkeypatch) -> None:
+def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkeypatch):
     talk, _ = due(BOATS)
     late: list[int] = []
 
@@ -81,7 +81,7 @@ def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkey
     assert late[0] in embedded() and not is_due(talk)
 
 
-def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(due, user, monkeypatch) -> None:
+def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(due, user, monkeypatch):
     monkeypatch.setattr(time_slices, "MANY", 10)
     due([("user", f"I paint boat {number}") for number in range(40)])
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
@@ -93,7 +93,7 @@ def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(due, user, mo
     assert sum(done.messages for done in made) == 40
 
 
-def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(due, user, monkeypatch) -> None:
+def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(due, user, monkeypatch):
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     monkeypatch.setattr(time_slices, "FEW", 10)
     text = " ".join(f"Line {number} of the log says that boat {number} was painted." for number in range(400))
@@ -137,7 +137,7 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(due, user, mo
     assert search(user.user_id, "boat 17", kinds=("message",)).items
 
 
-def test_a_reply_still_being_written_keeps_nobody_busy(due, user, monkeypatch) -> None:
+def test_a_reply_still_being_written_keeps_nobody_busy(due, user, monkeypatch):
     """It is owed when it ends, and not before."""
     talk, ids = due(BOATS, ("assistant", "In H", "streaming"))
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
@@ -145,7 +145,7 @@ def test_a_reply_still_being_written_keeps_nobody_busy(due, user, monkeypatch) -
     assert embedded().isdisjoint(ids) and not is_due(talk)
 
 
-def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(app_context, user, monkeypatch) -> None:
+def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(app_context, user, monkeypatch):
     write_dialogue(user.user_id, BOATS, START)
     chosen = Slow([])
 
@@ -164,7 +164,7 @@ def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(a
 
 
 @pytest.mark.timeout(60)
-def test_what_stands_behind_a_reply_being_written_waits_for_it(due, user, monkeypatch) -> None:
+def test_what_stands_behind_a_reply_being_written_waits_for_it(due, user, monkeypatch):
     """A process that died left a reply open, and its person wrote on: the job went round for ever, and the sweep that
     would have ended the reply waited for it."""
     talk, ids = due(BOATS, ("assistant", "", "streaming"), ("user", "And ships", "complete"))
@@ -188,7 +188,7 @@ def made_by() -> set[str | None]:
     return set(db.session.scalars(db.select(Memory.embedding_model)))
 
 
-def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app_context, user, monkeypatch) -> None:
+def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app_context, user, monkeypatch):
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     remember(user.user_id, "Plays the oboe.")
     vector_jobs.index_user(user.user_id)
@@ -207,7 +207,7 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
     assert made_by() == {"slow"}
 
 
-def test_a_model_that_is_chosen_while_another_works_is_still_owed_its_vectors(app_context, user, monkeypatch) -> None:
+def test_a_model_that_is_chosen_while_another_works_is_still_owed_its_vectors(app_context, user, monkeypatch):
     chosen = Slow([])
     monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen)
 

@@ -6,7 +6,7 @@ import pytest
 from webapp.retrieval.vectors import VectorStore
 
 
-def test_cosines_equal_brute_force_through_changes() -> None:
+def test_cosines_equal_brute_force_through_changes():
     rng = np.random.default_rng(3)
     store, held = VectorStore(16), {}
     for _ in range(40):
@@ -27,13 +27,13 @@ def test_cosines_equal_brute_force_through_changes() -> None:
             assert cosines[row] == pytest.approx(exact, abs=0.02)
 
 
-def test_a_row_without_a_vector_has_no_cosine() -> None:
+def test_a_row_without_a_vector_has_no_cosine():
     store = VectorStore(2)
     store.put([4, 5], np.array([[1, 1], [2, 2]], np.float32))
     assert np.isnan(store.cosines(np.zeros(2, np.float32), 6)).all()
 
 
-def test_zero_vectors_and_wrong_widths() -> None:
+def test_zero_vectors_and_wrong_widths():
     store = VectorStore(3)
     store.put([0], np.zeros((1, 3), np.float32))
     assert store.cosines(np.ones(3, np.float32), 1)[0] == 0
@@ -43,7 +43,7 @@ def test_zero_vectors_and_wrong_widths() -> None:
         store.cosines(np.ones(2, np.float32), 1)
 
 
-def test_renumbering_follows_rows() -> None:
+def test_renumbering_follows_rows():
     store = VectorStore(2)
     store.put([0, 1, 2], np.array([[1, 0], [0, 1], [1, 1]], np.float32))
     store.renumber(np.array([-1, 0, 1], np.int32))

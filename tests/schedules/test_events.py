@@ -1,15 +1,14 @@
 """Events of schedules for webhooks: one for each run that ended, one when a schedule pauses itself; ids, never text."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
 from tests.support.receiver import Receiver, receiving
 from webapp.accounts import tokens
@@ -39,9 +38,7 @@ def told(app: Flask) -> list[tuple[str, dict[str, Any]]]:
         return [tuple(row) for row in db.session.execute(query)]
 
 
-def test_the_end_of_a_run_is_told_by_ids(
-    app: Flask, client: ApiClient, model: ServerHandle, receiver: Receiver, run_jobs: Callable
-) -> None:
+def test_the_end_of_a_run_is_told_by_ids(app, client, model, receiver, run_jobs):
     model.script(match="Ask me how", reply="How was your week?")
     listen(client, receiver.url)
     made = make(client)
@@ -67,9 +64,7 @@ def test_the_end_of_a_run_is_told_by_ids(
     assert len(told(app)) == 1
 
 
-def test_a_text_comes_along_only_where_it_was_asked_for(
-    client: ApiClient, model: ServerHandle, receiver: Receiver, run_jobs: Callable
-) -> None:
+def test_a_text_comes_along_only_where_it_was_asked_for(client, model, receiver, run_jobs):
     model.script(match="Ask me how", reply="How was your week?")
     listen(client, receiver.url, with_content=True)
     client.post(f"/api/schedules/{make(client)['schedule_id']}/run")
@@ -78,9 +73,7 @@ def test_a_text_comes_along_only_where_it_was_asked_for(
     assert data["content"] == "How was your week?" and data["is_late"] is False
 
 
-def test_failures_are_told_and_the_fifth_that_it_paused(
-    app: Flask, client: ApiClient, model: ServerHandle, receiver: Receiver, run_jobs: Callable
-) -> None:
+def test_failures_are_told_and_the_fifth_that_it_paused(app, client, model, receiver, run_jobs):
     model.script(match="Ask me how", fault={"http_status": 401})
     listen(client, receiver.url)
     number = make(client)["schedule_id"]
@@ -94,9 +87,7 @@ def test_failures_are_told_and_the_fifth_that_it_paused(
     assert WEEKLY["prompt"] not in json.dumps(told(app))
 
 
-def test_one_that_ended_with_its_token_is_told_once(
-    app: Flask, client: ApiClient, user: Person, receiver: Receiver, run_jobs: Callable
-) -> None:
+def test_one_that_ended_with_its_token_is_told_once(app, client, user, receiver, run_jobs):
     number = make(client)["schedule_id"]
     make_due(app, number)
     claim(app)
@@ -111,9 +102,7 @@ def test_one_that_ended_with_its_token_is_told_once(
     assert told(app) == [("schedule.failed", failed), ("schedule.paused", {"schedule_id": number})]
 
 
-def test_a_worker_that_died_leaves_one_event(
-    app: Flask, client: ApiClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_died_leaves_one_event(app, client, receiver, monkeypatch):
     listen(client, receiver.url)
     number = make(client)["schedule_id"]
     make_due(app, number)

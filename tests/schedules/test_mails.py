@@ -102,9 +102,7 @@ def owed(app: Flask) -> bool:
         return db.session.scalar(db.select(ScheduleRun.mail_due_at)) is not None
 
 
-def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(
-    owner: Person, postman: Postman, run_once: RunOnce
-) -> None:
+def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(owner, postman, run_once):
     made = run_once()
     (letter,) = postman.letters
     run = made["run"]
@@ -115,23 +113,19 @@ def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(
     assert WEEKLY["prompt"] not in body(letter) and REPLY not in body(letter)
 
 
-def test_nobody_gets_one_who_did_not_choose_it(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman, run_once: RunOnce
-) -> None:
+def test_nobody_gets_one_who_did_not_choose_it(app, client, owner, postman, run_once):
     made = run_once(sends_mail=False)
     assert made["sends_mail"] is False and make(client)["sends_mail"] is False
     assert postman.letters == [] and not owed(app)
 
 
-def test_without_a_mail_server_nothing_is_owed(app: Flask, owner: Person, run_once: RunOnce) -> None:
+def test_without_a_mail_server_nothing_is_owed(app, owner, run_once):
     run = run_once()["run"]
     assert run["status"] == "done" and not owed(app)
 
 
 @pytest.mark.parametrize("values", [{"email_verified_at": None}, {"is_active": False}])
-def test_an_address_that_may_be_somebody_elses_gets_none(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman, values: dict[str, Any]
-) -> None:
+def test_an_address_that_may_be_somebody_elses_gets_none(app, client, owner, postman, values):
     number = make(client, sends_mail=True)["schedule_id"]
     make_due(app, number)
     claim(app)
@@ -143,9 +137,7 @@ def test_an_address_that_may_be_somebody_elses_gets_none(
     assert postman.letters == [] and not owed(app)
 
 
-def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman, queue_mail: RunOnce
-) -> None:
+def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(app, client, owner, postman, queue_mail):
     first, second, third = (queue_mail() for _ in range(3))
     client.delete(f"/api/conversations/{first['run']['conversation_id']}")
     with app.app_context(), write_transaction():
@@ -164,9 +156,7 @@ def away(*_given: object, **_more: object) -> None:
     raise smtp.MailUnavailable("ConnectionRefusedError")
 
 
-def test_one_that_failed_says_so_and_that_it_paused_itself(
-    app: Flask, client: ApiClient, owner: Person, model: ServerHandle, postman: Postman, run_jobs: Jobs
-) -> None:
+def test_one_that_failed_says_so_and_that_it_paused_itself(app, client, owner, model, postman, run_jobs):
     model.script(match="Ask me how", fault={"http_status": 401})
     number = make(client, title="My week", sends_mail=True)["schedule_id"]
     with app.app_context(), write_transaction():
@@ -180,9 +170,7 @@ def test_one_that_failed_says_so_and_that_it_paused_itself(
     assert WEEKLY["prompt"] not in body(letter)
 
 
-def test_one_that_sent_nothing_leads_to_its_schedule(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman
-) -> None:
+def test_one_that_sent_nothing_leads_to_its_schedule(app, client, owner, postman):
     number = make(client, title="My\u2028week", sends_mail=True)["schedule_id"]
     make_due(app, number)
     claim(app)
@@ -196,7 +184,7 @@ def test_one_that_sent_nothing_leads_to_its_schedule(
 
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES if code != SOURCE])
-def test_it_is_in_the_persons_language(app: Flask, language: str) -> None:
+def test_it_is_in_the_persons_language(app, language):
     run = ScheduleRun(status="done", is_late=True, message_id=5)
     schedule = Schedule(schedule_id=3, title="My week", is_active=False, paused_why="x")
     with app.app_context():
@@ -209,16 +197,14 @@ def test_it_is_in_the_persons_language(app: Flask, language: str) -> None:
             assert all("/schedules/3" in line for line in shared), shared
 
 
-def test_the_account_says_which_language(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman, run_once: RunOnce
-) -> None:
+def test_the_account_says_which_language(app, client, owner, postman, run_once):
     client.put("/api/account", json={"settings": {"language": "de"}})
     run_once()
     (letter,) = postman.letters
     assert subject(letter) == "„My week“ wurde beantwortet"
 
 
-def test_a_job_that_runs_twice_sends_one(app: Flask, owner: Person, postman: Postman, run_once: RunOnce) -> None:
+def test_a_job_that_runs_twice_sends_one(app, owner, postman, run_once):
     run_id = run_once()["run"]["run_id"]
     assert len(postman.letters) == 1
     with app.app_context():
@@ -233,15 +219,8 @@ def test_a_job_that_runs_twice_sends_one(app: Flask, owner: Person, postman: Pos
 
 @pytest.mark.parametrize(("dies", "letters"), [("before", 1), ("as it is taken", 0), ("after", 1)])
 def test_one_that_dies_in_the_middle_sends_it_no_second_time(
-    app: Flask,
-    client: ApiClient,
-    owner: Person,
-    postman: Postman,
-    run_jobs: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
-    dies: str,
-    letters: int,
-) -> None:
+    app, client, owner, postman, run_jobs, monkeypatch, dies, letters
+):
     """Until the mail server is about to take it, another one sends it; from then on it counts as sent."""
     number = make(client, sends_mail=True)["schedule_id"]
     make_due(app, number)
@@ -274,9 +253,7 @@ def test_one_that_dies_in_the_middle_sends_it_no_second_time(
     assert len(postman.letters) == letters and not owed(app)
 
 
-def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(
-    app: Flask, client: ApiClient, owner: Person, postman: Postman, run_jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(app, client, owner, postman, run_jobs, monkeypatch):
     tried: list[object] = []
 
     def refuse(*given: object, **_more: object) -> None:
@@ -305,9 +282,7 @@ def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(
     assert len(postman.letters) == 3 and not owed(app)
 
 
-def test_an_address_that_is_refused_for_now_is_tried_again_and_for_good_is_not(
-    app: Flask, owner: Person, postman: Postman, run_once: RunOnce
-) -> None:
+def test_an_address_that_is_refused_for_now_is_tried_again_and_for_good_is_not(app, owner, postman, run_once):
     postman.answer = "450 later"
     run_id = run_once()["run"]["run_id"]
     assert owed(app)
@@ -317,9 +292,7 @@ def test_an_address_that_is_refused_for_now_is_tried_again_and_for_good_is_not(
     assert not owed(app) and postman.letters == []
 
 
-def test_what_the_mail_server_may_have_taken_is_not_sent_again(
-    app: Flask, owner: Person, postman: Postman, monkeypatch: pytest.MonkeyPatch, run_once: RunOnce
-) -> None:
+def test_what_the_mail_server_may_have_taken_is_not_sent_again(app, owner, postman, monkeypatch, run_once):
     async def hang_up(_self: Postman, server: Any, _session: Any, envelope: Any) -> str:
         _self.letters.append(email.message_from_bytes(envelope.content))
         server.transport.abort()
@@ -330,7 +303,7 @@ def test_what_the_mail_server_may_have_taken_is_not_sent_again(
     assert len(postman.letters) == 1 and not owed(app)
 
 
-def test_it_is_given_up_after_a_day(app: Flask, owner: Person, postman: Postman, queue_mail: RunOnce) -> None:
+def test_it_is_given_up_after_a_day(app, owner, postman, queue_mail):
     run_id = queue_mail()["run"]["run_id"]
     make_mail_due(app)
     with app.app_context(), write_transaction():
@@ -339,7 +312,7 @@ def test_it_is_given_up_after_a_day(app: Flask, owner: Person, postman: Postman,
     assert postman.letters == [] and not owed(app)
 
 
-def test_the_form_asks_only_where_mail_is_sent(client: ApiClient, user: Person, login: Callable) -> None:
+def test_the_form_asks_only_where_mail_is_sent(client, user, login):
     made = make(client, sends_mail=True)
     browser = login(user)
     page = browser.get(f"/schedules/{made['schedule_id']}").text
@@ -350,9 +323,7 @@ def test_the_form_asks_only_where_mail_is_sent(client: ApiClient, user: Person, 
     assert row["sends_mail"] is True, "the form did not ask"
 
 
-def test_the_form_stores_what_was_chosen(
-    app: Flask, client: ApiClient, user: Person, login: Callable, postman: Postman
-) -> None:
+def test_the_form_stores_what_was_chosen(app, client, user, login, postman):
     change(app, user, email_verified_at=None)
     browser = login(user)
     page = browser.get("/schedules/new").text

@@ -2,14 +2,12 @@
 
 import asyncio
 import html
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, csrf_token
 from tests.tools.test_turns import calls_tool, send
 from webapp.db.base import now
 from webapp.schedules import service
@@ -26,9 +24,7 @@ def proposed(client: ApiClient, model: ServerHandle, **fields: Any) -> dict[str,
     return {**reply, "output": call["output"]}
 
 
-def test_it_is_shown_and_made_with_one_click(
-    client: ApiClient, user: Person, login: Callable, model: ServerHandle
-) -> None:
+def test_it_is_shown_and_made_with_one_click(client, user, login, model):
     client.put("/api/account", json={"settings": {"timezone": "Europe/Lisbon"}})
     reply = proposed(client, model)
     assert reply["output"]["status"] == "proposed"
@@ -63,14 +59,14 @@ def test_it_is_shown_and_made_with_one_click(
         ({"message": ""}, "Give message, at as"),
     ],
 )
-def test_what_cannot_be_scheduled_is_explained_to_the_model(fields: dict[str, str], why: str) -> None:
+def test_what_cannot_be_scheduled_is_explained_to_the_model(fields, why):
     (tool,) = (tool for tool in BUILT_IN if tool.name == "propose_schedule")
     assert tool.run is not None
     output = asyncio.run(tool.run({**CALL, **fields}, ToolContext(now())))
     assert output["status"] == "error" and why in output["detail"]
 
 
-def test_a_time_with_a_zone_becomes_the_persons_own(client: ApiClient, model: ServerHandle) -> None:
+def test_a_time_with_a_zone_becomes_the_persons_own(client, model):
     client.put("/api/account", json={"settings": {"timezone": "Asia/Tokyo"}})
     schedule = proposed(client, model, at="2036-12-03T09:00:00Z", repeat="weekly")["output"]["schedule"]
     assert schedule == {
@@ -78,7 +74,7 @@ def test_a_time_with_a_zone_becomes_the_persons_own(client: ApiClient, model: Se
     }  # fmt: skip
 
 
-def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: Flask, user: Person) -> None:
+def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app, user):
     calls: list[Any] = [
         {"tool_name": "propose_schedule"},
         {"tool_name": "propose_schedule", "output": "proposed"},
@@ -90,7 +86,7 @@ def test_a_record_from_elsewhere_proposes_nothing_unless_it_could_be_made(app: F
         assert service.proposed_by(user.user_id, calls) == [] == service.proposed_by(user.user_id, None)
 
 
-def test_one_that_was_stored_in_earlier_words_can_still_be_made(app: Flask, user: Person) -> None:
+def test_one_that_was_stored_in_earlier_words_can_still_be_made(app, user):
     earlier = {"content": "once", "starts_at": CALL["at"], "zone": "Asia/Tokyo", "repeat": "once"}
     call = {"tool_name": "propose_schedule", "output": {"status": "proposed", "schedule": earlier}}
     with app.app_context():
@@ -99,9 +95,7 @@ def test_one_that_was_stored_in_earlier_words_can_still_be_made(app: Flask, user
     assert found.at.isoformat() == "2036-12-03T00:00:00+00:00"
 
 
-def test_what_a_schedule_says_of_its_person_can_be_remembered(
-    client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_what_a_schedule_says_of_its_person_can_be_remembered(client, model, run_jobs):
     calls_tool(model, "remember", content="Is training for a marathon", quote="I am training for a marathon")
     body = {"prompt": "I am training for a marathon. Plan my week.", "at": "2036-12-01T18:00"}
     number = client.post("/api/schedules", json=body).json["schedule_id"]

@@ -8,7 +8,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from icalendar import Calendar
@@ -38,12 +37,12 @@ def rule(repeat: Repeat, starts_at: str, custom: str = "") -> str:
     return rule_of(repeat, custom, datetime.fromisoformat(starts_at))
 
 
-def test_once_is_once() -> None:
+def test_once_is_once():
     assert times("", "2026-12-06T18:00", "Europe/Berlin", 3) == ["2026-12-06T18:00+0100"]
 
 
 @pytest.mark.parametrize(("repeat", "starts_at", "expected"), CASES["the_choices"])
-def test_the_choices(repeat: Repeat, starts_at: str, expected: list[str]) -> None:
+def test_the_choices(repeat, starts_at, expected):
     found = times(rule(repeat, starts_at), starts_at, "Europe/Berlin", 4)
     assert [time[5:10] for time in found] == expected
 
@@ -61,23 +60,23 @@ def test_the_choices(repeat: Repeat, starts_at: str, expected: list[str]) -> Non
         ("Australia/Lord_Howe", "2027-10-02T02:15", ["02T02:15+1030", "03T02:45+1100", "04T02:15+1100"]),
     ],
 )
-def test_clocks_that_change(zone: str, starts_at: str, expected: list[str]) -> None:
+def test_clocks_that_change(zone, starts_at, expected):
     assert [time[8:] for time in times("FREQ=DAILY", starts_at, zone, 3)] == expected
 
 
 @pytest.mark.parametrize(("custom", "expected"), CASES["rules_of_calendars"])
-def test_rules_of_calendars(custom: str, expected: str) -> None:
+def test_rules_of_calendars(custom, expected):
     assert rule("custom", "2026-12-06T18:00", custom) == expected
     assert times(expected, "2026-12-06T18:00", "Europe/Berlin", 1)
 
 
-def test_a_leap_day_waits_for_its_year() -> None:
+def test_a_leap_day_waits_for_its_year():
     found = times("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "2027-01-01T09:00", "UTC", 2)
     assert [time[:10] for time in found] == ["2028-02-29", "2032-02-29"]
 
 
 @pytest.mark.parametrize("custom", CASES["what_is_no_rule_is_named"])
-def test_what_is_no_rule_is_named(custom: str) -> None:
+def test_what_is_no_rule_is_named(custom):
     with pytest.raises(ValueError, match=r"^(must|has|is) "):
         rule("custom", "2026-12-06T18:00", custom)
 
@@ -89,7 +88,7 @@ def test_what_is_no_rule_is_named(custom: str) -> None:
     st.sampled_from(["FREQ=DAILY", "FREQ=HOURLY", "FREQ=WEEKLY;BYDAY=MO,SU", "FREQ=MONTHLY"]),
     st.integers(0, 400),
 )
-def test_each_time_is_later_and_none_is_left_out(zone: str, starts_at: datetime, rule_: str, days: int) -> None:
+def test_each_time_is_later_and_none_is_left_out(zone, starts_at, rule_, days):
     starts_at = starts_at.replace(second=0, microsecond=0)
     after = to_instant(starts_at, zone) + timedelta(days=days, minutes=-1)
     first = next_time(rule_, starts_at, zone, after)
@@ -121,7 +120,7 @@ def secret_place(browser: Any) -> str:
     return "/schedules/" + shown.partition(".ics")[0].rpartition("/schedules/")[2] + ".ics"
 
 
-def test_a_calendar_has_what_is_due_by_title_and_local_time(client: ApiClient, browser: Any, anonymous: Any) -> None:
+def test_a_calendar_has_what_is_due_by_title_and_local_time(client, browser, anonymous):
     add(client, "Review; weekly, long", rrule="FREQ=WEEKLY")
     add(client, "Once")
     client.patch(f"/api/schedules/{add(client, 'Paused')}", json={"is_active": False})
@@ -138,9 +137,7 @@ def test_a_calendar_has_what_is_due_by_title_and_local_time(client: ApiClient, b
     assert "Private words" not in answer.text
 
 
-def test_a_new_address_ends_the_one_before_and_it_can_be_withdrawn(
-    app: Flask, client: ApiClient, browser: Any, anonymous: Any
-) -> None:
+def test_a_new_address_ends_the_one_before_and_it_can_be_withdrawn(app, client, browser, anonymous):
     first, second = secret_place(browser), secret_place(browser)
     assert client.get(FEED).json["url"].endswith(second), "reading it makes no other"
     assert anonymous.get(first).status_code == 404 and anonymous.get(second).status_code == 200
@@ -157,18 +154,14 @@ def test_a_new_address_ends_the_one_before_and_it_can_be_withdrawn(
     assert anonymous.get("/schedules/%00%ff.ics").status_code == 404
 
 
-def test_it_opens_for_nobody_whose_account_is_not_in_use(
-    app: Flask, user: Person, browser: Any, anonymous: Any
-) -> None:
+def test_it_opens_for_nobody_whose_account_is_not_in_use(app, user, browser, anonymous):
     place = secret_place(browser)
     with app.app_context(), write_transaction():
         db.session.get_one(User, user.user_id).is_active = False
     assert anonymous.get(place).status_code == 404
 
 
-def test_a_program_reads_the_url_and_neither_renews_nor_withdraws_it(
-    app: Flask, client: ApiClient, anonymous: Any
-) -> None:
+def test_a_program_reads_the_url_and_neither_renews_nor_withdraws_it(app, client, anonymous):
     add(client, "Once")
     url = client.get(FEED).json["url"]
     assert b"SUMMARY:Once" in anonymous.get(url.partition("localhost")[2]).data

@@ -5,18 +5,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token, post_form
 from testkit.processes import wait_until
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import load, write_fixture
-from tests.support.live import LiveServer
 from webapp.accounts import site
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
@@ -65,7 +62,7 @@ def stored(app: Flask, schedule_id: int) -> Schedule:
         return db.session.get_one(Schedule, schedule_id)
 
 
-def test_it_is_made_read_changed_and_deleted(client: ApiClient) -> None:
+def test_it_is_made_read_changed_and_deleted(client):
     made = make(client, timezone="Europe/Berlin", title="Review")
     assert (made["rrule"], made["next_at"]) == ("FREQ=WEEKLY", "2036-12-01T17:00:00.000000Z")
     place = f"/api/schedules/{made['schedule_id']}"
@@ -83,9 +80,7 @@ def test_it_is_made_read_changed_and_deleted(client: ApiClient) -> None:
     assert untitled["title"] == "One two three four five six seven eight…"
 
 
-def test_it_takes_the_words_of_the_contract(
-    client: ApiClient, user: Person, make_user: Callable, api: Callable
-) -> None:
+def test_it_takes_the_words_of_the_contract(client, user, make_user, api):
     client.put("/api/account", json={"settings": {"timezone": "Europe/Berlin"}})
     ruled = client.post(
         "/api/schedules", json={"prompt": "Review", "rrule": "RRULE:FREQ=WEEKLY;BYDAY=SU;BYHOUR=18;BYMINUTE=0"}
@@ -112,7 +107,7 @@ def test_it_takes_the_words_of_the_contract(
     assert_problem(client.post("/api/schedules", json={**WEEKLY, "repeat": "daily"}), 422)
 
 
-def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient) -> None:
+def test_what_has_no_future_or_is_no_schedule_is_refused(client):
     fields = {
         "prompt": [" ", None],
         "at": ["2020-01-01T10:00", "2038-01-01T10:00", "soon", None],
@@ -128,16 +123,14 @@ def test_what_has_no_future_or_is_no_schedule_is_refused(client: ApiClient) -> N
     assert client.get("/api/schedules").json["schedules"] == []
 
 
-def test_too_many_are_refused(app: Flask, client: ApiClient) -> None:
+def test_too_many_are_refused(app, client):
     with app.app_context(), write_transaction():
         site.set_setting(site.SCHEDULES_PER_PERSON, 1)
     make(client)
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
 
 
-def test_what_is_due_is_sent_in_a_conversation_of_its_own(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_what_is_due_is_sent_in_a_conversation_of_its_own(app, client, model, run_jobs):
     """What was missed is due once, and late."""
     made = make(client, title="My week")
     make_due(app, made["schedule_id"])
@@ -159,7 +152,7 @@ def test_what_is_due_is_sent_in_a_conversation_of_its_own(
     assert (missed["is_late"], first["is_late"]) == (True, False)
 
 
-def test_the_sweep_looks_for_what_is_due(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+def test_the_sweep_looks_for_what_is_due(app, client, run_jobs):
     made = make(client)
     make_due(app, made["schedule_id"])
     with app.app_context():
@@ -168,9 +161,7 @@ def test_the_sweep_looks_for_what_is_due(app: Flask, client: ApiClient, run_jobs
     assert [run["status"] for run in runs(client, made["schedule_id"])] == ["done"]
 
 
-def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(
-    app: Flask, client: ApiClient, run_jobs: Callable
-) -> None:
+def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(app, client, run_jobs):
     made = make(client, conversation="same")
     for _ in range(2):
         make_due(app, made["schedule_id"])
@@ -185,7 +176,7 @@ def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_i
     assert runs(client, made["schedule_id"])[0]["conversation_id"] not in (None, talk)
 
 
-def test_once_is_over_afterwards(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+def test_once_is_over_afterwards(app, client, run_jobs):
     made = make(client, rrule=None)
     with app.app_context(), write_transaction():
         row = db.session.get_one(Schedule, made["schedule_id"])
@@ -197,7 +188,7 @@ def test_once_is_over_afterwards(app: Flask, client: ApiClient, run_jobs: Callab
     assert_problem(client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}), 422)
 
 
-def test_neither_paused_nor_closed_accounts_are_due(app: Flask, client: ApiClient, user: Person) -> None:
+def test_neither_paused_nor_closed_accounts_are_due(app, client, user):
     made = make(client)
     make_due(app, made["schedule_id"])
     client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": False})
@@ -211,9 +202,7 @@ def test_neither_paused_nor_closed_accounts_are_due(app: Flask, client: ApiClien
     assert claim(app) == 0
 
 
-def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
-    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, run_jobs, monkeypatch):
     made = make(client)
     make_due(app, made["schedule_id"])
     claim(app)
@@ -239,7 +228,7 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
 
 
-def test_what_waits_or_was_deleted_comes_to_an_end(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
+def test_what_waits_or_was_deleted_comes_to_an_end(app, client, run_jobs):
     made = make(client)
     make_due(app, made["schedule_id"], timedelta(minutes=5))
     claim(app)
@@ -253,9 +242,7 @@ def test_what_waits_or_was_deleted_comes_to_an_end(app: Flask, client: ApiClient
     assert runs(client, made["schedule_id"])[0]["problem"] == "What it sent was deleted."
 
 
-def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_time(
-    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_time(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(sending, "BATCH", 2)
     ids = [make(client)["schedule_id"] for _ in range(5)]
     for schedule_id in ids:
@@ -269,9 +256,7 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_t
     assert all([run["status"] for run in runs(client, schedule_id)] == ["done"] for schedule_id in ids)
 
 
-def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(
-    app: Flask, client: ApiClient, user: Person, run_jobs: Callable
-) -> None:
+def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, client, user, run_jobs):
     made = make(client)
     make_due(app, made["schedule_id"])
     claim(app)
@@ -283,7 +268,7 @@ def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(
         assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
 
 
-def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app: Flask, client: ApiClient) -> None:
+def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app, client):
     lost, other = make(client)["schedule_id"], make(client)["schedule_id"]
     for schedule_id in (lost, other):
         make_due(app, schedule_id)
@@ -293,7 +278,7 @@ def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app: Flask, clie
     assert stored(app, lost).next_at is None and stored(app, other).next_at is not None
 
 
-def test_two_workers_that_look_at_once_claim_each_time_once(app: Flask, client: ApiClient) -> None:
+def test_two_workers_that_look_at_once_claim_each_time_once(app, client):
     ids = [make(client)["schedule_id"] for _ in range(8)]
     for schedule_id in ids:
         make_due(app, schedule_id)
@@ -303,9 +288,7 @@ def test_two_workers_that_look_at_once_claim_each_time_once(app: Flask, client: 
     assert all(len(runs(client, schedule_id)) == 1 for schedule_id in ids)
 
 
-def test_five_failures_in_a_row_pause_it_and_say_why(
-    app: Flask, client: ApiClient, login: Callable, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, run_jobs):
     made = make(client)
     model.script(match="Ask me how", fault={"http_status": 401})
     told = []
@@ -324,8 +307,8 @@ def test_five_failures_in_a_row_pause_it_and_say_why(
 
 @pytest.mark.parametrize("ends", ["revoked", "expired", "gone"])
 def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
-    app: Flask, client: ApiClient, user: Person, api: Callable, login: Callable, run_jobs: Callable, ends: str
-) -> None:
+    app, client, user, api, login, run_jobs, ends
+):
     with app.app_context(), write_transaction():
         token, secret = create_token(user.user_id, NewToken(name="A program", scopes=["chat"]))
         token_id = token.token_id
@@ -360,7 +343,7 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     assert [run["status"] for run in runs(client, schedule_id)][0] == "done"
 
 
-def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -> None:
+def test_run_now_comes_beside_its_times(client, run_jobs):
     made = make(client)
     place = f"/api/schedules/{made['schedule_id']}"
     once = {"Idempotency-Key": "run"}
@@ -373,7 +356,7 @@ def test_run_now_comes_beside_its_times(client: ApiClient, run_jobs: Callable) -
     assert client.get(place).json["next_at"] == made["next_at"]
 
 
-def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: Callable) -> None:
+def test_the_pages(client, user, make_user, login):
     browser = login(user)
     assert "No schedules yet" in browser.get("/schedules").text
     page = browser.get("/schedules/new?prompt=Water the plants").text
@@ -407,16 +390,14 @@ def test_the_pages(client: ApiClient, user: Person, make_user: Callable, login: 
     assert client.get("/api/schedules").json["schedules"] == []
 
 
-def test_the_longest_message_that_the_field_takes_is_saved(user: Person, login: Callable) -> None:
+def test_the_longest_message_that_the_field_takes_is_saved(user, login):
     browser = login(user)
     (room,) = re.findall(r'<textarea[^>]*name="prompt"[^>]*maxlength="(\d+)"', browser.get("/schedules/new").text)
     form = {"prompt": "x" * int(room), "repeat": "weekly", "at": "2036-01-01T10:00", "timezone": ""}
     assert post_form(browser, "/schedules/new", "/schedules/new", **form).status_code == 303
 
 
-def test_it_begins_conversations_of_a_journey(
-    app: Flask, client: ApiClient, user: Person, login: Callable, run_jobs: Callable, tmp_path: Path
-) -> None:
+def test_it_begins_conversations_of_a_journey(app, client, user, login, run_jobs, tmp_path):
     load(app, write_fixture(tmp_path))
     slug = client.get("/api/journeys").json["journeys"][0]["slug"]
     assert_problem(client.post("/api/schedules", json={**WEEKLY, "journey": "nowhere"}), 404)
@@ -434,7 +415,7 @@ def test_it_begins_conversations_of_a_journey(
     assert client.patch(place, json={"journey": None}).json["journey"] is None
 
 
-def test_a_saved_prompt_fills_the_form(client: ApiClient, user: Person, login: Callable) -> None:
+def test_a_saved_prompt_fills_the_form(client, user, login):
     saved = client.post("/api/saved_prompts", json={"name": "Plan", "content": "Plan my week"}).json
     browser = login(user)
     place = f"/schedules/new?saved_prompt_id={saved['saved_prompt_id']}"
@@ -444,9 +425,7 @@ def test_a_saved_prompt_fills_the_form(client: ApiClient, user: Person, login: C
     assert browser.get("/schedules/new?saved_prompt_id=99999").status_code == 404
 
 
-def test_old_runs_are_forgotten(
-    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_runs_are_forgotten(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(sending, "MAX_RUNS", 2)
     made = make(client)
     for number in range(4):
@@ -461,7 +440,7 @@ def test_old_runs_are_forgotten(
     assert len(runs(client, made["schedule_id"])) == 2
 
 
-def test_a_real_worker_sends_it(live_worker: LiveServer, client: ApiClient, model: ServerHandle, app: Flask) -> None:
+def test_a_real_worker_sends_it(live_worker, client, model, app):
     """Not within this process, which has everything loaded that a worker may lack."""
     model.script(reply="A good week.")
     made = make(client)
@@ -475,9 +454,7 @@ def test_a_real_worker_sends_it(live_worker: LiveServer, client: ApiClient, mode
         assert db.session.get_one(Message, run["message_id"]).content == "A good week."
 
 
-def test_what_it_used_is_counted_as_a_schedules(
-    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
-) -> None:
+def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs):
     made = make(client)
     make_due(app, made["schedule_id"])
     model.script(match="Ask me how", reply="How was your week?")
@@ -510,7 +487,7 @@ def limit(app: Flask) -> int:
         return site.schedules_per_person()
 
 
-def test_an_admin_sets_it_for_everybody(app: Flask, client: ApiClient, admin: object) -> None:
+def test_an_admin_sets_it_for_everybody(app, client, admin):
     configured = limit(app)
     assert f"An empty field means {configured}." in admin.get(PLACE).text
     assert post_form(admin, PLACE, PLACE, user="", schedules="1", day_tokens="5000").status_code == 303
@@ -525,14 +502,14 @@ def test_an_admin_sets_it_for_everybody(app: Flask, client: ApiClient, admin: ob
     make(client)
 
 
-def test_what_is_no_number_of_schedules_changes_nothing(app: Flask, admin: object) -> None:
+def test_what_is_no_number_of_schedules_changes_nothing(app, admin):
     for given in ("-1", "ten", "10001", "1.5", "٣", "9" * 30):
         answer = post_form(admin, PLACE, PLACE, user="", schedules=given, day_tokens="5000")
         assert (given, answer.status_code) == (given, 422) and "up to 10,000" in answer.text
         assert limit(app) == 50 and "5000" not in admin.get(PLACE).text
 
 
-def test_the_limits_of_one_person_leave_it_alone(app: Flask, user: Person, admin: object) -> None:
+def test_the_limits_of_one_person_leave_it_alone(app, user, admin):
     assert 'name="schedules"' not in admin.get(f"{PLACE}?user={user.user_id}").text
     post_form(admin, PLACE, PLACE, user=str(user.user_id), schedules="3", day_tokens="")
     assert limit(app) == 50

@@ -47,14 +47,14 @@ def test_help_loads_no_application(flask):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
-def test_a_command_runs_in_the_application_without_its_routes_and_reads_the_file(flask, tmp_path: Path):
+def test_a_command_runs_in_the_application_without_its_routes_and_reads_the_file(flask, tmp_path):
     done = flask("files", "move")
     assert "No bucket is set" in done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy"
     assert (tmp_path / "data" / "secret_key").exists()
 
 
-def test_a_setting_that_cannot_be_read_is_named_without_a_traceback(flask, tmp_path: Path):
+def test_a_setting_that_cannot_be_read_is_named_without_a_traceback(flask, tmp_path):
     with (tmp_path / "settings").open("a") as file:
         file.write("LOG_LEVEL=loud\n")
     done = flask("doctor")
@@ -75,7 +75,7 @@ def test_a_setting_that_cannot_be_read_is_named_without_a_traceback(flask, tmp_p
         (f"SECRET_KEY={'x' * 20}\nVAR_DIR=/dev/null/data", "prepare", r"\[Errno \d+\] .+: '/dev/null/data/.+'\."),
     ],
 )
-def test_a_fault_of_the_machine_is_one_sentence(flask, tmp_path: Path, line: str, words: str, sentence: str):
+def test_a_fault_of_the_machine_is_one_sentence(flask, tmp_path, line, words, sentence):
     with (tmp_path / "settings").open("a") as file:
         file.write(f"{line}\n")
     done = flask(*words.split())
@@ -83,12 +83,12 @@ def test_a_fault_of_the_machine_is_one_sentence(flask, tmp_path: Path, line: str
     assert re.fullmatch(f"Error: {sentence}\n", done.stderr), done.stderr
 
 
-def test_a_command_about_routes_sees_them(monkeypatch: pytest.MonkeyPatch):
+def test_a_command_about_routes_sees_them(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["flask", "--app", "wsgi", "routes"])
     assert "conversations_pages.new" in CommandLine().application.view_functions
 
 
-def test_flask_run_is_about_routes_and_serves_them(tmp_path: Path):
+def test_flask_run_is_about_routes_and_serves_them(tmp_path):
     environ = {**os.environ, "ENV_FILE": "", "VAR_DIR": str(tmp_path), "DATABASE_URL": "", "RATE_LIMITS": "false"}
     port, log = free_port(), tmp_path / "log"
     process = spawn([sys.executable, "-m", "flask", "--app", "wsgi", "run", "--port", str(port)], log, environ)

@@ -1,18 +1,15 @@
 """/healthz, /readyz, /metrics."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 from redis import Redis
 from sqlalchemy import text
 
 from webapp.db.base import db
 
 
-def test_all_is_well(anonymous: FlaskClient) -> None:
+def test_all_is_well(anonymous):
     assert anonymous.get("/healthz").get_json() == {"status": "ok"}
     ready = anonymous.get("/readyz")
     assert (ready.status_code, ready.get_json()) == (
@@ -21,7 +18,7 @@ def test_all_is_well(anonymous: FlaskClient) -> None:
     )
 
 
-def test_redis_away_is_named(app: Flask, anonymous: FlaskClient, monkeypatch: Any) -> None:
+def test_redis_away_is_named(app, anonymous, monkeypatch):
     monkeypatch.setitem(app.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
     ready = anonymous.get("/readyz")
     assert ready.status_code == 503
@@ -31,7 +28,7 @@ def test_redis_away_is_named(app: Flask, anonymous: FlaskClient, monkeypatch: An
 
 
 @pytest.mark.mysql_only
-def test_database_away_is_named(app: Flask, servers: Any, anonymous: FlaskClient) -> None:
+def test_database_away_is_named(app, servers, anonymous):
     servers.stop_database()
     try:
         ready = anonymous.get("/readyz")
@@ -43,7 +40,7 @@ def test_database_away_is_named(app: Flask, servers: Any, anonymous: FlaskClient
     assert anonymous.get("/readyz").status_code == 200
 
 
-def test_migrations_that_are_not_current_are_named(app: Flask, anonymous: FlaskClient) -> None:
+def test_migrations_that_are_not_current_are_named(app, anonymous):
     with app.app_context():
         head = db.session.scalar(text("SELECT version_num FROM alembic_version"))
         try:
@@ -56,7 +53,7 @@ def test_migrations_that_are_not_current_are_named(app: Flask, anonymous: FlaskC
     assert (ready.status_code, ready.get_json()["migrations"]) == (503, "not current")
 
 
-def test_metrics_are_for_loopback_services_and_admins(app: Flask, make_user: Callable, anonymous: FlaskClient) -> None:
+def test_metrics_are_for_loopback_services_and_admins(app, make_user, anonymous):
     far = {"REMOTE_ADDR": "203.0.113.5"}
 
     def get(person: Any = None, **environ: str) -> int:
@@ -73,9 +70,7 @@ def test_metrics_are_for_loopback_services_and_admins(app: Flask, make_user: Cal
     assert get(REMOTE_ADDR="") == 403
 
 
-def test_metrics_name_turns_viewers_and_queues_even_without_redis(
-    app: Flask, anonymous: FlaskClient, monkeypatch: Any
-) -> None:
+def test_metrics_name_turns_viewers_and_queues_even_without_redis(app, anonymous, monkeypatch):
     text_of = anonymous.get("/metrics").text
     queued = 'commonplace_jobs_queued{queue="turn"} 0.0'
     for line in ("commonplace_turns_running 0.0", "commonplace_viewers 0.0", queued):

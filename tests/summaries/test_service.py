@@ -206,7 +206,7 @@ def _check_cover(conversation_id: int, reply_id: int, settings) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_what_was_told_early_is_found_and_a_turn_costs_no_more_than_before(app, client, monkeypatch) -> None:
+def test_what_was_told_early_is_found_and_a_turn_costs_no_more_than_before(app, client, monkeypatch):
     counting = Counting(app.extensions["completions"])
     monkeypatch.setitem(app.extensions, "completions", counting)
     turns = list(hold(app, client, counting, turns=48, every=3))

@@ -4,16 +4,14 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from flask import Flask
 from flask.testing import FlaskClient
 from redis import Redis
 
-from testkit.people import ApiClient
 from tests.chat.helpers import wait_for_end
 from webapp.background.job_specs import JobRequest, push
 from webapp.extensions import redis
@@ -36,9 +34,7 @@ def metrics(anonymous: FlaskClient) -> dict[str, float]:
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
 
 
-def test_a_turn_and_its_jobs_are_measured(
-    app: Flask, client: ApiClient, anonymous: FlaskClient, run_jobs: Callable[..., object]
-) -> None:
+def test_a_turn_and_its_jobs_are_measured(app, client, anonymous, run_jobs):
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": "Hello there."})
     wait_for_end(app, sent.json["response_id"])
@@ -54,9 +50,7 @@ def test_a_turn_and_its_jobs_are_measured(
     assert told["commonplace_redis_seconds_count"] > 10
 
 
-def test_a_job_that_fails_says_whether_it_is_tried_again(
-    app: Flask, anonymous: FlaskClient, run_jobs: Callable[..., object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_fails_says_whether_it_is_tried_again(app, anonymous, run_jobs, monkeypatch):
     def fail() -> None:
         raise ModelUnavailable()
 
@@ -69,7 +63,7 @@ def test_a_job_that_fails_says_whether_it_is_tried_again(
     assert 'commonplace_job_seconds_count{job="sweep",outcome="done"}' not in told
 
 
-def test_processes_add_up(app: Flask, anonymous: FlaskClient) -> None:
+def test_processes_add_up(app, anonymous):
     client: Redis = app.extensions["redis"]
     for _ in range(2):  # two processes
         one = Recorder()
@@ -86,7 +80,7 @@ def test_processes_add_up(app: Flask, anonymous: FlaskClient) -> None:
     assert told['commonplace_turn_tokens_total{kind="input"}'] == 14
 
 
-def test_nothing_is_lost_while_redis_is_away(app: Flask) -> None:
+def test_nothing_is_lost_while_redis_is_away(app):
     one, client = Recorder(), app.extensions["redis"]
     one.observe(DATABASE, 0.01)
     one.flush(Redis.from_url("unix:///nonexistent/redis.sock"))
@@ -96,7 +90,7 @@ def test_nothing_is_lost_while_redis_is_away(app: Flask) -> None:
     assert found["\x1f".join((DATABASE.name, "0"))] >= 2
 
 
-def test_a_forked_child_does_not_tell_what_its_parent_saw() -> None:
+def test_a_forked_child_does_not_tell_what_its_parent_saw():
     one = Recorder()
     one.observe(DATABASE, 1.0)
     child = os.fork()
@@ -106,7 +100,7 @@ def test_a_forked_child_does_not_tell_what_its_parent_saw() -> None:
     assert len(one._pending) == 1
 
 
-def test_threads_lose_nothing() -> None:
+def test_threads_lose_nothing():
     one = Recorder()
     threads = [threading.Thread(target=lambda: [one.observe(DATABASE, 0.01) for _ in range(2_000)]) for _ in range(4)]
     for thread in threads:
@@ -116,7 +110,7 @@ def test_threads_lose_nothing() -> None:
     assert one._pending[(DATABASE.name,)][0] == 8_000
 
 
-def test_fields_of_another_version_are_left_out() -> None:
+def test_fields_of_another_version_are_left_out():
     found = {"no such\x1f0": 1.0, f"{JOB.name}\x1ftitle\x1f0": 1.0, f"{DATABASE.name}\x1f99": 1.0}
     assert sum(len(family.samples) for family in families(found) if family.name == JOB.name) == 0
 
@@ -133,7 +127,7 @@ def named_metrics() -> set[str]:
     return set(re.findall(r"commonplace_\w+", " ".join(exprs)))
 
 
-def test_dashboard_and_alerts_name_what_is_exported(app: Flask, anonymous: FlaskClient) -> None:
+def test_dashboard_and_alerts_name_what_is_exported(app, anonymous):
     one = Recorder()
     for measure in ALL.values():
         labels = ["x"] * len(measure.labels)

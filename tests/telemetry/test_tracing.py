@@ -5,19 +5,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from testkit.people import ApiClient
 from tests.chat.helpers import wait_for_end
 from webapp.background.job_specs import JobRequest, push
 from webapp.config import ConfigError, Settings
@@ -81,9 +79,7 @@ def traced_app(app: Flask, kept: Kept) -> Iterator[Flask]:
         found[None] = was  # type: ignore[assignment]  # three dictionaries of the same shape
 
 
-def test_from_a_request_to_its_turn_to_its_jobs(
-    traced_app: Flask, kept: Kept, client: ApiClient, run_jobs: Callable[..., object]
-) -> None:
+def test_from_a_request_to_its_turn_to_its_jobs(traced_app, kept, client, run_jobs):
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     kept.exporter.clear()
     sent = client.post(
@@ -123,9 +119,7 @@ def test_from_a_request_to_its_turn_to_its_jobs(
     assert all(span.start_time <= span.end_time for span in of_it)
 
 
-def test_nothing_that_anybody_wrote_is_told(
-    traced_app: Flask, kept: Kept, client: ApiClient, anonymous: FlaskClient, run_jobs: Callable[..., object]
-) -> None:
+def test_nothing_that_anybody_wrote_is_told(traced_app, kept, client, anonymous, run_jobs):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Zebedee is a heron"})
     conversation_id = client.post("/api/conversations", json={"title": "Zebedee"}).json["conversation_id"]
     path = f"/api/conversations/{conversation_id}/messages?note=Zebedee"
@@ -143,9 +137,7 @@ def test_nothing_that_anybody_wrote_is_told(
         assert private not in told
 
 
-def test_a_job_that_fails_is_marked_and_says_which_try_it_was(
-    traced_app: Flask, kept: Kept, run_jobs: Callable[..., object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_fails_is_marked_and_says_which_try_it_was(traced_app, kept, run_jobs, monkeypatch):
     def fail() -> None:
         raise ModelUnavailable()
 
@@ -158,21 +150,21 @@ def test_a_job_that_fails_is_marked_and_says_which_try_it_was(
     assert first.attributes["commonplace.job.outcome"] == "again"
 
 
-def test_a_strangers_trace_is_not_believed(app: Flask, traced_app: Flask, kept: Kept, anonymous: FlaskClient) -> None:
+def test_a_strangers_trace_is_not_believed(app, traced_app, kept, anonymous):
     for given in ("nonsense", "00-" + "0" * 32 + "-b7ad6b7169203331-01", PARENT.upper(), PARENT + "-01", ""):
         anonymous.get("/login", headers={"traceparent": given})
         span = kept.spans[-1]
         assert span.name == "GET /login" and not span.parent and span.context.trace_id != int(PARENT[3:35], 16)
 
 
-def test_a_request_that_is_begun_again_is_one_span(traced_app: Flask, kept: Kept) -> None:
+def test_a_request_that_is_begun_again_is_one_span(traced_app, kept):
     with traced_app.test_request_context("/login"):
         for _ in range(2):  # as webapp/db/conflicts.py does
             traced_app.preprocess_request()
     assert kept.named("GET /login").parent is None
 
 
-def test_a_request_ends_where_its_answer_begins(traced_app: Flask, kept: Kept) -> None:
+def test_a_request_ends_where_its_answer_begins(traced_app, kept):
     """The stream of a reply keeps its request for as long as the reply takes."""
     with traced_app.test_request_context("/login"):
         traced_app.preprocess_request()
@@ -183,13 +175,13 @@ def test_a_request_ends_where_its_answer_begins(traced_app: Flask, kept: Kept) -
     assert kept.named("GET /login").end_time <= answered
 
 
-def test_machines_that_ask_how_it_is_are_not_traced(traced_app: Flask, kept: Kept, anonymous: FlaskClient) -> None:
+def test_machines_that_ask_how_it_is_are_not_traced(traced_app, kept, anonymous):
     for path in ("/healthz", "/readyz", "/metrics"):
         anonymous.get(path)
     assert kept.spans == ()
 
 
-def test_a_part_of_all_traces_is_whole_or_missing() -> None:
+def test_a_part_of_all_traces_is_whole_or_missing():
     try:
         for share, count in ((0.0, 0), (1.0, 4)):
             kept = Kept(share)
@@ -206,7 +198,7 @@ def test_a_part_of_all_traces_is_whole_or_missing() -> None:
         tracing.use(None)
 
 
-def test_off_by_default_and_then_nothing_is_kept(app: Flask, client: ApiClient) -> None:
+def test_off_by_default_and_then_nothing_is_kept(app, client):
     assert not tracing.is_on()
     with tracing.span("anything"):
         tracing.note({"a": 1})
@@ -220,7 +212,7 @@ def test_off_by_default_and_then_nothing_is_kept(app: Flask, client: ApiClient) 
 
 
 @pytest.mark.once
-def test_a_setting_switches_it_on_and_only_then_is_it_loaded() -> None:
+def test_a_setting_switches_it_on_and_only_then_is_it_loaded():
     """In a process of its own: tracing is the process's."""
     code = """import os, sys; from webapp import create_app; from webapp.telemetry import tracing
 for endpoint in ("", "http://127.0.0.1:9"):
@@ -233,14 +225,14 @@ for endpoint in ("", "http://127.0.0.1:9"):
     assert told.stdout.split() == ["False", "False", "True", "True"], told.stderr
 
 
-def test_without_the_packages_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_packages_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setattr(factory, "find_spec", lambda _name: None)
     settings = Settings.from_env({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"})
     with pytest.raises(ConfigError, match="pip install -r requirements-tracing.txt"):
         factory._init_tracing(Flask(__name__), settings)
 
 
-def test_settings() -> None:
+def test_settings():
     with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_ENDPOINT"):
         Settings.from_env({"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"})
     with pytest.raises(ConfigError, match="OTEL_TRACES_SAMPLER_ARG"):
@@ -274,9 +266,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, str | None, ExportTraceSe
     server.server_close()
 
 
-def test_what_a_collector_is_sent(
-    collector: tuple[str, list[tuple[str, str | None, ExportTraceServiceRequest]]],
-) -> None:
+def test_what_a_collector_is_sent(collector):
     address, taken = collector
     traces = Traces(address + "/", headers={"X-Key": "k"}, service="ours")
     span = traces.begin("a", "server", PARENT, None, None)
@@ -295,7 +285,7 @@ def test_what_a_collector_is_sent(
     assert resource["service.name"] == "ours"
 
 
-def test_a_collector_that_is_away_fails_nobody() -> None:
+def test_a_collector_that_is_away_fails_nobody():
     traces = Traces("http://127.0.0.1:9", service="ours")
     traces.begin("a", "server", None, None, None).end()
     began = time.monotonic()
@@ -303,7 +293,7 @@ def test_a_collector_that_is_away_fails_nobody() -> None:
     assert time.monotonic() - began < 5
 
 
-def test_a_process_that_traces_nothing_has_no_thread_for_it() -> None:
+def test_a_process_that_traces_nothing_has_no_thread_for_it():
     before = threading.active_count()
     traces = Traces("http://127.0.0.1:9", service="ours")
     traces.flush()

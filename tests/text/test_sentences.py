@@ -79,5 +79,5 @@ def test_clauses_cover_a_text(message):
         ("Once. " + "word " * 2_000, "Once."),
     ],
 )
-def test_where_a_text_that_is_cut_off_was_last_complete(text: str, kept: str) -> None:
+def test_where_a_text_that_is_cut_off_was_last_complete(text, kept):
     assert text[: whole_sentences_end(text)] == kept

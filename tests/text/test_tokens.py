@@ -10,7 +10,7 @@ from webapp.text.tokens import estimate_tokens, shorten
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def test_estimate_is_zero_only_for_nothing() -> None:
+def test_estimate_is_zero_only_for_nothing():
     assert estimate_tokens("") == 0
     assert estimate_tokens(" ") == 1
 
@@ -26,19 +26,19 @@ def test_estimate_is_zero_only_for_nothing() -> None:
         ("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 40, 70),
     ],
 )
-def test_estimate_errs_upwards_within_reason(text: str, least: int, most: int) -> None:
+def test_estimate_errs_upwards_within_reason(text, least, most):
     assert least <= estimate_tokens(text) <= most
 
 
 @settings(UNTIMED)
 @given(st.text(), st.text())
-def test_estimate_grows_with_text(first: str, second: str) -> None:
+def test_estimate_grows_with_text(first, second):
     whole = estimate_tokens(f"{first}\n{second}")
     assert whole >= max(estimate_tokens(first), estimate_tokens(second)) - 1
     assert whole <= estimate_tokens(first) + estimate_tokens(second) + 2
 
 
-def test_estimate_takes_lone_surrogates() -> None:
+def test_estimate_takes_lone_surrogates():
     assert estimate_tokens("\ud83d") > 0
 
 
@@ -47,7 +47,7 @@ def test_estimate_takes_lone_surrogates() -> None:
 
 @settings(UNTIMED)
 @given(st.text(min_size=1, max_size=400), st.integers(1, 120))
-def test_shortened_text_fits_and_says_so(text: str, limit: int) -> None:
+def test_shortened_text_fits_and_says_so(text, limit):
     short = shorten(text, limit)
     assert estimate_tokens(short) <= limit
     if estimate_tokens(text) <= limit:
@@ -56,7 +56,7 @@ def test_shortened_text_fits_and_says_so(text: str, limit: int) -> None:
         assert "…" in short or short == ""
 
 
-def test_shortening_keeps_head_and_tail_at_words() -> None:
+def test_shortening_keeps_head_and_tail_at_words():
     text = " ".join(f"word{number}" for number in range(2000))
     short = shorten(text, 200)
     head, mark, tail = short.split("\n")
@@ -67,7 +67,7 @@ def test_shortening_keeps_head_and_tail_at_words() -> None:
     assert estimate_tokens(short) > 150
 
 
-def test_shortening_does_not_split_a_family() -> None:
+def test_shortening_does_not_split_a_family():
     family = "👨‍👩‍👧‍👦"
     short = shorten(family * 50, 120)
     assert short.split("\n")[0].replace(family, "") == ""

@@ -16,13 +16,13 @@ CASES = json.loads(Path(__file__).with_name("vocabulary.json").read_text(encodin
     "forms",
     [("runs", "running"), ("bicycle", "Bicycles"), ("child", "child's"), ("January", "january"), ("l'année", "année")],
 )
-def test_forms_of_a_word_share_a_term(forms: tuple[str, ...]) -> None:
+def test_forms_of_a_word_share_a_term(forms):
     vocabulary = Vocabulary()
     assert len({int(number[0]) for number in vocabulary.number(forms)}) == 1
 
 
 @pytest.mark.parametrize(("told", "asked", "language"), CASES["forms_meet_in_their_own_language"])
-def test_forms_meet_in_their_own_language(told: str, asked: str, language: str) -> None:
+def test_forms_meet_in_their_own_language(told, asked, language):
     vocabulary = Vocabulary()
     (numbers,) = vocabulary.number([told])
     assert language_of(words(told)) == language_of(words(asked)) == language
@@ -31,17 +31,17 @@ def test_forms_meet_in_their_own_language(told: str, asked: str, language: str) 
 
 
 @pytest.mark.parametrize(("text", "language"), CASES["scripts_say_the_language"])
-def test_scripts_say_the_language(text: str, language: str) -> None:
+def test_scripts_say_the_language(text, language):
     assert language_of(words(text)) == language
 
 
-def test_a_word_is_found_whatever_the_language_of_the_question() -> None:
+def test_a_word_is_found_whatever_the_language_of_the_question():
     vocabulary = Vocabulary()
     vocabulary.number(["Ich fahre mit dem Zug nach Berlin und dann weiter.", "The train to Berlin was late."])
     assert vocabulary.find("berlin", "english") == vocabulary.find("berlin", "german") != []
 
 
-def test_vocabulary_leaves_out_stop_words_and_finds_without_adding() -> None:
+def test_vocabulary_leaves_out_stop_words_and_finds_without_adding():
     vocabulary = Vocabulary()
     (numbers,) = vocabulary.number(["What is the weather in Oslo, and why?"])
     assert len(numbers) == 2
@@ -51,14 +51,14 @@ def test_vocabulary_leaves_out_stop_words_and_finds_without_adding() -> None:
     assert vocabulary.size == size
 
 
-def test_vocabulary_completes_prefixes() -> None:
+def test_vocabulary_completes_prefixes():
     vocabulary = Vocabulary()
     vocabulary.number(["workshop workshops work worm the"])
     assert vocabulary.starting_with("work") == [*vocabulary.find("work"), *vocabulary.find("workshop")]
     assert vocabulary.starting_with("th") == []
 
 
-def test_vocabulary_forgets_unused_terms() -> None:
+def test_vocabulary_forgets_unused_terms():
     vocabulary = Vocabulary()
     vocabulary.number(["alpha secret beta the"])
     vocabulary.keep(np.array([True, False, True]))
@@ -67,7 +67,7 @@ def test_vocabulary_forgets_unused_terms() -> None:
 
 
 @pytest.mark.parametrize(("text", "word", "found"), CASES["words_inside_others_are_found"])
-def test_words_inside_others_are_found(text: str, word: str, found: bool) -> None:
+def test_words_inside_others_are_found(text, word, found):
     vocabulary = Vocabulary()
     vocabulary.number(["Something else entirely"])
     assert vocabulary.find_compounds(word) == []

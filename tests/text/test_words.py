@@ -17,19 +17,19 @@ UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["words"])
-def test_words(text: str, expected: list[str]) -> None:
+def test_words(text, expected):
     assert words(text) == expected
 
 
 @settings(UNTIMED)
 @given(st.text())
-def test_words_take_any_text_and_are_stable(text: str) -> None:
+def test_words_take_any_text_and_are_stable(text):
     found = words(text)
     assert all(word and not word.isspace() for word in found)
     assert words(" ".join(found)) == words(" ".join(words(" ".join(found))))
 
 
-def test_dates_in_queries() -> None:
+def test_dates_in_queries():
     assert date_words(words("What on 7 May 2023, or a Tuesday?")) == DateWords((2023,), (5,), (7,), (1,))
     assert date_words(words("Sept. 2023, Mar 5, mon 6")) == DateWords((2023,), (9, 3), (5,), (0,))
     assert date_words(words("We sat in the sun, it may mar us")) == DateWords(months=(5,))
@@ -39,5 +39,5 @@ def test_dates_in_queries() -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["asking"])
-def test_asking(text: str, expected: bool) -> None:
+def test_asking(text, expected):
     assert asks_something(text) is expected

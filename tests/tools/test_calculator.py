@@ -16,11 +16,11 @@ CASES = json.loads(Path(__file__).with_name("calculator.json").read_text(encodin
 
 
 @pytest.mark.parametrize(("expression", "result"), CASES["it_is_right"])
-def test_it_is_right(expression: str, result: str) -> None:
+def test_it_is_right(expression, result):
     assert calculate(expression)["result"] == result
 
 
-def test_what_is_a_fraction_is_said_as_one_too() -> None:
+def test_what_is_a_fraction_is_said_as_one_too():
     assert calculate("1/3") == {"result": "0.333333333333333333333333333333", "exact": "1/3"}
     assert calculate("sqrt(16/9)")["exact"] == "4/3"
     assert "exact" not in calculate("pi / 3")
@@ -35,7 +35,7 @@ def test_what_is_a_fraction_is_said_as_one_too() -> None:
         *("round(1, 1/2)", "10^5999 * 10^5999", "٣ + ٤ x"),
     ],
 )
-def test_what_has_no_answer_is_a_sentence(expression: str) -> None:
+def test_what_has_no_answer_is_a_sentence(expression):
     with pytest.raises(Unanswerable) as refused:
         calculate(expression)
     assert str(refused.value).endswith(".") and len(str(refused.value)) < 120
@@ -43,7 +43,7 @@ def test_what_has_no_answer_is_a_sentence(expression: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="0123456789.+-*/%^!(), episqrtlnxoundmaxE_√×", max_size=60))
-def test_nothing_else_is_raised_and_nothing_grows(expression: str) -> None:
+def test_nothing_else_is_raised_and_nothing_grows(expression):
     with suppress(Unanswerable):
         assert all(len(text) < 2_000 for text in calculate(expression).values())
 
@@ -53,12 +53,12 @@ DATE_CASES = json.loads(Path(__file__).with_name("date_arithmetic.json").read_te
 SUNDAY = date(2026, 11, 22)
 
 
-def test_today_has_a_weekday() -> None:
+def test_today_has_a_weekday():
     assert calculate_date(SUNDAY) == {"date": "2026-11-22", "weekday": "Sunday"}
     assert calculate_date(SUNDAY, "tomorrow")["weekday"] == "Monday"
 
 
-def test_days_between() -> None:
+def test_days_between():
     found = calculate_date(SUNDAY, end="2026-12-24")
     assert (found["days"], found["in_words"], found["working_days"]) == (32, "1 month, 2 days", 23)
     back = calculate_date(SUNDAY, "2026-12-24", "today")
@@ -68,12 +68,12 @@ def test_days_between() -> None:
 
 
 @pytest.mark.parametrize(("start", "add", "then"), DATE_CASES["so_much_later"])
-def test_so_much_later(start: str, add: str, then: str) -> None:
+def test_so_much_later(start, add, then):
     assert calculate_date(SUNDAY, start, add=add)["then"] == then
 
 
 @pytest.mark.parametrize("asked", DATE_CASES["what_is_unclear_is_a_sentence"])
-def test_what_is_unclear_is_a_sentence(asked: dict[str, str]) -> None:
+def test_what_is_unclear_is_a_sentence(asked):
     with pytest.raises(UnclearDate) as refused:
         calculate_date(SUNDAY, **asked)
     assert str(refused.value).endswith(".")

@@ -28,7 +28,7 @@ def obj(**properties: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("schema", [{}, [], None, True, False, "x", {"type": "string"}, {"$ref": "#"}, {"anyOf": []}])
-def test_what_says_nothing_is_an_object_without_properties(schema: Any) -> None:
+def test_what_says_nothing_is_an_object_without_properties(schema):
     assert clean_schema(schema) == obj()
 
 
@@ -57,7 +57,7 @@ def test_what_says_nothing_is_an_object_without_properties(schema: Any) -> None:
         ({"$ref": "#/$defs/N", "$defs": {"N": obj(**WORD)}}, obj(**WORD)),
     ],
 )
-def test_the_root_is_an_object(schema: Any, cleaned: Any) -> None:
+def test_the_root_is_an_object(schema, cleaned):
     assert clean_schema(schema) == cleaned
 
 
@@ -94,23 +94,23 @@ def test_the_root_is_an_object(schema: Any, cleaned: Any) -> None:
         ({"description": 3, "type": "string"}, {"type": "string"}),
     ],
 )
-def test_a_part_has_one_type_and_what_all_servers_know(part: Any, cleaned: Any) -> None:
+def test_a_part_has_one_type_and_what_all_servers_know(part, cleaned):
     schema = {**obj(part=part), "$defs": {"N": obj(n={})}}
     assert clean_schema(schema)["properties"]["part"] == cleaned
 
 
-def test_a_reference_into_itself_ends() -> None:
+def test_a_reference_into_itself_ends():
     cleaned = clean_schema({**obj(word={"$ref": "#/$defs/N"}), "$defs": {"N": LOOP}})
     assert cleaned == obj(word=obj(next={**obj(), "additionalProperties": True}, n={"type": "integer"}))
 
 
-def test_one_that_branches_without_end_is_bounded() -> None:
+def test_one_that_branches_without_end_is_bounded():
     names = [f"D{number}" for number in range(30)]
     defs = {name: obj(**{other: {"$ref": f"#/$defs/{other}"} for other in names}) for name in names}
     assert len(json.dumps(clean_schema({**obj(a={"$ref": "#/$defs/D0"}), "$defs": defs}))) <= LONGEST
 
 
-def test_long_descriptions_are_cut() -> None:
+def test_long_descriptions_are_cut():
     (part,) = clean_schema(obj(a={"type": "string", "description": "long " * 1_000}))["properties"].values()
     assert 0 < len(part["description"]) <= LONGEST_DESCRIPTION
 
@@ -132,7 +132,7 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING)
-def test_nothing_odd_is_left_whatever_comes(schema: Any) -> None:
+def test_nothing_odd_is_left_whatever_comes(schema):
     cleaned = clean_schema(schema)
     assert (cleaned["type"], "anyOf" in cleaned, len(json.dumps(cleaned, allow_nan=False)) <= LONGEST) == (
         "object",

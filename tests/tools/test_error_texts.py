@@ -3,15 +3,12 @@
 import ast
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
-from testkit.people import ApiClient, Person, api_client, post_form, session_client
+from testkit.people import api_client, post_form, session_client
 from testkit.processes import ROOT
-from tests.tools.servers import Site
 from webapp.i18n.request_language import use_language
 from webapp.tools import servers
 from webapp.tools.error_texts import translate_result
@@ -25,7 +22,7 @@ FOR_MODELS = "now speaks another version"
 
 
 @pytest.mark.parametrize(("text", "german"), CASES["what_went_wrong_is_told_in_the_readers_language"])
-def test_what_went_wrong_is_told_in_the_readers_language(app: Flask, text: str, german: str) -> None:
+def test_what_went_wrong_is_told_in_the_readers_language(app, text, german):
     with app.app_context():
         with use_language("de"):
             assert translate_result(text) == german
@@ -33,7 +30,7 @@ def test_what_went_wrong_is_told_in_the_readers_language(app: Flask, text: str, 
             assert translate_result(text) == text
 
 
-def test_every_text_of_a_failed_attempt_is_known(app: Flask) -> None:
+def test_every_text_of_a_failed_attempt_is_known(app):
     found = [(place, text) for place in SAID_TO_PEOPLE for text in _raised(place) if FOR_MODELS not in text]
     assert len(found) > 20
     with app.app_context(), use_language("fr"):
@@ -57,9 +54,7 @@ def _sampled(node: ast.expr) -> ast.expr:
     return node if isinstance(node, ast.Constant) else ast.Constant("7")
 
 
-def test_a_server_that_fails_says_so_in_the_readers_language(
-    login: Callable, client: ApiClient, user: Person, site: Site, open_house: None
-) -> None:
+def test_a_server_that_fails_says_so_in_the_readers_language(login, client, user, site, open_house):
     site.answer = lambda _asked: (500, {}, b"boom")
     browser = login(user)
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=site.url, token="")
@@ -69,9 +64,7 @@ def test_a_server_that_fails_says_so_in_the_readers_language(
     assert answer["servers"][0]["error"] == "Garden answered with an error (500)."
 
 
-def test_what_cannot_be_saved_is_said_in_the_readers_language(
-    login: Callable, client: ApiClient, user: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_saved_is_said_in_the_readers_language(login, client, user, monkeypatch):
     given = {"name": "Garden", "url": "https://garden.example/mcp", "token": "a-token"}
     browser = session_client(client.application, user)
     place = f"/settings/tools/servers/{browser.post('/api/tool-servers', json=given).json['server_id']}"
@@ -90,9 +83,7 @@ def test_what_cannot_be_saved_is_said_in_the_readers_language(
     assert browser.post("/api/tool-servers", json=given).json["detail"] == "There are already 1 servers."
 
 
-def test_the_search_is_tried_out_in_the_readers_language(
-    app: Flask, make_user: Callable[..., Person], login: Callable, site: Site
-) -> None:
+def test_the_search_is_tried_out_in_the_readers_language(app, make_user, login, site):
     boss = make_user(is_admin=True)
     browser = login(boss)
     browser.set_cookie("language", "de")

@@ -71,7 +71,7 @@ FRAMINGS: dict[str, Framing] = {
 
 @pytest.mark.parametrize("older", [True, False])
 @pytest.mark.parametrize("framing", FRAMINGS)
-def test_an_odd_framing_is_understood(site: Site, framing: str, older: bool) -> None:
+def test_an_odd_framing_is_understood(site, framing, older):
     server = odd(site, FRAMINGS[framing], older=older)
     assert [tool.name for tool in asyncio.run(mcp.tools(server))[1]] == ["look"]
     assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
@@ -81,12 +81,12 @@ def test_an_odd_framing_is_understood(site: Site, framing: str, older: bool) -> 
     ("result", "text"),
     CASES["an_odd_result_is_text"]
 )  # fmt: skip
-def test_an_odd_result_is_text(site: Site, result: Any, text: str) -> None:
+def test_an_odd_result_is_text(site, result, text):
     assert asyncio.run(mcp.call(odd(site, plain, result), "look", {})) == {"text": text}
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 500])
-def test_nothing_depends_on_what_a_notification_is_answered_with(site: Site, status: int) -> None:
+def test_nothing_depends_on_what_a_notification_is_answered_with(site, status):
     server = odd(site, plain)
     usual = site.answer
     site.answer = lambda asked: (status, {}, b"no") if b"notifications/" in asked.body else usual(asked)
@@ -94,7 +94,7 @@ def test_nothing_depends_on_what_a_notification_is_answered_with(site: Site, sta
 
 
 @pytest.mark.parametrize("status", [307, 308])
-def test_a_server_may_send_on_to_another_of_its_own_addresses(site: Site, status: int) -> None:
+def test_a_server_may_send_on_to_another_of_its_own_addresses(site, status):
     server = odd(site, plain)
     usual = site.answer
     site.answer = lambda asked: usual(asked) if asked.path == "/mcp/" else (status, {"Location": "/mcp/"}, b"")
@@ -103,7 +103,7 @@ def test_a_server_may_send_on_to_another_of_its_own_addresses(site: Site, status
     assert all(asked.headers["authorization"] == "Bearer secret" for asked in site.asked)
 
 
-def test_a_token_goes_to_no_other_address(site: Site) -> None:
+def test_a_token_goes_to_no_other_address(site):
     site.answer = lambda asked: (307, {"Location": f"http://localhost:{site.port}/stolen"}, b"")
     with pytest.raises(ToolFailed, match="another address"):
         asyncio.run(mcp.tools(mcp.Server("Odd", f"{site.url}/mcp", is_internal=True, token="secret")))
@@ -119,7 +119,7 @@ def test_a_token_goes_to_no_other_address(site: Site) -> None:
         ((500, JSON, b'{"id": 2, "result": {"content": "It is."}}'), r"an error \(500\)"),
     ],
 )
-def test_the_reason_beside_a_status_is_said(site: Site, answer: Answer, said: str) -> None:
+def test_the_reason_beside_a_status_is_said(site, answer, said):
     server = odd(site, plain)
     usual = site.answer
     site.answer = lambda asked: answer if b"tools/call" in asked.body else usual(asked)
@@ -130,7 +130,7 @@ def test_the_reason_beside_a_status_is_said(site: Site, answer: Answer, said: st
 @pytest.mark.parametrize(
     ("version", "is_known"), [("2024-10-07", True), ("2026-01-15", True), ("2", False), (None, False)]
 )
-def test_any_dated_version_with_a_handshake_is_spoken(site: Site, version: str | None, is_known: bool) -> None:
+def test_any_dated_version_with_a_handshake_is_spoken(site, version, is_known):
     def framing(message: dict[str, Any]) -> Answer:
         if "protocolVersion" in message["result"]:
             message["result"]["protocolVersion"] = version
@@ -146,14 +146,14 @@ def test_any_dated_version_with_a_handshake_is_spoken(site: Site, version: str |
 
 
 @pytest.mark.parametrize("name", ["inputSchema", "input_schema", "parameters"])
-def test_a_schema_is_found_under_its_other_names(name: str) -> None:
+def test_a_schema_is_found_under_its_other_names(name):
     (tool,) = wire.tools_of({"tools": [{"name": "look", name: {"properties": {"n": {"type": "INTEGER"}}}}]})
     assert tool.schema == {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
 @pytest.mark.parametrize("cursor", [str, int])
 @pytest.mark.parametrize("pages", [9, 60])
-def test_all_pages_of_tools_are_read(site: Site, pages: int, cursor: type) -> None:
+def test_all_pages_of_tools_are_read(site, pages, cursor):
     def framing(message: dict[str, Any]) -> Answer:
         if "tools" in message["result"]:
             place = int(json.loads(site.asked[-1].body)["params"].get("cursor", 0))
@@ -164,7 +164,7 @@ def test_all_pages_of_tools_are_read(site: Site, pages: int, cursor: type) -> No
     assert len(asyncio.run(mcp.tools(odd(site, framing)))[1]) == pages
 
 
-def test_a_page_that_names_itself_as_the_next_is_read_once(site: Site) -> None:
+def test_a_page_that_names_itself_as_the_next_is_read_once(site):
     def framing(message: dict[str, Any]) -> Answer:
         message["result"]["nextCursor"] = "again"
         return plain(message)
@@ -184,7 +184,7 @@ def test_a_page_that_names_itself_as_the_next_is_read_once(site: Site) -> None:
         ((202, {}, b""), "not understood"),
     ],
 )
-def test_what_goes_wrong_is_said(site: Site, answer: Answer, said: str) -> None:
+def test_what_goes_wrong_is_said(site, answer, said):
     site.answer = lambda _asked: answer
     with pytest.raises(ToolFailed, match=said):
         asyncio.run(mcp.tools(mcp.Server("Odd", site.url, is_internal=True)))
@@ -220,7 +220,7 @@ def first_transport(site: Site, endpoint: str = "/messages?session=1", status: i
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
-def test_the_first_transport_is_spoken(site: Site, status: int) -> None:
+def test_the_first_transport_is_spoken(site, status):
     server = first_transport(site, status=status)
     age, tools = asyncio.run(mcp.tools(server))
     assert (age, [tool.name for tool in tools]) == ("2024-11-05", ["look"])
@@ -228,14 +228,14 @@ def test_the_first_transport_is_spoken(site: Site, status: int) -> None:
     assert all(asked.headers["authorization"] == "Bearer secret-token" for asked in site.asked)
 
 
-def test_requests_go_to_no_other_address_that_a_stream_names(site: Site) -> None:
+def test_requests_go_to_no_other_address_that_a_stream_names(site):
     server = first_transport(site, f"http://localhost:{site.port}/messages")
     with pytest.raises(ToolFailed, match="another address"):
         asyncio.run(mcp.tools(server))
     assert {asked.path for asked in site.asked} == {"/sse"}
 
 
-def test_a_page_at_the_address_is_no_stream(site: Site) -> None:
+def test_a_page_at_the_address_is_no_stream(site):
     site.answer = lambda asked: (
         (200, {"Content-Type": "text/html"}, b"<p>") if asked.method == "GET" else (405, {}, b"")
     )
@@ -244,14 +244,14 @@ def test_a_page_at_the_address_is_no_stream(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("own", "plain_name"), CASES["an_argument_has_a_plain_name"])
-def test_an_argument_has_a_plain_name(own: list[str], plain_name: list[str]) -> None:
+def test_an_argument_has_a_plain_name(own, plain_name):
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in own}, "required": own}
     told = plain_schema(schema)
     assert list(told["properties"]) == told["required"] == plain_name
     assert own_arguments(dict.fromkeys(plain_name, "x"), schema) == dict.fromkeys(own, "x")
 
 
-def test_arguments_within_others_get_their_own_names_back() -> None:
+def test_arguments_within_others_get_their_own_names_back():
     part = {"type": "object", "properties": {"$in": {"type": "string"}}}
     schema = {
         "type": "object",

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ from flask import Flask
 from redis.exceptions import RedisError
 from sqlalchemy import update
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import message, wait_for_end
@@ -25,7 +24,6 @@ from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
 from webapp.chat.turns import consent, turnlog
-from webapp.config import Settings
 from webapp.db.base import db, write_transaction
 from webapp.extensions import limiter
 from webapp.providers.catalogue import catalogue
@@ -70,7 +68,7 @@ def asked_about(app: Flask, turn_id: int) -> dict[str, Any] | None:
 
 
 @pytest.mark.parametrize(("older", "as_json"), [(False, False), (False, True), (True, False), (True, True)])
-def test_the_official_server_in_both_ages(older: bool, as_json: bool) -> None:
+def test_the_official_server_in_both_ages(older, as_json):
     with serve_mcp(older=older, as_json=as_json, token="a-token") as real:
         server = mcp.Server("Garden", real.url, "a-token", is_internal=True)
         age, listed = asyncio.run(mcp.tools(server))
@@ -93,9 +91,7 @@ def test_the_official_server_in_both_ages(older: bool, as_json: bool) -> None:
             asyncio.run(mcp.tools(mcp.Server("Garden", real.url, "wrong", is_internal=True)))
 
 
-def test_a_tool_that_reads_is_called_at_once(
-    app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None
-) -> None:
+def test_a_tool_that_reads_is_called_at_once(app, client, model, garden, open_house):
     add(client, garden.url, "count_herons", "recite")
     calls(model, ("Garden_count_herons", {"where": "the pond"}), last="Three.")
     reply = send(client, "How many herons?")
@@ -112,16 +108,7 @@ def test_a_tool_that_reads_is_called_at_once(
 
 
 @pytest.mark.parametrize(("decision", "notes"), [("once", 1), ("always", 1), ("never", 0)])
-def test_a_tool_that_writes_is_asked_about(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    model: ServerHandle,
-    garden: RealServer,
-    open_house: None,
-    decision: str,
-    notes: int,
-) -> None:
+def test_a_tool_that_writes_is_asked_about(app, client, user, model, garden, open_house, decision, notes):
     server = add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "Herons came"}), last="Done.")
     with app.app_context():
@@ -162,14 +149,8 @@ def test_a_tool_that_writes_is_asked_about(
 
 
 def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
-    app: Flask,
-    client: ApiClient,
-    user: Person,
-    model: ServerHandle,
-    garden: RealServer,
-    open_house: None,
-    run_jobs: Callable,
-) -> None:
+    app, client, user, model, garden, open_house, run_jobs
+):
     """Nobody is there, and what the model read on the way may have asked for it."""
     server = add(client, garden.url, "count_herons", "write_note")
     with app.app_context(), write_transaction():
@@ -187,9 +168,7 @@ def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
     assert written["output"]["status"] == "declined" and "schedule" in written["output"]["detail"]
 
 
-def test_silence_is_no_permission(
-    app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, monkeypatch: Any
-) -> None:
+def test_silence_is_no_permission(app, client, model, garden, open_house, monkeypatch):
     monkeypatch.setattr(consent, "ASK_SECONDS", 0.3)
     add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}), ("Garden_write_note", {"text": "y"}), last="Well.")
@@ -198,7 +177,7 @@ def test_silence_is_no_permission(
     assert "Nobody said" in reply["tool_calls"][0]["output"]["detail"] and not garden.notes
 
 
-def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_asked_while_redis_is_away(monkeypatch):
     class Away:
         async def getdel(self, _key: str) -> None:
             raise RedisError("away")
@@ -207,9 +186,7 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
     assert asyncio.run(consent.ConsentWaiter(Away()).ask(1, 0)) == consent.UNREACHABLE  # type: ignore[arg-type]
 
 
-def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
-    app: Flask, client: ApiClient, user: Person, model: ServerHandle, garden: RealServer, open_house: None
-) -> None:
+def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(app, client, user, model, garden, open_house):
     server = add(client, garden.url, "write_note")
     body = {"model": "default", "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -233,8 +210,8 @@ def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
 
 @pytest.mark.parametrize("ended", [{"is_enabled": False}, {"tools": []}])
 def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_works(
-    app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, ended: dict[str, Any]
-) -> None:
+    app, client, model, garden, open_house, ended
+):
     server = add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
@@ -249,10 +226,7 @@ def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_
     assert row["status"] == "stopped" and row["tool_calls"][0]["output"]["status"] == "stopped" and not garden.notes
 
 
-def test_only_the_person_is_asked(
-    app: Flask, client: ApiClient, api: Callable, make_user: Callable, login: Callable, model: ServerHandle,
-    garden: RealServer, open_house: None,
-) -> None:  # fmt: skip
+def test_only_the_person_is_asked(app, client, api, make_user, login, model, garden, open_house):
     add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
@@ -267,9 +241,7 @@ def test_only_the_person_is_asked(
     assert wait_for_end(app, turn_id)["status"] == "complete" and garden.notes == ["x"]
 
 
-def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(
-    app: Flask, api: Callable, make_user: Callable, model: ServerHandle, garden: RealServer
-) -> None:
+def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(app, api, make_user, model, garden):
     person, admin = make_user(), make_user(is_admin=True)
     refused = add(api(person), garden.url)
     assert "inside the network" in refused["error"] and refused["tools"] == []
@@ -279,9 +251,7 @@ def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(
     assert "Three herons" in send(api(person))["tool_calls"][0]["output"]["text"]
 
 
-def test_who_keeps_a_server(
-    app: Flask, api: Callable, session_api: Callable, make_user: Callable, login: Callable, garden: RealServer
-) -> None:
+def test_who_keeps_a_server(app, api, session_api, make_user, login, garden):
     owner, admin = make_user(), make_user(is_admin=True)
     secret = "quagga-token-of-the-owner"
     made = add(api(owner), garden.url, token=secret)
@@ -312,9 +282,7 @@ def test_who_keeps_a_server(
     assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
-def test_a_server_is_kept_in_the_browser(
-    app: Flask, client: ApiClient, user: Person, login: Callable, garden: RealServer, open_house: None
-) -> None:
+def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house):
     browser = login(user)
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=garden.url, token="")
     place = made.headers["Location"]
@@ -341,7 +309,7 @@ def test_a_server_is_kept_in_the_browser(
     assert "must begin with http" in browser.get(refused.headers["Location"]).text
 
 
-def test_a_tool_allowed_twice_at_once_is_allowed_once(app: Flask, user: Person) -> None:
+def test_a_tool_allowed_twice_at_once_is_allowed_once(app, user):
     went_wrong: list[Exception] = []
     with app.app_context():
         db.session.add(row := ToolServer(user_id=user.user_id, name="Garden", url="http://garden.example", tools=[]))
@@ -367,7 +335,7 @@ def test_a_tool_allowed_twice_at_once_is_allowed_once(app: Flask, user: Person) 
         assert db.session.scalar(db.select(db.func.count()).select_from(ToolGrant)) == 1
 
 
-def test_servers_are_not_tried_without_end(settings: Settings, user: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_are_not_tried_without_end(settings, user, monkeypatch):
     """Each try holds a thread for as long as the server takes: by the page no oftener than by the API."""
     monkeypatch.setattr(limiter, "enabled", False)  # put back as it was, which is off for all other tests
     limited = create_app(settings.model_copy(update={"rate_limits": True}))
@@ -409,7 +377,7 @@ def rpc(result: Any, number: int = 1) -> dict[str, Any]:
         ((200, {}, {"id": 1, "error": {"code": -1, "message": "no\x00 \x1b[31m" + "x" * 999}}), "refused"),
     ],
 )  # fmt: skip
-def test_hostile_answers_are_sentences(site: Site, answer: Any, said: str) -> None:
+def test_hostile_answers_are_sentences(site, answer, said):
     site.answer = lambda _asked: answer
     server = mcp.Server("Evil", site.url, is_internal=True)
     with pytest.raises(ToolFailed) as refused:
@@ -420,7 +388,7 @@ def test_hostile_answers_are_sentences(site: Site, answer: Any, said: str) -> No
         asyncio.run(mcp.call(known, "x", {}))
 
 
-def test_a_hostile_list_is_cut_down(site: Site) -> None:
+def test_a_hostile_list_is_cut_down(site):
     good = {
         "name": "good",
         "inputSchema": {"type": "object"},
@@ -451,9 +419,7 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     assert not listed[5].reads_only and listed[5].name == "hint"
 
 
-def test_halves_of_characters_from_a_server_break_no_reply(
-    app: Flask, client: ApiClient, model: ServerHandle, site: Site, open_house: None
-) -> None:
+def test_halves_of_characters_from_a_server_break_no_reply(app, client, model, site, open_house):
     def answer(asked: Asked) -> tuple[int, dict[str, str], Any]:
         half = "cut in two: \ud83d, and \x00"
         schema = {"type": "object", "properties": {"what": {"type": "string", "description": half}}}
@@ -470,14 +436,14 @@ def test_halves_of_characters_from_a_server_break_no_reply(
     assert "cut in two: ?" in chats(model)[-1]["messages"][-1]["content"]
 
 
-def test_a_token_that_no_header_can_hold_is_a_sentence(client: ApiClient, site: Site, open_house: None) -> None:
+def test_a_token_that_no_header_can_hold_is_a_sentence(client, site, open_house):
     for token in ("ключ", "clé"):
         made = add(client, site.url, token=token)
         assert "could not be reached" not in made["error"] and token not in made["error"]
         assert "token or key" in made["error"] and not site.asked
 
 
-def test_a_stream_that_never_ends_is_left_as_soon_as_the_answer_is_there(site: Site) -> None:
+def test_a_stream_that_never_ends_is_left_as_soon_as_the_answer_is_there(site):
     def pieces(number: int) -> Iterator[bytes]:
         yield (
             b"event: message\r\ndata: "
@@ -500,9 +466,7 @@ def test_a_stream_that_never_ends_is_left_as_soon_as_the_answer_is_there(site: S
     assert asyncio.run(within()) == {"text": "here"}
 
 
-def test_a_slow_server_ends_in_time_and_the_turn_goes_on(
-    app: Flask, client: ApiClient, model: ServerHandle, site: Site, open_house: None, monkeypatch: Any
-) -> None:
+def test_a_slow_server_ends_in_time_and_the_turn_goes_on(app, client, model, site, open_house, monkeypatch):
     listed = {"tools": [{"name": "wait", "inputSchema": {}, "annotations": {"readOnlyHint": True}}]}
     site.answer = lambda asked: (200, {}, rpc(listed, asked.json["id"]))
     add(client, site.url, "wait")
@@ -519,7 +483,7 @@ def test_a_slow_server_ends_in_time_and_the_turn_goes_on(
     assert reply["tool_calls"][0]["output"]["detail"] == "Garden did not answer in time."
 
 
-def test_names_are_such_as_every_model_server_takes() -> None:
+def test_names_are_such_as_every_model_server_takes():
     taken = {"web_search"}
     names = [
         mcp.name_for(*pair, taken)
@@ -533,10 +497,7 @@ def test_names_are_such_as_every_model_server_takes() -> None:
     assert all(name.isascii() and name.replace("_", "").isalnum() and len(name) <= 64 for name in names)
 
 
-def test_people_without_servers_pay_no_statement(
-    app: Flask, client: ApiClient, api: Callable, make_user: Callable, model: ServerHandle, garden: RealServer,
-    open_house: None,
-) -> None:  # fmt: skip
+def test_people_without_servers_pay_no_statement(app, client, api, make_user, model, garden, open_house):
     add(client, garden.url, "count_herons")
     for person, statements in ((client, 1), (api(make_user()), 0)):
         model.script(match=HELLO, reply="Hello.")
@@ -590,9 +551,8 @@ def say(client: ApiClient, site: Site) -> tuple[str, list[str]]:
 
 
 def test_it_costs_nobody_anything_else_and_its_owner_is_told(
-    app: Flask, client: ApiClient, user: Person, login: Callable, api: Callable, make_user: Callable, picky: Site,
-    site: Site, open_house: None,
-) -> None:  # fmt: skip
+    app, client, user, login, api, make_user, picky, site, open_house
+):
     site.answer = lambda asked: (200, {}, rpc({"tools": [GOOD, ODD]}, asked.json["id"]))
     own = ["remember", "forget", "search_memories", "calculate", "dates", "propose_schedule"]
     path = f"/api/tool-servers/{add(client, site.url, 'echo', '工具/odd')['server_id']}"

@@ -2,16 +2,13 @@
 
 import json
 import os
-from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import blingfire
 import pytest
-from flask import Flask
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, post_form
+from testkit.people import post_form
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
 from tests.support.queries import count_queries
@@ -31,7 +28,7 @@ from webapp.tools.calls import storable
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
 
 
-def test_their_definitions_are_short() -> None:
+def test_their_definitions_are_short():
     tokenizer = blingfire.load_model(os.path.join(os.path.dirname(blingfire.__file__), "gpt2.bin"))
     for tool in BUILT_IN:
         text = json.dumps(tool.definition, separators=(",", ":"))
@@ -39,7 +36,7 @@ def test_their_definitions_are_short() -> None:
     blingfire.free_model(tokenizer)
 
 
-def test_a_sum_is_calculated_recorded_and_exported(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_sum_is_calculated_recorded_and_exported(app, client, model):
     calls_tool(model, "calculate", expression="19.99 * 3")
     reply = send(client, "What do three cost?")
     (call,) = reply["tool_calls"]
@@ -55,7 +52,7 @@ def test_a_sum_is_calculated_recorded_and_exported(app: Flask, client: ApiClient
     assert second["messages"][: len(first["messages"])] == first["messages"]
 
 
-def test_dates_are_in_the_persons_time_zone(client: ApiClient, model: ServerHandle) -> None:
+def test_dates_are_in_the_persons_time_zone(client, model):
     zone = "Pacific/Kiritimati"
     assert client.put("/api/account", json={"settings": {"timezone": zone}}).status_code == 200
     calls_tool(model, "dates")
@@ -64,9 +61,7 @@ def test_dates_are_in_the_persons_time_zone(client: ApiClient, model: ServerHand
     assert call["output"]["date"] in (before.isoformat(), datetime.now(ZoneInfo(zone)).date().isoformat())
 
 
-def test_the_browsers_zone_is_kept_for_an_account_without_one(
-    app: Flask, user: Person, login: Callable, model: ServerHandle
-) -> None:
+def test_the_browsers_zone_is_kept_for_an_account_without_one(app, user, login, model):
     def zone() -> str:
         with app.app_context():
             return (db.session.get(User, user.user_id).settings or {}).get("timezone", "UTC")
@@ -78,9 +73,7 @@ def test_the_browsers_zone_is_kept_for_an_account_without_one(
         assert zone() == kept
 
 
-def test_the_browsers_language_is_kept_for_what_is_made_without_it(
-    app: Flask, user: Person, login: Callable, model: ServerHandle
-) -> None:
+def test_the_browsers_language_is_kept_for_what_is_made_without_it(app, user, login, model):
     def language() -> str:
         with app.app_context():
             return UserSettings.of(db.session.get(User, user.user_id).settings).document_language
@@ -92,7 +85,7 @@ def test_the_browsers_language_is_kept_for_what_is_made_without_it(
         assert language() == kept
 
 
-def test_an_example_of_a_call_is_neither_run_nor_cut(client: ApiClient, model: ServerHandle) -> None:
+def test_an_example_of_a_call_is_neither_run_nor_cut(client, model):
     call = '{"name": "calculate", "arguments": {"expression": "6*7"}}'
     example = f"It looks like this:\n\n```json\n{call}\n```\n\n> <tool_call>{call}</tool_call>"
     model.script(match=HELLO, reply=example)
@@ -100,7 +93,7 @@ def test_an_example_of_a_call_is_neither_run_nor_cut(client: ApiClient, model: S
     assert (reply["content"], reply["tool_calls"]) == (example, None)
 
 
-def test_a_call_that_makes_no_sense_is_answered(client: ApiClient, model: ServerHandle) -> None:
+def test_a_call_that_makes_no_sense_is_answered(client, model):
     senseless = ['{"expression": "1/0"}', "{", "[]", '{"expression": NaN}', '{"expression": 1e999}', "[" * 3_000]
     calls = [{"name": "calculate", "arguments": arguments} for arguments in senseless]
     model.script(match=HELLO, reply="Done.", times=1)
@@ -110,7 +103,7 @@ def test_a_call_that_makes_no_sense_is_answered(client: ApiClient, model: Server
     assert [call["output"]["status"] for call in reply["tool_calls"]] == ["error"] * len(calls)
 
 
-def test_records_are_such_as_every_database_holds(client: ApiClient, model: ServerHandle) -> None:
+def test_records_are_such_as_every_database_holds(client, model):
     deep: object = "x"
     for _ in range(60):
         deep = [deep]
@@ -126,9 +119,7 @@ def test_records_are_such_as_every_database_holds(client: ApiClient, model: Serv
     assert reply["tool_calls"][0]["input"]["more"] == "nul  and ?"
 
 
-def test_whoever_switches_them_off_has_none(
-    client: ApiClient, user: Person, login: Callable, model: ServerHandle
-) -> None:
+def test_whoever_switches_them_off_has_none(client, user, login, model):
     assert "Let replies calculate" in login(user).get("/settings/tools").text
     client.put("/api/account", json={"settings": {"builtin_tools_enabled": False}})
     model.script(match=HELLO, reply="Hello.")
@@ -136,7 +127,7 @@ def test_whoever_switches_them_off_has_none(
     assert chats(model)[0]["tools"] == ["remember", "forget", "search_memories"]
 
 
-def test_a_connection_may_go_without_them(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_connection_may_go_without_them(app, client, model):
     with app.app_context(), write_transaction():
         row = ModelConnection(name="Small", base_url=model.base_url, header_names=[], builtin_tools=False)
         db.session.add(row)
@@ -154,7 +145,7 @@ def test_a_connection_may_go_without_them(app: Flask, client: ApiClient, model: 
     assert (call["model"], call["tools"]) == ("small", ["remember", "forget", "search_memories"])
 
 
-def test_they_cost_no_statement(app: Flask, make_user: Callable[..., Person]) -> None:
+def test_they_cost_no_statement(app, make_user):
     sent: dict[bool, int] = {}
     for wanted in (False, True):
         user = make_user()
@@ -171,7 +162,7 @@ def test_they_cost_no_statement(app: Flask, make_user: Callable[..., Person]) ->
     assert sent[True] == sent[False]
 
 
-def test_a_call_goes_with_its_message(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_call_goes_with_its_message(app, client, model):
     calls_tool(model, "calculate", expression="1000003 * 3")
     reply = send(client, "Multiply")
     assert found_in(app, "1000003") == {"messages"}
@@ -182,7 +173,7 @@ def test_a_call_goes_with_its_message(app: Flask, client: ApiClient, model: Serv
     assert found_in(app, "1000003") == set()
 
 
-def test_the_page_shows_what_was_used(client: ApiClient, user: Person, login: Callable, model: ServerHandle) -> None:
+def test_the_page_shows_what_was_used(client, user, login, model):
     calls_tool(model, "calculate", expression="1/0")
     reply = send(client, "Divide")
     page = login(user).get(f"/c/{reply['conversation_id']}").text
@@ -198,7 +189,7 @@ def test_the_page_shows_what_was_used(client: ApiClient, user: Person, login: Ca
         ("half \ud83d of one", "half ? of one"),
     ],
 )
-def test_a_record_can_be_stored_whatever_a_tool_or_a_model_says(said: str, kept: str) -> None:
+def test_a_record_can_be_stored_whatever_a_tool_or_a_model_says(said, kept):
     assert storable({"output": {"text": said}, "n": [said]}) == {"output": {"text": kept}, "n": [kept]}
 
 
@@ -211,7 +202,7 @@ CALLS = [
 ]
 
 
-def test_sources_are_named_once_those_that_were_read_first() -> None:
+def test_sources_are_named_once_those_that_were_read_first():
     assert [(source.url, source.host) for source in sources_of(CALLS)] == [
         ("https://www.b.org/", "b.org"),
         ("https://a.org/", "a.org"),
@@ -219,17 +210,17 @@ def test_sources_are_named_once_those_that_were_read_first() -> None:
     assert sources_of(None) == []
 
 
-def test_what_was_heard_is_text_from_outside() -> None:
+def test_what_was_heard_is_text_from_outside():
     assert outside_texts(CALLS) == ["found", "read"]
 
 
-def test_what_was_given_in_a_line() -> None:
+def test_what_was_given_in_a_line():
     assert arguments_line({"query": "grey\n herons"}) == "grey herons"
     assert arguments_line({"where": "pond", "many": 3, "empty": ""}) == "where: pond · many: 3"
     assert arguments_line(None) == ""
 
 
-def test_what_goes_out_again_is_counted_where_nobody_reports_it() -> None:
+def test_what_goes_out_again_is_counted_where_nobody_reports_it():
     progress = Progress()
     progress.count_repeated_prompt(1_000, [{"role": "tool", "content": "word " * 100}])
     first = progress.asked_again_tokens

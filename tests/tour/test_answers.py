@@ -74,7 +74,7 @@ def extraction(*texts: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("text", LEARNED)
-def test_sentences_of_the_introduction_are_taken_word_for_word(text: str) -> None:
+def test_sentences_of_the_introduction_are_taken_word_for_word(text):
     found = statements_in(extraction(text))
     assert found
     for statement in found:
@@ -86,30 +86,30 @@ def test_sentences_of_the_introduction_are_taken_word_for_word(text: str) -> Non
 
 
 @pytest.mark.parametrize("text", NOT_LEARNED)
-def test_nothing_is_taken_from_what_it_does_not_wholly_understand(text: str) -> None:
+def test_nothing_is_taken_from_what_it_does_not_wholly_understand(text):
     assert not statements_in(extraction(text))
 
 
-def test_a_message_that_says_more_leaves_the_others_to_a_model_too() -> None:
+def test_a_message_that_says_more_leaves_the_others_to_a_model_too():
     assert statements_in(extraction("My name is Sam.", "And what shall we cook?")) is None
     assert statements_in(extraction(SHOW_ME)) == []
     assert [found["message"] for found in statements_in(extraction(SHOW_ME, "My name is Sam.")) or ()] == [2]
 
 
-def test_what_a_guided_conversation_asks_is_left_to_a_model() -> None:
+def test_what_a_guided_conversation_asks_is_left_to_a_model():
     lines = [ConversationLine(1, "user", "My name is Sam.", AT)]
     call = build_extraction(lines, points=[OpenPoint("Your name")], instructions=INSTRUCTIONS)
     assert statements_in(call.messages) is None
 
 
 @given(st.text(max_size=200))
-def test_whatever_is_taken_is_verbatim(text: str) -> None:
+def test_whatever_is_taken_is_verbatim(text):
     for statement in statements_in(extraction("I live in " + text)) or ():
         assert statement["quote"] in "I live in " + text
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_it_says_in_the_readers_language_that_no_model_is_connected(code: str) -> None:
+def test_it_says_in_the_readers_language_that_no_model_is_connected(code):
     asked = [{"role": "user", "content": "What could we cook tonight?"}]
     for_admin, for_others = reply_to(asked, code, is_admin=True), reply_to(asked, code, is_admin=False)
     assert for_admin != for_others and (code == "en" or for_admin != reply_to(asked, "en", is_admin=True))
@@ -117,12 +117,12 @@ def test_it_says_in_the_readers_language_that_no_model_is_connected(code: str) -
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_an_example_is_shown_to_those_who_ask_for_it(code: str) -> None:
+def test_an_example_is_shown_to_those_who_ask_for_it(code):
     question = tour_text(SHOW_ME, code)
     shown = reply_to([{"role": "user", "content": f"<memories>\n- …\n</memories>\n\n{question}"}], code, is_admin=False)
     assert "```python" in shown and "|:--|" in shown
     assert "```" not in reply_to([{"role": "user", "content": f"{question} In Rust."}], code, is_admin=False)
 
 
-def test_an_unknown_language_is_answered_in_english() -> None:
+def test_an_unknown_language_is_answered_in_english():
     assert reply_to([{"role": "assistant", "content": "?"}], "tlh", is_admin=False).startswith("No language model")

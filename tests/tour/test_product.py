@@ -2,17 +2,15 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from tests.journeys.rows import ask, begin, load, points, write_fixture
 from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
@@ -72,9 +70,7 @@ def waiting(app: Flask) -> int:
     return sum(queue.count + queue.scheduled_job_registry.count for queue in queues)
 
 
-def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(
-    touring: pytest.MonkeyPatch, client: ApiClient, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
-) -> None:
+def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(touring, client, api, make_user):
     client.put("/api/account", json={"settings": {"language": "de"}})
     reply = str(say(client, QUESTION))
     assert "Es ist noch kein Sprachmodell verbunden" in reply and "Bitte einen Admin" in reply
@@ -82,11 +78,8 @@ def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(
 
 
 def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_to_ask_one(
-    touring: pytest.MonkeyPatch,
-    api: Callable[[Person], ApiClient],
-    login: Callable[[Person], FlaskClient],
-    make_user: Callable[..., Person],
-) -> None:
+    touring, api, login, make_user
+):
     banners = {}
     for is_admin in (True, False):
         person = make_user(is_admin=is_admin)
@@ -100,14 +93,12 @@ def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_t
     assert "Ask your administrator" in banners[False]
 
 
-def test_an_example_is_shown_to_those_who_ask_for_it(touring: pytest.MonkeyPatch, client: ApiClient) -> None:
+def test_an_example_is_shown_to_those_who_ask_for_it(touring, client):
     assert "```python" in str(say(client, FOR_THE_TOUR[0].draft))
     assert "```" not in str(say(client, "Show me a Python program."))
 
 
-def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(
-    touring: pytest.MonkeyPatch, client: ApiClient, run_jobs: Callable[..., list[Any]]
-) -> None:
+def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(touring, client, run_jobs):
     said = "My name is Sam Okoro.\nI live in Leeds.\nI work as …\nI am allergic to peanuts."
     talk = say(client, said)["conversation_id"]
     run_jobs()
@@ -120,8 +111,8 @@ def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(
 
 
 def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_is_connected(
-    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]]
-) -> None:
+    touring, app, client, run_jobs
+):
     talk = say(client, QUESTION)["conversation_id"]
     run_jobs()
     assert client.get(f"/api/conversations/{talk}").get_json()["title"] == "I'm Sam, I live in Leeds.…"
@@ -139,14 +130,7 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
         assert not db.session.scalar(select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
 
 
-def test_no_job_fails_or_is_tried_again_for_want_of_a_model(
-    touring: pytest.MonkeyPatch,
-    app: Flask,
-    client: ApiClient,
-    run_jobs: Callable[..., list[Any]],
-    anonymous: FlaskClient,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_no_job_fails_or_is_tried_again_for_want_of_a_model(touring, app, client, run_jobs, anonymous, caplog):
     settings = app.extensions["settings"]
     touring.setitem(app.extensions, "settings", settings.model_copy(update={"summary_threshold": 4}))
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
@@ -162,9 +146,7 @@ def test_no_job_fails_or_is_tried_again_for_want_of_a_model(
     assert 'outcome="failed"' not in anonymous.get("/metrics").text
 
 
-def test_nothing_is_asked_at_night(
-    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, run_jobs: Callable[..., list[Any]]
-) -> None:
+def test_nothing_is_asked_at_night(touring, app, client, run_jobs):
     idle = app.extensions["settings"].model_copy(update={"digest_idle_minutes": 0})
     touring.setitem(app.extensions, "settings", idle)
     talk = say(client, "My name is Sam.")["conversation_id"]
@@ -176,21 +158,17 @@ def test_nothing_is_asked_at_night(
         assert [job.meta["name"] for job in run_jobs()] == [nightly]
 
 
-def test_work_that_needs_a_model_is_known_to_the_sweep() -> None:
+def test_work_that_needs_a_model_is_known_to_the_sweep():
     assert all(JOBS[name].model_calls for name in READ_BY_A_MODEL)
 
 
-def test_a_digest_on_demand_says_what_is_missing(
-    touring: pytest.MonkeyPatch, app: Flask, client: ApiClient, user: Person
-) -> None:
+def test_a_digest_on_demand_says_what_is_missing(touring, app, client, user):
     talk = say(client, QUESTION)["conversation_id"]
     answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talk}?sync=true")
     assert (answer.status_code, answer.get_json()["detail"]) == (503, NoModel.default_detail)
 
 
-def test_a_journeys_point_is_opened_with_the_same_sentence(
-    touring: pytest.MonkeyPatch, app: Flask, tmp_path: Path, client: ApiClient, run_jobs: Callable[..., list[Any]]
-) -> None:
+def test_a_journeys_point_is_opened_with_the_same_sentence(touring, app, tmp_path, client, run_jobs):
     load(app, write_fixture(tmp_path / "fixtures"))
     talk = begin(client)
     assert "No language model is connected" in str(ask(client, talk, "place"))
@@ -199,7 +177,7 @@ def test_a_journeys_point_is_opened_with_the_same_sentence(
     assert points(client, talk)["progress"]["addressed"] == 0 and memories(client) == []
 
 
-def test_the_first_screen_offers_what_the_tour_can_do(touring: pytest.MonkeyPatch, user: Person, login: Any) -> None:
+def test_the_first_screen_offers_what_the_tour_can_do(touring, user, login):
     browser = login(user)
     cards = browser.get("/").text
     assert cards.count('data-suggest="') == len(FOR_THE_TOUR)

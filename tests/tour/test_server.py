@@ -34,7 +34,7 @@ def settings(address: str) -> ModelSettings:
     return ModelSettings(base_url=address, api_key="none", chat_model=answers.MODEL, background_model=answers.MODEL)
 
 
-def test_a_reply_is_streamed_in_pieces(settings: ModelSettings) -> None:
+def test_a_reply_is_streamed_in_pieces(settings):
     """Counted as they are sent: a reader that is slow takes several for one."""
     wanted = answers.reply_to(ASK, "en", is_admin=False)
     assert listen(settings).text == wanted
@@ -45,7 +45,7 @@ def test_a_reply_is_streamed_in_pieces(settings: ModelSettings) -> None:
     assert len(list(filter(None, pieces))) > 10 and "".join(pieces) == wanted
 
 
-def test_openais_own_client_understands_it(address: str) -> None:
+def test_openais_own_client_understands_it(address):
     with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
         assert [model.id for model in client.models.list()] == [answers.MODEL]
         told = {"language": "fr", "is_admin": "yes"}
@@ -54,7 +54,7 @@ def test_openais_own_client_understands_it(address: str) -> None:
         assert text == answers.reply_to(ASK, "fr", is_admin=True)
 
 
-def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings: ModelSettings) -> None:
+def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings):
     class Title(BaseModel):
         title: str
 
@@ -67,14 +67,14 @@ def test_any_other_task_is_refused_at_once_for_want_of_a_model(settings: ModelSe
     assert not structured.value.retryable and not plain.value.retryable
 
 
-def test_bad_requests_are_refused_as_openai_does(address: str) -> None:
+def test_bad_requests_are_refused_as_openai_does(address):
     bodies = (b"{nope", b"[]", b"{}", b'{"messages": []}', b'{"messages": ["x"]}')
     for path, body in (*(("chat/completions", body) for body in bodies), ("elsewhere", b"")):
         answer = httpx2.post(f"{address}/{path}", content=body)
         assert answer.status_code == 400 and answer.json()["error"]["message"], (path, body)
 
 
-def test_the_process_starts_light_and_stops_on_sigterm() -> None:
+def test_the_process_starts_light_and_stops_on_sigterm():
     port = free_port()
     # -X importtime lists every module on stderr: none of the heavy ones may be among them.
     command = [sys.executable, "-X", "importtime", "-m", "webapp.tour.server", "--port", str(port)]

@@ -7,11 +7,10 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from flask import Flask
 from jsonschema import validate
 from sqlalchemy import insert, select
 
-from testkit.people import Person, browser_client, post_form
+from testkit.people import browser_client, post_form
 from tests.conversations.rows import add_conversation
 from tests.support.queries import count_queries
 from webapp.accounts.service import delete_user
@@ -319,7 +318,7 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_summaries_are_exported_in_batches(app: Flask, user: Person, make_user, count: int) -> None:
+def test_summaries_are_exported_in_batches(app, user, make_user, count):
     for person, number in ((user, count), (make_user(), 2)):
         conversation_id = add_conversation(app, person.user_id)
         with app.app_context(), write_transaction():

@@ -285,7 +285,7 @@ def test_librechat_names_files_it_cannot_read(parts):
     assert empty[0].messages == [] and empty[0].created_at is None
 
 
-def test_every_format_has_a_name_of_its_own() -> None:
+def test_every_format_has_a_name_of_its_own():
     labels = [reader.label for reader in READERS.values()]
     assert len(labels) == len(set(labels))
 

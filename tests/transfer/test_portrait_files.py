@@ -129,7 +129,7 @@ CHINESE = PrintedPortrait(
 )  # fmt: skip
 
 
-def test_arabic_runs_from_the_right_and_a_mark_stays_apart_from_a_number(tmp_path: Path) -> None:
+def test_arabic_runs_from_the_right_and_a_mark_stays_apart_from_a_number(tmp_path):
     printed = read_printed(ARABIC.as_json())  # as the process that makes it does
     assert (printed.title, printed.is_rtl, printed.sources[0].content) == (ARABIC.title, True, "أعمل ممرضًا")
     made = make_pdf(printed)
@@ -144,14 +144,14 @@ def test_arabic_runs_from_the_right_and_a_mark_stays_apart_from_a_number(tmp_pat
     assert max(float(right) for _, right, _ in places) > 520, "lines start at the right margin"
 
 
-def test_chinese_ends_its_lines_anywhere(tmp_path: Path) -> None:
+def test_chinese_ends_its_lines_anywhere(tmp_path):
     text = text_of(make_pdf(CHINESE), tmp_path)
     lines = [line for line in text.splitlines() if "女儿，" in line]
     assert len(lines) >= 2 and len(lines[0].strip()) > 30
     assert "艾达，¹" in text.replace("\n", "")
 
 
-def test_long_ones_flow_over_pages_and_what_no_font_has_is_left_out(tmp_path: Path) -> None:
+def test_long_ones_flow_over_pages_and_what_no_font_has_is_left_out(tmp_path):
     sources = [PrintedSource(f"Note {number} \x07🎉 {'x' * 300}", [("word " * 80, "today")]) for number in range(12)]
     portrait = PrintedPortrait("T", "H", "W", "F", "R", [("Much.", list(range(1, 13)))], sources)
     text = text_of(make_pdf(portrait), tmp_path)

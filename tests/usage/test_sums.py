@@ -1,13 +1,11 @@
 """Usage added up by day: at any moment what is read is exactly what the records say, and few rows are read for it."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import delete, func, select, text, update
 
 from testkit.people import Person
@@ -85,7 +83,7 @@ def summed() -> int:
     return int(db.session.scalar(select(func.sum(UsageSum.calls)).where(UsageSum.user_id.is_(None))) or 0)
 
 
-def test_sums_and_what_came_after_them_say_what_the_records_say(app: Flask, make_user: Callable) -> None:
+def test_sums_and_what_came_after_them_say_what_the_records_say(app, make_user):
     people, chance = [make_user() for _ in range(3)], Random(7)
     with app.app_context():
         with write_transaction():
@@ -109,7 +107,7 @@ def test_sums_and_what_came_after_them_say_what_the_records_say(app: Flask, make
         assert not db.session.execute(select(*keys).group_by(*keys).having(func.count() > 1)).all()
 
 
-def test_what_is_killed_goes_on_where_it_was(app: Flask, make_user: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_killed_goes_on_where_it_was(app, make_user, monkeypatch):
     people, calls, add = [make_user(), make_user()], [], sums.add
 
     def die(more: sums.Sums, sign: int = 1) -> None:
@@ -132,9 +130,7 @@ def test_what_is_killed_goes_on_where_it_was(app: Flask, make_user: Callable, mo
         agree(people)
 
 
-def test_young_records_wait_and_so_does_what_came_after_them(
-    app: Flask, make_user: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_young_records_wait_and_so_does_what_came_after_them(app, make_user, monkeypatch):
     monkeypatch.setattr(sums, "LAG", timedelta(minutes=5))
     people, chance = [make_user()], Random(1)
     with app.app_context():
@@ -146,9 +142,7 @@ def test_young_records_wait_and_so_does_what_came_after_them(
         agree(people)
 
 
-def test_a_price_that_changes_changes_what_had_none(
-    app: Flask, make_user: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_price_that_changes_changes_what_had_none(app, make_user, monkeypatch):
     people, chance = [make_user()], Random(2)
     with app.app_context():
         with write_transaction():
@@ -161,7 +155,7 @@ def test_a_price_that_changes_changes_what_had_none(
     assert after["all day"]["total"]["dollars"] > 2 * before["all day"]["total"]["dollars"]
 
 
-def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app: Flask, make_user: Callable) -> None:
+def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app, make_user):
     people, chance = [make_user(), make_user()], Random(4)
     with app.app_context():
         with write_transaction():
@@ -188,7 +182,7 @@ def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app: Flask, make_u
         assert line["schedule_input_tokens"] and not line["chat_input_tokens"] and line["calls"] == 2
 
 
-def test_who_is_deleted_is_taken_out_of_everybodys_sums(app: Flask, make_user: Callable) -> None:
+def test_who_is_deleted_is_taken_out_of_everybodys_sums(app, make_user):
     people, chance = [make_user(is_admin=True), make_user(), make_user()], Random(5)
     with app.app_context():
         with write_transaction():
@@ -208,7 +202,7 @@ def test_who_is_deleted_is_taken_out_of_everybodys_sums(app: Flask, make_user: C
         assert summed() == db.session.scalar(select(func.count()).select_from(UsageRecord))
 
 
-def test_the_job_adds_up_what_there_is(app: Flask, make_user: Callable, run_jobs: Callable) -> None:
+def test_the_job_adds_up_what_there_is(app, make_user, run_jobs):
     people = [make_user()]
     with app.app_context():
         with write_transaction():
@@ -220,9 +214,7 @@ def test_the_job_adds_up_what_there_is(app: Flask, make_user: Callable, run_jobs
         agree(people)
 
 
-def test_pages_read_few_rows_however_many_there_are(
-    app: Flask, make_user: Callable, login: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_read_few_rows_however_many_there_are(app, make_user, login, monkeypatch):
     admin = make_user(is_admin=True)
     browser = login(admin)
     with app.app_context():

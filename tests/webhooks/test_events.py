@@ -2,14 +2,12 @@
 
 import json
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from webapp.accounts import sessions, tokens
 from webapp.db.base import write_transaction
 from webapp.webhooks import event_stream, events_api
@@ -53,7 +51,7 @@ def remember(client: ApiClient, content: str) -> None:
     assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
 
 
-def test_it_is_told_and_goes_on_where_it_was(client: ApiClient) -> None:
+def test_it_is_told_and_goes_on_where_it_was(client):
     stream = opened(client)
     remember(client, "Keeps bees")
     remember(client, "Sails")
@@ -69,7 +67,7 @@ def test_it_is_told_and_goes_on_where_it_was(client: ApiClient) -> None:
     assert rest[0][2]["change_set_id"] == first[2]["change_set_id"] + 1
 
 
-def test_only_what_was_asked_for(client: ApiClient) -> None:
+def test_only_what_was_asked_for(client):
     stream = opened(client, "?kinds=conversation.deleted")
     remember(client, "Keeps bees")
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
@@ -80,7 +78,7 @@ def test_only_what_was_asked_for(client: ApiClient) -> None:
     assert client.get("/api/events?kinds=nonsense").status_code == 422
 
 
-def test_what_is_lost_is_said(app: Flask, client: ApiClient) -> None:
+def test_what_is_lost_is_said(app, client):
     for wish in ("1-1", "99999999999999-0"):
         stream = opened(client, **{"Last-Event-ID": wish})
         assert until(stream, 1)[0][0] == "missed"
@@ -91,7 +89,7 @@ def test_what_is_lost_is_said(app: Flask, client: ApiClient) -> None:
     stream.close()
 
 
-def test_others_hear_nothing(app: Flask, client: ApiClient, make_user: Callable[..., Person], api: Any) -> None:
+def test_others_hear_nothing(app, client, make_user, api):
     streams = [opened(api(other)) for other in (make_user(), make_user(is_admin=True))]
     remember(client, "Keeps bees")
     with app.app_context():
@@ -101,13 +99,13 @@ def test_others_hear_nothing(app: Flask, client: ApiClient, make_user: Callable[
             assert list(event_stream.read(other.user_id, "0-0")) == []
 
 
-def test_nothing_is_kept_where_nobody_listens(app: Flask, client: ApiClient) -> None:
+def test_nothing_is_kept_where_nobody_listens(app, client):
     remember(client, "Keeps bees")
     with app.app_context():
         assert list(event_stream.read(client.person.user_id, "0-0")) == []
 
 
-def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:
+def test_it_ends_with_the_token(app, client):
     stream = opened(client)
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
@@ -115,7 +113,7 @@ def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:
     stream.close()
 
 
-def test_there_are_only_so_many(client: ApiClient) -> None:
+def test_there_are_only_so_many(client):
     streams = [opened(client) for _ in range(events_api.MAX_EACH)]
     answer = client.get("/api/events")
     assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
@@ -126,9 +124,7 @@ def test_there_are_only_so_many(client: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)
-def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(
-    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(app, client, monkeypatch, way):
     """Also before the next heartbeat."""
     monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
     streams = [opened(client), opened(browser_client(app, client.person))]
@@ -139,9 +135,7 @@ def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(
         stream.close()
 
 
-def test_an_open_stream_tells_nothing_once_its_session_has_ended(
-    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_stream_tells_nothing_once_its_session_has_ended(app, client, monkeypatch):
     monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
     stream = opened(browser_client(app, client.person))
     with app.app_context(), write_transaction():
@@ -151,7 +145,7 @@ def test_an_open_stream_tells_nothing_once_its_session_has_ended(
     stream.close()
 
 
-def test_they_end_with_their_server(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_end_with_their_server(client, monkeypatch):
     monkeypatch.setattr(events_api, "PAUSE", 600.0)
     stream = opened(client)
     found: list[list[Event]] = []

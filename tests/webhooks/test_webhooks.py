@@ -4,16 +4,14 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from fakemodel.testing import ServerHandle
-from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, follow, post_form, put_back, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, browser_client, follow, post_form, put_back, put_out_of_use
 from tests.support.receiver import Receiver, receiving
 from webapp.accounts import tokens
 from webapp.accounts.models import User
@@ -62,7 +60,7 @@ def talk(client: ApiClient, words: str = "Hello") -> dict[str, Any]:
     return found
 
 
-def test_what_is_told_is_signed(client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+def test_what_is_told_is_signed(client, receiver, run_jobs):
     made = hook(client, receiver.url, kinds=["memory.changed"])
     memory = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"}).get_json()
     run_jobs()
@@ -78,9 +76,7 @@ def test_what_is_told_is_signed(client: ApiClient, receiver: Receiver, run_jobs:
     assert made["secret"] not in client.get("/api/webhooks").text
 
 
-def test_each_kind_is_told(
-    client: ApiClient, receiver: Receiver, model: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_each_kind_is_told(client, receiver, model, run_jobs):
     model.script(match="Hello", reply="Good day.")
     hook(client, receiver.url, with_content=True)
     turn = talk(client)
@@ -105,16 +101,14 @@ def test_each_kind_is_told(
     assert set(told) == {kind for kind in ALL if not kind.startswith(("journey.", "schedule."))}
 
 
-def test_a_summary_of_a_journey_is_told(client: ApiClient, app: Flask, receiver: Receiver, user: Person) -> None:
+def test_a_summary_of_a_journey_is_told(client, app, receiver, user):
     hook(client, receiver.url, kinds=[Kind.JOURNEY_SUMMARISED])
     with app.app_context(), write_transaction():
         events.note(user.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": 5})
     assert deliveries(app) == [("journey.summarised", "waiting", 0)]
 
 
-def test_what_was_forgotten_meanwhile_is_not_told(
-    client: ApiClient, receiver: Receiver, model: ServerHandle, run_jobs: Callable[..., Any]
-) -> None:
+def test_what_was_forgotten_meanwhile_is_not_told(client, receiver, model, run_jobs):
     model.script(match="bees", reply="Bees it is.")
     hook(client, receiver.url, with_content=True)
     turn = talk(client, "I keep bees")
@@ -127,9 +121,7 @@ def test_what_was_forgotten_meanwhile_is_not_told(
         assert b"bees" not in body.lower()
 
 
-def test_a_temporary_conversation_is_nobodys_business(
-    client: ApiClient, app: Flask, receiver: Receiver, model: ServerHandle
-) -> None:
+def test_a_temporary_conversation_is_nobodys_business(client, app, receiver, model):
     model.script(reply="Yes.")
     hook(client, receiver.url)
     made = client.post("/api/conversations", json={"is_temporary": True}).get_json()["conversation_id"]
@@ -138,9 +130,7 @@ def test_a_temporary_conversation_is_nobodys_business(
     assert deliveries(app) == []
 
 
-def test_failures_are_tried_again_in_order_and_end_it(
-    app: Flask, user: Person, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]
-) -> None:
+def test_failures_are_tried_again_in_order_and_end_it(app, user, client, receiver, run_jobs):
     made = hook(client, receiver.url, kinds=["memory.changed"])
     receiver.status = 500
     for content in ("Keeps bees", "Plays the cello"):
@@ -177,9 +167,7 @@ def test_failures_are_tried_again_in_order_and_end_it(
     assert (again["is_active"], again["disabled_reason"]) == (True, None)
 
 
-def test_more_than_one_run_tells_is_told_by_the_next(
-    app: Flask, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_than_one_run_tells_is_told_by_the_next(app, client, receiver, run_jobs, monkeypatch):
     monkeypatch.setattr(time_slices, "SECONDS", 0)
     hook(client, receiver.url, kinds=["memory.changed"])
     for number in range(12):
@@ -189,7 +177,7 @@ def test_more_than_one_run_tells_is_told_by_the_next(
     assert {status for _, status, _ in deliveries(app)} == {"delivered"}
 
 
-def test_one_that_is_gone_is_asked_no_more(client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+def test_one_that_is_gone_is_asked_no_more(client, receiver, run_jobs):
     hook(client, receiver.url, kinds=["memory.changed"])
     receiver.status = 410
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
@@ -197,7 +185,7 @@ def test_one_that_is_gone_is_asked_no_more(client: ApiClient, receiver: Receiver
     assert client.get("/api/webhooks").get_json()["webhooks"][0]["is_active"] is False
 
 
-def test_a_worker_that_died_leaves_it_to_the_next(app: Flask, client: ApiClient, receiver: Receiver) -> None:
+def test_a_worker_that_died_leaves_it_to_the_next(app, client, receiver):
     made = hook(client, receiver.url, kinds=["memory.changed"])
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     with app.app_context():
@@ -210,7 +198,7 @@ def test_a_worker_that_died_leaves_it_to_the_next(app: Flask, client: ApiClient,
     assert deliveries(app) == [("memory.changed", "delivered", 2)]
 
 
-def test_addresses_within_are_refused(client: ApiClient) -> None:
+def test_addresses_within_are_refused(client):
     names = ("127.0.0.1:1", "localhost", "2130706433", "127.1", "printer.local", "169.254.169.254/latest")
     others = ("ftp://hooks.example/", "hooks.example", "https://u:p@hooks.example/")
     for url in (*(f"http://{name}/" for name in names), "https://10.0.0.1/x", "https://[::1]/", *others):
@@ -219,9 +207,7 @@ def test_addresses_within_are_refused(client: ApiClient) -> None:
         assert answer.get_json()["errors"][0]["loc"] == ["url"]
 
 
-def test_an_address_that_turns_out_to_be_within_is_not_asked(
-    app: Flask, client: ApiClient, receiver: Receiver, settings: Settings
-) -> None:
+def test_an_address_that_turns_out_to_be_within_is_not_asked(app, client, receiver, settings):
     made = hook(client, receiver.url, kinds=["memory.changed"])
     app_settings.put(app, settings)
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
@@ -232,16 +218,14 @@ def test_an_address_that_turns_out_to_be_within_is_not_asked(
     assert "own network" in told[0]["answer"]
 
 
-def test_what_is_no_webhook(client: ApiClient) -> None:
+def test_what_is_no_webhook(client):
     odd = ({"kinds": []}, {"kinds": ["other"]}, {"with_content": "maybe"}, {"extra": 1})
     for fields in (*odd, {"url": None}, {"url": "x" * 1_001}):
         answer = client.post("/api/webhooks", json={"url": "https://hooks.example/", **fields})
         assert (fields, answer.status_code) == (fields, 422)
 
 
-def test_one_made_by_a_token_ends_with_it(
-    app: Flask, user: Person, anonymous: FlaskClient, client: ApiClient, receiver: Receiver
-) -> None:
+def test_one_made_by_a_token_ends_with_it(app, user, anonymous, client, receiver):
     with app.app_context(), write_transaction():
         row, secret = tokens.create_token(user.user_id, NewToken(name="script"))
         token_id = row.token_id
@@ -257,9 +241,7 @@ def test_one_made_by_a_token_ends_with_it(
     assert "token" in client.get("/api/webhooks").get_json()["webhooks"][0]["disabled_reason"]
 
 
-def test_a_token_does_not_take_over_anothers_webhook(
-    app: Flask, user: Person, anonymous: FlaskClient, receiver: Receiver
-) -> None:
+def test_a_token_does_not_take_over_anothers_webhook(app, user, anonymous, receiver):
     """Where it goes, and what signs it, would outlive the token."""
     with app.app_context(), write_transaction():
         secrets = [tokens.create_token(user.user_id, NewToken(name=name))[1] for name in ("one", "another")]
@@ -280,7 +262,7 @@ def test_a_token_does_not_take_over_anothers_webhook(
         assert set(db.session.scalars(db.select(Webhook.url))) == {receiver.url, elsewhere["url"]}
 
 
-def test_the_page(app: Flask, user: Person, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+def test_the_page(app, user, receiver, run_jobs):
     browser = browser_client(app, user)
     bad = post_form(browser, "/settings/webhooks", "/settings/webhooks", url="http://10.0.0.1/", kinds=ALL)
     assert (bad.status_code, "own network" in bad.text) == (422, True)
@@ -310,7 +292,7 @@ def test_the_page(app: Flask, user: Person, receiver: Receiver, run_jobs: Callab
     assert receiver.url not in browser.get("/settings/webhooks").text
 
 
-def test_a_turn_knows_without_asking(app: Flask, client: ApiClient, receiver: Receiver, model: ServerHandle) -> None:
+def test_a_turn_knows_without_asking(app, client, receiver, model):
     """Whether there are webhooks stands on the account, which the end of a turn reads anyway."""
 
     def marked() -> bool:
@@ -330,7 +312,7 @@ def test_a_turn_knows_without_asking(app: Flask, client: ApiClient, receiver: Re
     assert marked() is False
 
 
-def test_what_is_past_goes(app: Flask, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+def test_what_is_past_goes(app, client, receiver, run_jobs):
     hook(client, receiver.url, kinds=["memory.changed"])
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     run_jobs()
@@ -342,8 +324,8 @@ def test_what_is_past_goes(app: Flask, client: ApiClient, receiver: Receiver, ru
 
 @pytest.mark.parametrize("way", WAYS_OUT)
 def test_nothing_is_sent_while_the_account_is_out_of_use_and_the_rest_afterwards(
-    app: Flask, user: Person, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any], way: str
-) -> None:
+    app, user, client, receiver, run_jobs, way
+):
     made = hook(client, receiver.url, kinds=["memory.changed"])
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     put_out_of_use(app, user, way)
@@ -358,19 +340,19 @@ def test_nothing_is_sent_while_the_account_is_out_of_use_and_the_rest_afterwards
         assert delivery.deliver(made["webhook_id"]) == 1
 
 
-def test_the_example_of_the_specification() -> None:
+def test_the_example_of_the_specification():
     signed = signatures.signature(
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}'
     )
     assert signed == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_secrets_and_ids_differ() -> None:
+def test_secrets_and_ids_differ():
     assert len({signatures.new_secret() for _ in range(50)} | {signatures.new_event_id() for _ in range(50)}) == 100
     assert signatures.signature(signatures.new_secret(), "evt_1", 1, b"{}").startswith("v1,")
 
 
-def test_tries_end() -> None:
+def test_tries_end():
     assert [signatures.wait_after(n) for n in (1, len(signatures.WAITS), len(signatures.WAITS) + 1)] == [
         5,
         72_000,

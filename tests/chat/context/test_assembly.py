@@ -1,8 +1,6 @@
 """Assembling a prompt: what is read before the connection is given back is not read again, and nothing twice."""
 
-import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testkit.people import Person
 from tests.support.queries import count_queries
@@ -28,9 +26,7 @@ def _turn(app: Flask, user: Person) -> int:
         return int(reply.message_id)
 
 
-def test_no_row_is_read_anew_after_the_connection_was_given_back(
-    app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_row_is_read_anew_after_the_connection_was_given_back(app, user, monkeypatch):
     turn_id = _turn(app, user)
     with app.app_context(), count_queries() as sent:
         before: list[int] = []
@@ -47,7 +43,7 @@ def test_no_row_is_read_anew_after_the_connection_was_given_back(
     assert not [statement for statement in anew if "FROM conversations" in statement or "FROM users" in statement]
 
 
-def test_a_newcomers_prompt_reads_their_messages_and_no_more(app: Flask, user: Person) -> None:
+def test_a_newcomers_prompt_reads_their_messages_and_no_more(app, user):
     """Nobody has said anything yet, and nothing is remembered: there is no index to build, and nothing to look for."""
     with app.app_context():
         assembly.assemble(_turn(app, user), app.extensions["settings"])  # the installation's own, kept from now on
@@ -58,7 +54,7 @@ def test_a_newcomers_prompt_reads_their_messages_and_no_more(app: Flask, user: P
     assert len(sent) == 2, sent
 
 
-def test_where_passages_stand_is_read_with_the_rest(app: Flask, user: Person, client: FlaskClient) -> None:
+def test_where_passages_stand_is_read_with_the_rest(app, user, client):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Watches herons."})
     turn_id = _turn(app, user)
     with app.app_context():
@@ -68,7 +64,7 @@ def test_where_passages_stand_is_read_with_the_rest(app: Flask, user: Person, cl
         assert stands.memory_version == stands.position.memory_version > 0
 
 
-def test_with_spaces_their_versions_are_read_as_well(app: Flask, user: Person, client: FlaskClient) -> None:
+def test_with_spaces_their_versions_are_read_as_well(app, user, client):
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Marsh"}).json["space_id"]
     turn_id = _turn(app, user)
     with app.app_context():

@@ -86,7 +86,7 @@ def test_sent_and_kept_have_the_same_messages(source):
             assert "content" not in stored or real["content"].startswith(stored["content"][:3])
 
 
-def test_limits_scale_with_the_window() -> None:
+def test_limits_scale_with_the_window():
     small, large = Limits(window=1024), Limits(window=128_000, reply=4096)
     assert small.prompt >= 600 and large.prompt == 128_000 - 4096
     for limits in (small, large):
@@ -95,7 +95,7 @@ def test_limits_scale_with_the_window() -> None:
     assert large.of("retrieved") == large.retrieved and small.of("retrieved") < large.of("retrieved")
 
 
-def test_too_small_a_window_is_refused() -> None:
+def test_too_small_a_window_is_refused():
     with pytest.raises(BudgetTooSmall):
         Limits(window=MINIMUM_BUDGET)
     with pytest.raises(BudgetTooSmall):

@@ -15,10 +15,8 @@ from flask import Flask
 from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from testkit.processes import wait_until
-from testkit.servers import Servers
 from tests.chat.test_stream import begin, wait_for_text
 from tests.memories.prompt.test_always_used import add, fill
 from tests.spaces.helpers import join, make_space
@@ -118,9 +116,7 @@ def assembled(app: Flask, turn_id: int) -> tuple[str, list[str]]:
     return str(made.messages), sent
 
 
-def test_a_turn_after_a_change_reads_no_more_than_one_before(
-    app: Flask, user: Person, keeper: ReadAhead, told: Told
-) -> None:
+def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, told):
     begun = now() - timedelta(hours=1)
     with app.app_context():
         fill(user.user_id, 40)
@@ -150,9 +146,7 @@ def test_a_turn_after_a_change_reads_no_more_than_one_before(
         assert len(named) <= 1 and len(lazy) >= len(prepared) + 5, (quiet, prepared, lazy)
 
 
-def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(
-    app: Flask, user: Person, keeper: ReadAhead, told: Told
-) -> None:
+def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(app, user, keeper, told):
     with app.app_context():
         add(user.user_id, 7)
         entry = index_cache().get(user.user_id, 20)
@@ -203,9 +197,7 @@ def keep_up(keeper: ReadAhead, told: Told) -> None:
         keeper.work()
 
 
-def test_what_others_share_in_a_space_is_there_before_anybody_asks(
-    app: Flask, family: Family, keeper: ReadAhead, told: Told
-) -> None:
+def test_what_others_share_in_a_space_is_there_before_anybody_asks(app, family, keeper, told):
     shared = family.share("Sails a red boat")
     assert family.keys("Ben") == set()
     with app.app_context(), count_queries() as sent:
@@ -221,9 +213,7 @@ def test_what_others_share_in_a_space_is_there_before_anybody_asks(
 
 
 @pytest.mark.parametrize("how", ["forgotten", "withdrawn", "archived", "left"])
-def test_what_is_no_longer_shared_leaves_the_indexes_of_others(
-    family: Family, keeper: ReadAhead, told: Told, how: str
-) -> None:
+def test_what_is_no_longer_shared_leaves_the_indexes_of_others(family, keeper, told, how):
     shared = family.share("Sails a red boat")
     keep_up(keeper, told)
     assert family.keys("Ben") == {("memory", shared)}
@@ -238,9 +228,7 @@ def test_what_is_no_longer_shared_leaves_the_indexes_of_others(
     assert family.keys("Ben") == set()
 
 
-def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(
-    app: Flask, family: Family, keeper: ReadAhead, told: Told, run_jobs: Any
-) -> None:
+def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(app, family, keeper, told, run_jobs):
     family.share("Sails a red boat")
     keep_up(keeper, told)
     assert not family.indexes["Ben"].index.generations
@@ -249,7 +237,7 @@ def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(
     assert family.indexes["Ben"].index.generations
 
 
-def test_what_is_private_in_a_space_concerns_nobody_else(family: Family, told: Told) -> None:
+def test_what_is_private_in_a_space_concerns_nobody_else(family, told):
     body = {"memory_type": "fact", "content": "Sails a green boat", "space_id": family.space_id}
     made = family.anna.post("/api/memories", json=body).get_json()["memory_id"]
     assert family.anna.put(f"/api/memories/{made}", json={"content": "Sails a grey boat"}).status_code == 200
@@ -257,7 +245,7 @@ def test_what_is_private_in_a_space_concerns_nobody_else(family: Family, told: T
     assert heard(told, SPACES) == []
 
 
-def test_spaces_are_announced_once_a_commit_and_without_a_statement(app: Flask, family: Family, told: Told) -> None:
+def test_spaces_are_announced_once_a_commit_and_without_a_statement(app, family, told):
     other = make_space(family.anna, kind="project")
     heard(told)
     with app.app_context(), write_transaction(), count_queries() as sent:
@@ -273,7 +261,7 @@ def test_spaces_are_announced_once_a_commit_and_without_a_statement(app: Flask, 
     assert heard(told, SPACES) == []
 
 
-def test_it_waits_until_there_is_time(app: Flask, user: Person, keeper: ReadAhead, told: Told, calm: Calm) -> None:
+def test_it_waits_until_there_is_time(app, user, keeper, told, calm):
     with app.app_context():
         entry = index_cache().get(user.user_id, 20)
         assert entry is not None
@@ -289,9 +277,7 @@ def test_it_waits_until_there_is_time(app: Flask, user: Person, keeper: ReadAhea
         assert entry.position == position(user.user_id) != before
 
 
-def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_words(
-    app: Flask, client: ApiClient, model: ServerHandle
-) -> None:
+def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_words(app, client, model):
     runner = app.extensions["chat"].runner
     assert runner.has_spare_time
     model.script(reply="a slow one that goes on", first_delay=0.6, token_delay=0.3)
@@ -303,9 +289,7 @@ def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_wo
     assert runner.has_spare_time
 
 
-def test_nothing_is_read_of_people_this_process_knows_nothing_of(
-    app: Flask, user: Person, keeper: ReadAhead, told: Told
-) -> None:
+def test_nothing_is_read_of_people_this_process_knows_nothing_of(app, user, keeper, told):
     with app.app_context():
         add(user.user_id, 7)
     with app.app_context(), count_queries() as sent:
@@ -314,9 +298,7 @@ def test_nothing_is_read_of_people_this_process_knows_nothing_of(
     assert sent == []
 
 
-def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(
-    app: Flask, user: Person, keeper: ReadAhead, told: Told
-) -> None:
+def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(app, user, keeper, told):
     with app.app_context():
         entry = index_cache().get(user.user_id, 20)
         with write_transaction():
@@ -326,7 +308,7 @@ def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(
         assert index_cache().peek(user.user_id) is entry and not index_cache()._building
 
 
-def test_only_what_is_committed_is_announced_and_once(app: Flask, user: Person, told: Told) -> None:
+def test_only_what_is_committed_is_announced_and_once(app, user, told):
     with app.app_context():
         announce(user.user_id)
         db.session.rollback()
@@ -338,7 +320,7 @@ def test_only_what_is_committed_is_announced_and_once(app: Flask, user: Person, 
         assert heard(told) == [user.user_id]
 
 
-def test_a_change_stands_although_nobody_can_be_told(app: Flask, user: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_stands_although_nobody_can_be_told(app, user, monkeypatch):
     def away(*_given: Any) -> None:
         raise RedisConnectionError("away")
 
@@ -348,9 +330,7 @@ def test_a_change_stands_although_nobody_can_be_told(app: Flask, user: Person, m
         assert position(user.user_id).memory_version == 1
 
 
-def test_a_process_that_keeps_nothing_does_not_connect(
-    app: Flask, user: Person, keeper: ReadAhead, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_keeps_nothing_does_not_connect(app, user, keeper, monkeypatch):
     index_cache.of(app).drop()
     waited: list[float] = []
 
@@ -370,9 +350,7 @@ def test_a_process_that_keeps_nothing_does_not_connect(
     assert waited == [read_ahead.BEGIN_SECONDS] * 3
 
 
-def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
-    app: Flask, user: Person, keeper: ReadAhead, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(app, user, keeper, monkeypatch, caplog):
     monkeypatch.setattr(read_ahead, "RETRY_SECONDS", 0.0)
     caplog.set_level(logging.WARNING)
     tried: list[str] = []
@@ -420,14 +398,8 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
 
 
 def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
-    app: Flask,
-    user: Person,
-    silent_redis_url: str,
-    servers: Servers,
-    calm: Calm,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    app, user, silent_redis_url, servers, calm, monkeypatch, caplog
+):
     """An ACL user has no channel by default in Redis 7, and the log had a warning every two seconds."""
     caplog.set_level(logging.WARNING)
     keeper = ReadAhead(app, make_redis(silent_redis_url, tailing=True), calm)
@@ -454,9 +426,7 @@ def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
     assert said.error == "NoPermissionError"  # type: ignore[attr-defined]
 
 
-def test_a_change_stands_where_it_may_not_be_announced(
-    app: Flask, user: Person, silent_redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_stands_where_it_may_not_be_announced(app, user, silent_redis_url, monkeypatch):
     with app.app_context(), make_redis(silent_redis_url) as silent:
         monkeypatch.setitem(app.extensions, "redis", silent)
         add(user.user_id, 7)

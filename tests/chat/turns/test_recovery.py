@@ -9,7 +9,6 @@ import pytest
 from flask import Flask
 from redis.asyncio import Redis
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from testkit.processes import wait_until
 from tests.chat.helpers import deltas, iterate, message, parse, wait_for_end
@@ -49,9 +48,7 @@ def _streaming(client: ApiClient, app: Flask, count: int) -> list[int]:
     return rows
 
 
-def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
-    app: Flask, client: ApiClient, model: ServerHandle, soon: None, monkeypatch: Any
-) -> None:
+def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(app, client, model, soon, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
     turn_id = begin(client)
@@ -74,14 +71,12 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(
     assert found["content"].startswith(row["content"])
 
 
-def test_what_may_be_lost_is_what_is_promised() -> None:
+def test_what_may_be_lost_is_what_is_promised():
     check = runner.SAVE_SECONDS / runner.SAVE_CHECKS
     assert max(runner.SAVE_SECONDS, turn.FIRST_SAVE) + check + 0.5 <= recovery.LOSS_SECONDS
 
 
-def test_storing_slowly_does_not_put_off_the_next_time(
-    app: Flask, client: ApiClient, model: ServerHandle, own_runner: TurnRunner, soon: None, monkeypatch: Any
-) -> None:
+def test_storing_slowly_does_not_put_off_the_next_time(app, client, model, own_runner, soon, monkeypatch):
     """What is written meanwhile is as old as the beginning of the last save, not as its end."""
     due, save = [], own_runner._tables.save
 
@@ -101,7 +96,7 @@ def test_storing_slowly_does_not_put_off_the_next_time(
     assert due[0] <= runner.SAVE_SECONDS
 
 
-def test_many_replies_are_stored_by_one_statement(app: Flask, client: ApiClient) -> None:
+def test_many_replies_are_stored_by_one_statement(app, client):
     turns = _streaming(client, app, 5)
     with app.app_context():
         with count_queries() as sent, write_transaction():
@@ -114,7 +109,7 @@ def test_many_replies_are_stored_by_one_statement(app: Flask, client: ApiClient)
     assert [message(app, turn_id)["content"] for turn_id in turns] == [f"text {turn_id} 🌊" for turn_id in turns]
 
 
-def test_what_has_ended_is_left_alone_and_said(app: Flask, client: ApiClient) -> None:
+def test_what_has_ended_is_left_alone_and_said(app, client):
     ended, going, gone = _streaming(client, app, 3)
     with app.app_context():
         with write_transaction():
@@ -127,9 +122,7 @@ def test_what_has_ended_is_left_alone_and_said(app: Flask, client: ApiClient) ->
     assert message(app, going)["content"] == "more"
 
 
-def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(
-    client: ApiClient, model: ServerHandle, soon: None
-) -> None:
+def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(client, model, soon):
     """What stores the text on its way may be the first to notice."""
     model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
     seen = []
@@ -141,7 +134,7 @@ def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(
     assert len(seen) < 300, "it ended long before the model did"
 
 
-def test_too_much_text_for_one_statement_takes_several(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_too_much_text_for_one_statement_takes_several(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "BATCH_BYTES", 100)
     turns = _streaming(client, app, 4)
     with app.app_context(), write_transaction():
@@ -149,9 +142,7 @@ def test_too_much_text_for_one_statement_takes_several(app: Flask, client: ApiCl
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
 
 
-def test_a_process_that_was_suspended_past_its_lease_writes_no_more(
-    app: Flask, client: ApiClient, model: ServerHandle, own_runner: TurnRunner, monkeypatch: Any
-) -> None:
+def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client, model, own_runner, monkeypatch):
     """Recovery has stored what the stream held; nobody is to see more than that."""
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(runner, "SAVE_SECONDS", 60)
@@ -176,7 +167,7 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(
     assert (deltas(events), events[-1].name) == (stored, "error")
 
 
-def test_a_lease_of_somebody_else_is_not_renewed(settings: Any, app: Flask) -> None:
+def test_a_lease_of_somebody_else_is_not_renewed(settings, app):
     redis = app.extensions["redis"]
     lost: list[int] = []
 
@@ -201,7 +192,7 @@ def test_a_lease_of_somebody_else_is_not_renewed(settings: Any, app: Flask) -> N
     assert turnlog.has_lease(redis, 2), "Redis was emptied: it is still ours"
 
 
-def test_recovery_that_fails_holds_nothing(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+def test_recovery_that_fails_holds_nothing(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     (turn_id,) = _streaming(client, app, 1)
 

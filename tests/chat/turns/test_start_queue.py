@@ -133,7 +133,7 @@ def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, login, 
     assert left == [True]
 
 
-def test_every_view_that_starts_a_turn_is_held_back(app: Flask):
+def test_every_view_that_starts_a_turn_is_held_back(app):
     marked = {name for name, view in app.view_functions.items() if getattr(view, "starts_turn", False)}
     assert marked >= {"chat_api.chat_stream", "chat_api.send_message", "chat_pages.start", "chat_pages.send"}
     assert all(not name.endswith((".stop", ".resume_stream", ".get_response")) for name in marked)
@@ -153,7 +153,7 @@ def test_a_vector_that_comes_is_waited_for_and_one_that_does_not_is_not():
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_vector_that_fails_is_nobodys_news(late: bool, caplog):
+def test_a_vector_that_fails_is_nobodys_news(late, caplog):
     async def waiting() -> None:
         future: Future[int] = Future()
         asyncio.get_running_loop().call_later(0.05 if late else 0.0, future.set_exception, ValueError("away"))

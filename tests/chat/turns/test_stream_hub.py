@@ -40,7 +40,7 @@ def kinds(subscription: Subscription, count: int) -> list[str]:
     return [item.kind if item is not None else "" for item in found]
 
 
-def test_an_own_turn_is_brought_by_its_writer_and_not_read(hub: Hub, redis: Redis) -> None:
+def test_an_own_turn_is_brought_by_its_writer_and_not_read(hub, redis):
     hub.own(TURN)
     with hub.subscribe(TURN) as viewer:
         begun = append(redis, "turn", {})
@@ -52,7 +52,7 @@ def test_an_own_turn_is_brought_by_its_writer_and_not_read(hub: Hub, redis: Redi
     assert not hub.release(TURN), "nobody is left to read for"
 
 
-def test_a_viewer_who_comes_later_reads_what_was_before_and_gets_nothing_twice(hub: Hub, redis: Redis) -> None:
+def test_a_viewer_who_comes_later_reads_what_was_before_and_gets_nothing_twice(hub, redis):
     hub.own(TURN)
     begun, said = append(redis, "turn", {}), append(redis, "delta", {"text": "a"})
     hub.hand_over(TURN, [begun])
@@ -63,7 +63,7 @@ def test_a_viewer_who_comes_later_reads_what_was_before_and_gets_nothing_twice(h
         assert kinds(resumed, 2) == ["delta", "done"]
 
 
-def test_a_viewer_who_comes_before_redis_has_an_entry_gets_it_all_the_same(hub: Hub, redis: Redis) -> None:
+def test_a_viewer_who_comes_before_redis_has_an_entry_gets_it_all_the_same(hub, redis):
     hub.own(TURN)
     hub.hand_over(TURN, [append(redis, "turn", {})])
     hub.confirm(TURN, 1)
@@ -78,7 +78,7 @@ def test_a_viewer_who_comes_before_redis_has_an_entry_gets_it_all_the_same(hub: 
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_after_its_writer_the_reader_brings_what_jobs_say(hub: Hub, redis: Redis, begun: bool) -> None:
+def test_after_its_writer_the_reader_brings_what_jobs_say(hub, redis, begun):
     hub.own(TURN)
     with hub.subscribe(TURN) as viewer:
         entries = [append(redis, "turn", {}), append(redis, "done", END)]
@@ -92,7 +92,7 @@ def test_after_its_writer_the_reader_brings_what_jobs_say(hub: Hub, redis: Redis
         assert kinds(viewer, 4) == ["turn", "done", "title", "settled"]
 
 
-def test_a_turn_of_another_process_is_read(hub: Hub, redis: Redis) -> None:
+def test_a_turn_of_another_process_is_read(hub, redis):
     append(redis, "turn", {})
     with hub.subscribe(TURN) as viewer:
         append(redis, "delta", {"text": "a"})
@@ -128,7 +128,7 @@ def logs(draw: st.DrawFn) -> tuple[str, list[Entry]]:
 
 
 @given(logs())
-def test_deltas_are_the_reply_from_every_cursor(log: tuple[str, list[Entry]]) -> None:
+def test_deltas_are_the_reply_from_every_cursor(log):
     text, entries = log
     assert turnlog.text_of(entries) == text
     events = parse(b"".join(sse.json_events(entries)).decode())
@@ -144,7 +144,7 @@ def test_deltas_are_the_reply_from_every_cursor(log: tuple[str, list[Entry]]) ->
 
 
 @given(logs(), st.integers(0, 40))
-def test_a_stream_cut_anywhere_is_completed_from_the_tables(log: tuple[str, list[Entry]], cut: int) -> None:
+def test_a_stream_cut_anywhere_is_completed_from_the_tables(log, cut):
     text, entries = log
     told = [*entries[:cut], Entry("0-3", "done", {"message": {"content": text}})]
     events = parse(b"".join(sse.json_events(told)).decode())
@@ -158,13 +158,13 @@ def test_a_stream_cut_anywhere_is_completed_from_the_tables(log: tuple[str, list
 
 
 @given(st.text(max_size=50))
-def test_any_text_is_a_cursor_or_the_beginning(text: str) -> None:
+def test_any_text_is_a_cursor_or_the_beginning(text):
     cursor = Cursor.parse(text)
     assert cursor.id == "" or turnlog.order(cursor.id) >= (0, 0)
     assert Cursor.parse(None) == Cursor("", None)
 
 
-def test_entries_survive_redis(app: Flask) -> None:
+def test_entries_survive_redis(app):
     client = app.extensions["redis"]
     for kind, data in (("turn", {"a": 1}), ("delta", {"text": "é\n🌊\r"}), ("done", {"message": {"content": "x"}})):
         client.xadd(turnlog.log_key(1), turnlog.fields(kind, data, 7 if kind == "delta" else 0))
@@ -180,7 +180,7 @@ def test_entries_survive_redis(app: Flask) -> None:
     assert not client.exists(turnlog.log_key(2)), "nobody reads a stream that is gone"
 
 
-def test_the_last_job_settles_and_only_once(app: Flask) -> None:
+def test_the_last_job_settles_and_only_once(app):
     client = app.extensions["redis"]
     client.xadd(turnlog.log_key(1), turnlog.fields("turn", {}))
     turnlog.note_pending_jobs(client, 1, ["title", "extract"])

@@ -64,9 +64,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_text_is_written_as_it_comes_while_there_is_time(
-    writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_is_written_as_it_comes_while_there_is_time(writing, monkeypatch):
     """With a few turns nobody waits for a batch; with many, text waits for more."""
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
@@ -91,9 +89,7 @@ def test_text_is_written_as_it_comes_while_there_is_time(
     writing(work, coalesce_ms=5_000)
 
 
-def test_viewers_in_the_process_wait_for_no_answer_of_redis(
-    writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_viewers_in_the_process_wait_for_no_answer_of_redis(writing, monkeypatch):
     async def work(writer: TurnWriter, handed: Handed) -> None:
         writer.begin(1, {})
         await until(lambda: not writer._dirty)
@@ -109,9 +105,7 @@ def test_viewers_in_the_process_wait_for_no_answer_of_redis(
     writing(work)
 
 
-def test_redis_gets_text_together_that_viewers_have_already(
-    writing: Callable[..., Handed], app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redis_gets_text_together_that_viewers_have_already(writing, app, monkeypatch):
     monkeypatch.setattr(Viewers, "has_viewers", lambda _self, turn_id: turn_id == 1)
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
@@ -132,9 +126,7 @@ def test_redis_gets_text_together_that_viewers_have_already(
     assert [item.kind for item in turnlog.read(app.extensions["redis"], 1)] == ["turn", "delta", "delta", "done"]
 
 
-def test_an_entry_whose_answer_was_lost_is_there_once(
-    writing: Callable[..., Handed], app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_entry_whose_answer_was_lost_is_there_once(writing, app, monkeypatch):
     """Redis has taken it, but nobody was told; it is written again under the same id."""
     monkeypatch.setattr(writer_module, "RETRY_SECONDS", 0.01)
     send, lost = Wire.send, []
@@ -160,7 +152,7 @@ def test_an_entry_whose_answer_was_lost_is_there_once(
     assert [item.kind for item in merge(there)] == ["turn", "delta", "done"] and turnlog.text_of(there) == "once only"
 
 
-def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing: Callable[..., Handed], app: Flask) -> None:
+def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing, app):
     redis = app.extensions["redis"]
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
@@ -178,7 +170,7 @@ def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing: Callable[...,
     assert turnlog.text_of(there) == "first second"
 
 
-def test_a_stream_that_was_lost_begins_again_with_all_its_text(writing: Callable[..., Handed], app: Flask) -> None:
+def test_a_stream_that_was_lost_begins_again_with_all_its_text(writing, app):
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         writer.begin(1, {"n": 1})
         writer.delta(1, "first ")
@@ -193,7 +185,7 @@ def test_a_stream_that_was_lost_begins_again_with_all_its_text(writing: Callable
     assert turnlog.text_of(there) == "first second"
 
 
-def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -> None:
+def test_a_slow_redis_is_written_to_less_often(writing):
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         writer._open[1] = object()  # type: ignore[assignment]
         assert writer._wait(1) == 0
@@ -206,9 +198,7 @@ def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -
     writing(work, coalesce_ms=50)
 
 
-def test_a_turn_that_begins_does_not_hurry_the_others(
-    writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_that_begins_does_not_hurry_the_others(writing, monkeypatch):
     monkeypatch.setattr(writer_module, "SOME", -1)
     monkeypatch.setattr(writer_module, "MANY", 0)
 
@@ -231,7 +221,7 @@ def test_a_turn_that_begins_does_not_hurry_the_others(
     assert turnlog.text_of(handed[1]) == "first later once more"
 
 
-def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing: Callable[..., Handed]) -> None:
+def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing):
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         for turn_id in (1, 2, 3):
             writer.begin(turn_id, {"odd": object()} if turn_id == 2 else {})
@@ -246,9 +236,7 @@ def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing: Callable[
 
 
 @pytest.mark.parametrize("coalesce_ms", [0, 5])
-def test_what_is_handed_over_is_what_is_on_the_streams(
-    writing: Callable[..., Handed], app: Flask, coalesce_ms: int
-) -> None:
+def test_what_is_handed_over_is_what_is_on_the_streams(writing, app, coalesce_ms):
     said = {turn_id: [f"{turn_id}.{number} " for number in range(40)] for turn_id in range(1, 13)}
 
     async def work(writer: TurnWriter, _handed: Handed) -> None:

@@ -16,7 +16,7 @@ import sys
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
@@ -24,11 +24,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from flask import Flask
 
-from fakemodel.testing import ServerHandle
 from testkit.exports import chatgpt_conversation, zipped
-from testkit.people import ApiClient, Person
+from testkit.people import Person
 from testkit.processes import ROOT, free_port
 from tests.support.live import LiveServer
 from webapp.accounts import tokens
@@ -98,14 +96,14 @@ def failed(done: Done, code: int) -> str:
     return done.stderr
 
 
-def test_the_entry_point_is_there() -> None:
+def test_the_entry_point_is_there():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     module, _, name = project["project"]["scripts"]["commonplace"].partition(":")
     assert callable(getattr(import_module(module), name))
     assert module.rpartition(".")[0] in project["tool"]["setuptools"]["packages"]
 
 
-def test_it_uses_nothing_of_the_server() -> None:
+def test_it_uses_nothing_of_the_server():
     """What is installed alone brings click and, perhaps, rich: no other package and nothing else of ours."""
     code = (
         "import sys, webapp.cli.client.main; "
@@ -121,7 +119,7 @@ def test_it_uses_nothing_of_the_server() -> None:
     assert not {"flask", "sqlalchemy", "redis", "pydantic", "httpx2", "requests"} & set(names)
 
 
-def test_a_message_is_answered_in_a_pipe(shell: Shell, model: ServerHandle, client: ApiClient) -> None:
+def test_a_message_is_answered_in_a_pipe(shell, model, client):
     model.script(match="capital", reply=["Can", "berra ", "it is."])
     done = shell.process("chat", "What is the capital", "of Australia?", given="Answer in three words.")
     assert (done.returncode, done.stdout, done.stderr) == (0, "Canberra it is.\n", "")
@@ -136,9 +134,7 @@ def test_a_message_is_answered_in_a_pipe(shell: Shell, model: ServerHandle, clie
     assert shell.json("chat", "--continue", "-", given="Peru?")["conversation_id"] == latest["conversation_id"]
 
 
-def test_a_file_goes_along_and_a_temporary_chat_is_not_listed(
-    shell: Shell, model: ServerHandle, client: ApiClient
-) -> None:
+def test_a_file_goes_along_and_a_temporary_chat_is_not_listed(shell, model, client):
     model.script(reply="A recipe.")
     (shell.home / "soup.md").write_text("# Leek soup\n\nThree leeks, one potato.")
     answer = shell.json("chat", "--temporary", "-f", "soup.md", "What is this?")
@@ -147,7 +143,7 @@ def test_a_file_goes_along_and_a_temporary_chat_is_not_listed(
     assert client.get("/api/conversations").get_json()["conversations"] == []
 
 
-def test_ctrl_c_stops_the_reply(app: Flask, shell: Shell, model: ServerHandle) -> None:
+def test_ctrl_c_stops_the_reply(app, shell, model):
     model.script(tokens=4_000, token_delay=0.02)
     process = subprocess.Popen(
         [*COMMAND, "chat", "Go on"],
@@ -171,7 +167,7 @@ def test_ctrl_c_stops_the_reply(app: Flask, shell: Shell, model: ServerHandle) -
     assert status == "stopped"
 
 
-def test_a_failed_reply_is_an_error(shell: Shell, model: ServerHandle) -> None:
+def test_a_failed_reply_is_an_error(shell, model):
     model.script(fault={"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}})
     assert failed(shell("chat", "Hello"), 1)
     assert "no message" in failed(shell("chat"), 2)
@@ -179,7 +175,7 @@ def test_a_failed_reply_is_an_error(shell: Shell, model: ServerHandle) -> None:
     assert failed(shell("chat", "-c", 99_999_999, "Hello"), 4)
 
 
-def test_memories_are_kept_listed_searched_and_forgotten(shell: Shell) -> None:
+def test_memories_are_kept_listed_searched_and_forgotten(shell):
     done = shell("remember", "I play the viola")
     assert done.returncode == 0, done.stderr
     number, _, content = done.stdout.strip().partition("\t")
@@ -201,7 +197,7 @@ def test_memories_are_kept_listed_searched_and_forgotten(shell: Shell) -> None:
     assert failed(shell("remember"), 2)
 
 
-def test_an_export_of_elsewhere_comes_in(shell: Shell, client: ApiClient) -> None:
+def test_an_export_of_elsewhere_comes_in(shell, client):
     (shell.home / "chatgpt.zip").write_bytes(
         zipped({"conversations.json": [chatgpt_conversation(1), chatgpt_conversation(2)]})
     )
@@ -229,7 +225,7 @@ def test_an_export_of_elsewhere_comes_in(shell: Shell, client: ApiClient) -> Non
     assert failed(shell("import", "missing.zip", "--yes"), 2)
 
 
-def test_everything_goes_out(shell: Shell, model: ServerHandle) -> None:
+def test_everything_goes_out(shell, model):
     model.script(reply="Hello yourself.")
     number = shell.json("chat", "Hello")["conversation_id"]
     shell("remember", "I play the viola")
@@ -249,7 +245,7 @@ def test_everything_goes_out(shell: Shell, model: ServerHandle) -> None:
     assert not list(shell.home.glob(".*.part"))
 
 
-def test_schedules_are_made_listed_paused_and_removed(shell: Shell) -> None:
+def test_schedules_are_made_listed_paused_and_removed(shell):
     assert shell("schedules").stdout == ""
     done = shell(
         "schedules",
@@ -278,7 +274,7 @@ def test_schedules_are_made_listed_paused_and_removed(shell: Shell) -> None:
     assert "rule" in failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--rrule", "NONSENSE"), 1)
 
 
-def test_what_happens_is_told(shell: Shell) -> None:
+def test_what_happens_is_told(shell):
     done = shell("webhooks", "add", "https://hooks.example/x", "-k", "memory.changed")
     number, secret = done.stdout.strip().split("\t")
     assert secret.startswith("whsec_")
@@ -294,7 +290,7 @@ def test_what_happens_is_told(shell: Shell) -> None:
     assert shell("webhooks").stdout == ""
 
 
-def test_login_keeps_the_token(live_server: LiveServer, user: Person, tmp_path: Path) -> None:
+def test_login_keeps_the_token(live_server, user, tmp_path):
     shell = Shell(tmp_path, "")
     assert "commonplace login" in failed(shell("memories"), 3)
     assert "--token-stdin" in failed(shell("--url", live_server.url, "login"), 2)
@@ -309,9 +305,7 @@ def test_login_keeps_the_token(live_server: LiveServer, user: Person, tmp_path: 
     assert not kept.exists()
 
 
-def test_others_get_nothing(
-    app: Flask, shell: Shell, live_server: LiveServer, make_user: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_others_get_nothing(app, shell, live_server, make_user, tmp_path):
     """Somebody else, an admin, a service, a revoked token and one with too few scopes, by every command."""
     number = shell("remember", "I play the viola").stdout.split("\t")[0]
     talk = shell.json("chat", "Hello")["conversation_id"]
@@ -339,7 +333,7 @@ def test_others_get_nothing(
             assert failed(Shell(tmp_path, live_server.url, token)(*words), 3)
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there(tmp_path):
     shell = Shell(tmp_path, f"http://127.0.0.1:{free_port()}", "cmpl_x")
     assert "cannot be reached" in failed(shell("memories"), 5)
     assert failed(shell("chat", "Hello"), 5)
@@ -373,7 +367,7 @@ def in_terminal(shell: Shell, *words: str, typed: list[str]) -> tuple[str, int]:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_conversation_and_a_table_in_a_terminal(shell: Shell, model: ServerHandle, client: ApiClient) -> None:
+def test_a_conversation_and_a_table_in_a_terminal(shell, model, client):
     model.script(match="one", reply="First reply.")
     model.script(match="two", reply="Second \x1b[31mreply.")
     shown, code = in_terminal(shell, "chat", typed=["one\n", "two\n", "\x04"])

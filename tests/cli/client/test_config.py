@@ -20,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_saved_is_found_and_private(home: Path) -> None:
+def test_what_is_saved_is_found_and_private(home):
     config.save(Access("https://a.example", "cmpl_1"))
     config.save(Access("https://a.example", "cmpl_2"))
     place = home / "commonplace" / "config.json"
@@ -31,7 +31,7 @@ def test_what_is_saved_is_found_and_private(home: Path) -> None:
     assert not config.forget()
 
 
-def test_a_saved_token_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_token_goes_nowhere_else(monkeypatch):
     config.save(Access("https://a.example", "cmpl_1"))
     with pytest.raises(ClientError) as refused:
         config.find("https://b.example")
@@ -41,7 +41,7 @@ def test_a_saved_token_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> Non
     assert config.find("https://b.example") == Access("https://b.example", "cmpl_3")
 
 
-def test_the_environment_comes_before_the_file_and_after_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_comes_before_the_file_and_after_the_option(monkeypatch):
     config.save(Access("https://a.example", "cmpl_1"))
     monkeypatch.setenv(config.URL, "https://c.example/")
     monkeypatch.setenv(config.TOKEN, "cmpl_3")
@@ -50,13 +50,13 @@ def test_the_environment_comes_before_the_file_and_after_the_option(monkeypatch:
 
 
 @pytest.mark.parametrize("url", ["", "a.example", "ftp://a.example", "https://", "https://a.example?b=c", "file:///x"])
-def test_addresses_that_are_none(url: str) -> None:
+def test_addresses_that_are_none(url):
     with pytest.raises(ClientError) as refused:
         config.clean_url(url)
     assert refused.value.exit_code == USAGE
 
 
-def test_a_broken_file_is_named(home: Path) -> None:
+def test_a_broken_file_is_named(home):
     place = home / "commonplace" / "config.json"
     place.parent.mkdir()
     place.write_text("{")
@@ -64,13 +64,13 @@ def test_a_broken_file_is_named(home: Path) -> None:
         config.find(None)
 
 
-def test_nothing_commands_the_terminal() -> None:
+def test_nothing_commands_the_terminal():
     assert output.clean("a\x1b[31mred\x07\u202eb\r\nc\td") == "a[31mredb\nc\td"
     assert output.one_line("a\n  b\x00", 3) == "a b"
     assert output.one_line("abcdef", 4) == "abc…"
 
 
-def test_events_are_read_line_by_line() -> None:
+def test_events_are_read_line_by_line():
     lines = [
         ": ping",
         "",

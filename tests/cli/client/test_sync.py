@@ -48,7 +48,7 @@ def text(client: ApiClient, space: int, document_id: int) -> str:
     return client.get(f"/api/spaces/{space}/documents/{document_id}").json["content"].strip()
 
 
-def test_what_changed_is_added_replaced_and_removed(shell: Shell, client: ApiClient, space: int, folder: Path) -> None:
+def test_what_changed_is_added_replaced_and_removed(shell, client, space, folder):
     by_hand = client.post(f"/api/spaces/{space}/documents", json={"title": "By hand", "content": "Stays."}).json
     seen = shell("sync", folder, "--space", "House", "--dry-run")
     assert seen.returncode == 0 and set(documents(client, space)) == {"By hand"} and not (folder / STATE).exists()
@@ -71,7 +71,7 @@ def test_what_changed_is_added_replaced_and_removed(shell: Shell, client: ApiCli
     assert text(client, space, now["roof.md"]) == "The roof was tiled in 2024."
 
 
-def test_hidden_and_ignored_files_and_links_stay_out(shell: Shell, client: ApiClient, space: int, folder: Path) -> None:
+def test_hidden_and_ignored_files_and_links_stay_out(shell, client, space, folder):
     write(folder / IGNORE, "# what nobody needs\n*.tmp\ndrafts/\n\nold/*.txt\n")
     for name in (".secret", "a.tmp", "garden/b.tmp", "drafts/c.txt", "old/d.txt", ".git/config"):
         write(folder / name, "words")
@@ -82,9 +82,7 @@ def test_hidden_and_ignored_files_and_links_stay_out(shell: Shell, client: ApiCl
     ]  # fmt: skip
 
 
-def test_an_interrupted_one_goes_on_and_a_lost_state_doubles_nothing(
-    shell: Shell, client: ApiClient, space: int, folder: Path
-) -> None:
+def test_an_interrupted_one_goes_on_and_a_lost_state_doubles_nothing(shell, client, space, folder):
     shell("sync", folder, "--space", "House")
     first = documents(client, space)
     client.delete(f"/api/spaces/{space}/documents/{first['roof.md']}")
@@ -97,9 +95,7 @@ def test_an_interrupted_one_goes_on_and_a_lost_state_doubles_nothing(
     assert {name: known["document_id"] for name, known in files.items()} == documents(client, space)
 
 
-def test_an_empty_folder_removes_nothing_unless_it_is_meant(
-    shell: Shell, client: ApiClient, space: int, folder: Path
-) -> None:
+def test_an_empty_folder_removes_nothing_unless_it_is_meant(shell, client, space, folder):
     shell("sync", folder, "--space", "House")
     (folder / "roof.md").unlink()
     (folder / "garden" / "bees.txt").unlink()
@@ -109,9 +105,7 @@ def test_an_empty_folder_removes_nothing_unless_it_is_meant(
     assert documents(client, space) == {}
 
 
-def test_what_cannot_be_read_is_said_and_the_rest_goes_on(
-    shell: Shell, client: ApiClient, space: int, folder: Path
-) -> None:
+def test_what_cannot_be_read_is_said_and_the_rest_goes_on(shell, client, space, folder):
     (folder / "a.bin").write_bytes(bytes(range(256)) * 20)
     done = shell("sync", folder, "--space", "House")
     assert done.returncode == 0 and done.stdout.startswith("refused\ta.bin\t")
@@ -119,8 +113,8 @@ def test_what_cannot_be_read_is_said_and_the_rest_goes_on(
 
 
 def test_a_file_of_somebody_else_is_said_and_one_of_the_same_name_is_replaced(
-    shell: Shell, client: ApiClient, space: int, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shell, client, space, folder, monkeypatch
+):
     client.post(f"/api/spaces/{space}/documents", json={"title": "roof.md", "content": "By hand."})
     digest_of = sync._digest
 
@@ -138,8 +132,8 @@ def test_a_file_of_somebody_else_is_said_and_one_of_the_same_name_is_replaced(
 
 
 def test_unknown_spaces_strangers_and_a_broken_state_are_refused(
-    shell: Shell, client: ApiClient, space: int, folder: Path, make_user: Any, live_server: LiveServer, tmp_path: Path
-) -> None:
+    shell, client, space, folder, make_user, live_server, tmp_path
+):
     assert "no space called Boat" in failed(shell("sync", folder, "--space", "Boat"), 4)
     client.post("/api/spaces", json={"kind": "project", "name": "House"})
     assert "Give its id" in failed(shell("sync", folder, "--space", "House"), 2)

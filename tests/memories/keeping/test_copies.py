@@ -68,7 +68,7 @@ def _peak(strip: Callable[[int], object], user_id: int) -> int:
         tracemalloc.stop()
 
 
-def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, answers: int) -> None:
+def test_stored_answers_are_looked_through_a_few_at_a_time(app, answers):
     with app.app_context():
         assert _peak(lambda who: copies.strip_answers(who, [], {TOLD}), answers) < MOST
         assert (
@@ -78,7 +78,7 @@ def test_stored_answers_are_looked_through_a_few_at_a_time(app: Flask, answers: 
         assert open_answer(get_or_raise(IdempotencyKey, (answers, "k00000")).body)["content"] == "A heron"
 
 
-def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, replies: tuple[int, int]) -> None:
+def test_tool_calls_are_looked_through_a_few_at_a_time(app, replies):
     user_id, last = replies
     with app.app_context():
         assert _peak(lambda who: copies.strip_replies(who, [], {TOLD}), user_id) < MOST
@@ -87,7 +87,7 @@ def test_tool_calls_are_looked_through_a_few_at_a_time(app: Flask, replies: tupl
         assert call["arguments"]["content"] == copies.FORGOTTEN_MARK
 
 
-def test_replies_are_looked_through_a_few_at_a_time(app: Flask, replies: tuple[int, int]) -> None:
+def test_replies_are_looked_through_a_few_at_a_time(app, replies):
     """Also when so much is forgotten that the database is not asked for its words."""
     user_id, last = replies
     many = {TOLD, *(f"Owns a boat called {word * 9}" for word in "abcdefghijklmnopqrstuvwxyz")}
@@ -123,7 +123,7 @@ def test_no_statement_looks_into_more_than_a_portion_of_the_replies(app, user, m
         assert [number for number, text in enumerate(kept) if text == f"So: {copies.FORGOTTEN_MARK}."] == [*told_in]
 
 
-def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app: Flask, user: Person) -> None:
+def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app, user):
     """One word, the longest even, may be in every reply."""
     with app.app_context():
         said = ["About gardens", "You wrote about walnut and town.", "I wrote ABOUT  town, and walnuts"]

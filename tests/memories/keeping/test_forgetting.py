@@ -32,7 +32,7 @@ def walnuts(app, client, user, model) -> tuple[int, int]:
     return talk, memories_of(app, user.user_id)[0].memory_id
 
 
-def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user, walnuts) -> None:
+def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user, walnuts):
     talk, memory_id = walnuts
     client.put(f"/api/memories/{memory_id}", json={"content": "Cannot eat walnuts at all."})
     key = {"Idempotency-Key": "once"}
@@ -52,7 +52,7 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
     assert change["cause"] == "forget" and change["changes"][0]["after"] is None
 
 
-def test_the_log_says_how_many_memories_went_and_not_what_they_said(client, user, walnuts, login) -> None:
+def test_the_log_says_how_many_memories_went_and_not_what_they_said(client, user, walnuts, login):
     client.delete(f"/api/memories/{walnuts[1]}")
     page = login(user).get("/memories/changes").text
     assert page.count("You had 1 memory forgotten") == 1 and "1 forgotten" not in page and "walnuts" not in page
@@ -80,7 +80,7 @@ def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(
     assert CONTENT in current(app, user.user_id)
 
 
-def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, client, user, model, walnuts) -> None:
+def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, client, user, model, walnuts):
     talk, memory_id = walnuts
     made = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
     other = client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).json["memory_id"]
@@ -96,7 +96,7 @@ def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, clien
     assert current(app, user.user_id) == ["Likes hazelnuts."]
 
 
-def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, user, walnuts) -> None:
+def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, user, walnuts):
     _, memory_id = walnuts
     client.put(f"/api/memories/{memory_id}", json={"importance": 0.9})
     edited = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
@@ -107,7 +107,7 @@ def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, us
     assert refused.json["errors"][0].items() >= told.items()
 
 
-def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app, client, user, model) -> None:
+def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app, client, user, model):
     talk = converse(app, user.user_id, "My name is Alexander", "People call me Sasha, my name is Sasha")
     answers(model, name("My name is Alexander", "Alexander", 0.9))
     extract(client, talk)
@@ -120,7 +120,7 @@ def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app
     assert client.put("/api/profile", json={"name": "Sasha"}).json["name"] == "Sasha"
 
 
-def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, client, user, model, walnuts) -> None:
+def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, client, user, model, walnuts):
     talk, memory_id = walnuts
     (evidence,) = client.get(f"/api/memories/{memory_id}/evidence").json["evidence"]
     resting = client.get(f"/api/messages/{evidence['message_id']}/dependents").json
@@ -154,7 +154,7 @@ def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_sli
     assert memories_of(app, user.user_id) == []
 
 
-def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, user, client, model, walnuts) -> None:
+def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, user, client, model, walnuts):
     talk, memory_id = walnuts
     with app.app_context():
         with write_transaction():
@@ -170,7 +170,7 @@ def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, use
         assert not client_of_redis.exists(log_key(turn_id))
 
 
-def test_what_differs_by_a_sign_is_stored_and_forgotten_apart(app, client, user, model) -> None:
+def test_what_differs_by_a_sign_is_stored_and_forgotten_apart(app, client, user, model):
     kin, made = ("C", "C++", "C#", "80 kg", "-80 kg", "★★★", "★", "🐙"), {}
     for thing in kin:
         key = None if "80" in thing else f"thing/{thing}"

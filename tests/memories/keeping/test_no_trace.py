@@ -100,7 +100,7 @@ def flat(value: Any) -> list[Any]:
     return [value]
 
 
-def test_every_table_that_can_hold_words_is_thought_of(app: Flask) -> None:
+def test_every_table_that_can_hold_words_is_thought_of(app):
     with app.app_context():
         known = {
             table.name
@@ -180,7 +180,7 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
     return memory.memory_id
 
 
-def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, model, run_jobs, everywhere) -> None:
+def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, model, run_jobs, everywhere):
     assert in_tables(app) == FILLED
     with app.app_context():
         assert db.session.query(ConversationReport).count() == 1

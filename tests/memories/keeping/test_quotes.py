@@ -34,7 +34,7 @@ def forget(app, client, user, model, talk: int, quote: str = SAID) -> None:
         ("ผมแพ้วอลนัทและอยู่ที่เชียงใหม่", "ผมแพ้วอลนัท", "แพ้วอลนัทและอยู่ที่เชียงใหม่"),
     ],
 )
-def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, model, said, forgotten, quote) -> None:
+def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, model, said, forgotten, quote):
     talk = converse(app, user.user_id, said)
     forget(app, client, user, model, talk, forgotten)
     answers(model, operation(quote, WORDS[0]))
@@ -43,7 +43,7 @@ def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, mo
 
 
 @pytest.mark.usefixtures("untrusted")
-def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, model) -> None:
+def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, model):
     talk = converse(app, user.user_id, f"I sail a small boat, and {SAID}.")
     forget(app, client, user, model, talk)
     answers(model, operation("I sail a small boat", "Sails a small boat."))
@@ -52,7 +52,7 @@ def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, mod
     assert "I sail a small boat" in content and "walnuts" not in content
 
 
-def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user, model) -> None:
+def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user, model):
     forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
     other = converse(app, user.user_id, f"As I told my doctor, {SAID}, and I moved to Porto.")
     answers(model, operation("allergic to walnuts", WORDS[0]), operation("I moved to Porto", "Moved to Porto."))
@@ -60,7 +60,7 @@ def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user,
     assert current(app, user.user_id) == ["Moved to Porto."]
 
 
-def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model) -> None:
+def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model):
     talk = converse(app, user.user_id, f"By the way, {SAID}!")
     answers(model, operation(SAID, CONTENT))
     extract(client, talk)
@@ -76,7 +76,7 @@ def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user,
     assert current(app, user.user_id) == []
 
 
-def test_an_edited_message_brings_nothing_back(app, client, user, model) -> None:
+def test_an_edited_message_brings_nothing_back(app, client, user, model):
     talk = converse(app, user.user_id)
     (message,) = say(app, talk, "我对核桃过敏而且住在大连。")
     forget(app, client, user, model, talk, "我对核桃过敏")
@@ -89,7 +89,7 @@ def test_an_edited_message_brings_nothing_back(app, client, user, model) -> None
 
 
 @pytest.mark.parametrize("content", [SAID, f"The user said: {SAID}"])
-def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, model, content) -> None:
+def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, model, content):
     forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
     with app.app_context(), write_transaction():
         assert propose(user.user_id, [Proposal(content)], cause="mcp").counts == {"forgotten": 1}
@@ -98,7 +98,7 @@ def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, m
     assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
 
 
-def test_no_summary_is_shown_what_was_forgotten(app, client, user, model, run_jobs) -> None:
+def test_no_summary_is_shown_what_was_forgotten(app, client, user, model, run_jobs):
     talk = converse(app, user.user_id, "我对核桃过敏而且住在大连。", *[f"I painted boat {n}" for n in range(20)])
     forget(app, client, user, model, talk, "我对核桃过敏")
     model.script(match="conversation_summary", structured={"summary": "Boats."})

@@ -169,14 +169,14 @@ def slow_unless(is_quick: bool, *values: str) -> Any:
     ("step", "reply"),
     [slow_unless(n == m, step, reply) for n, step in enumerate(STEPS) for m, reply in enumerate(REPLIES)],
 )
-def test_forgotten_at_any_step_of_a_turn_it_is_not_in_the_reply(app: Flask, step: str, reply: str) -> None:
+def test_forgotten_at_any_step_of_a_turn_it_is_not_in_the_reply(app, step, reply):
     with app.app_context():
         somebody = Somebody(app)
         somebody.talk(step, reply)
         somebody.assert_gone()
 
 
-def test_what_only_a_tool_found_is_forgotten_with_its_memory(app: Flask) -> None:
+def test_what_only_a_tool_found_is_forgotten_with_its_memory(app):
     """The model looked it up, so it was not in the prompt; then it, or the person, forgot it."""
     with app.app_context():
         somebody = Somebody(app)

@@ -59,7 +59,7 @@ def whole(answer: Any) -> Marks:
     return Marks.total(marked(paper, answer(paper)) for paper in papers())
 
 
-def test_the_exam_is_of_about_forty_messages_in_ten_languages() -> None:
+def test_the_exam_is_of_about_forty_messages_in_ten_languages():
     messages = [message for paper in papers() for message in paper.messages]
     assert len({paper.language for paper in papers()}) == 10
     assert len(messages) == sum(len(message.wrong) for message in messages) == 40
@@ -69,26 +69,26 @@ def test_the_exam_is_of_about_forty_messages_in_ten_languages() -> None:
     )
 
 
-def test_its_quotes_stand_in_what_was_typed_and_its_keys_exist() -> None:
+def test_its_quotes_stand_in_what_was_typed_and_its_keys_exist():
     for message in (message for paper in papers() for message in paper.messages):
         for known in (*message.right, *message.wrong):
             assert find_quote(known.quote, message.text), known
             assert known.key is None or known.key in KEYS, known
 
 
-def test_a_careful_model_is_trusted() -> None:
+def test_a_careful_model_is_trusted():
     marks = whole(rights)
     assert (marks.recall, marks.key_share, marks.false_share) == (1, 1, 0)
     assert grade(marks).is_trusted
 
 
-def test_every_trap_is_seen_and_what_is_false_is_not_found() -> None:
+def test_every_trap_is_seen_and_what_is_false_is_not_found():
     marks = whole(wrongs)
     assert marks.inventions == marks.wrong == 40
     assert marks.matches == 0
 
 
-def test_who_says_everything_verbatim_as_the_users_is_not_trusted() -> None:
+def test_who_says_everything_verbatim_as_the_users_is_not_trusted():
     def parrot(paper: Paper) -> list[dict[str, Any]]:
         clauses = [
             message.text[span.start : span.end].strip()
@@ -102,18 +102,18 @@ def test_who_says_everything_verbatim_as_the_users_is_not_trusted() -> None:
     assert not grade(marks).is_trusted
 
 
-def test_who_says_nothing_is_not_trusted() -> None:
+def test_who_says_nothing_is_not_trusted():
     assert not grade(whole(lambda _paper: [])).is_trusted
 
 
 @pytest.mark.parametrize("item", [None, "a line", {}, {"quote": 3}, {"message": 1, "quote": "never said this at all"}])
-def test_what_is_malformed_counts_for_nothing(item: Any) -> None:
+def test_what_is_malformed_counts_for_nothing(item):
     paper = papers()[0]
     assert marked(paper, [item]) == marked(paper, [])
     assert marked(paper, [item, *rights(paper)]) == marked(paper, rights(paper))
 
 
-def test_one_of_forty_is_forgiven_and_two_are_not() -> None:
+def test_one_of_forty_is_forgiven_and_two_are_not():
     first = papers()[0]
     for count, is_trusted in ((1, True), (2, False)):
         marks = whole(lambda paper, n=count: rights(paper) + (wrongs(paper)[:n] if paper is first else []))
@@ -122,7 +122,7 @@ def test_one_of_forty_is_forgiven_and_two_are_not() -> None:
 
 
 @given(st.data())
-def test_marks_are_of_what_is_said_in_any_order(data: st.DataObject) -> None:
+def test_marks_are_of_what_is_said_in_any_order(data):
     """What is right is found and what is wrong is made, whatever else is said; one statement may say two right ones."""
     paper = data.draw(st.sampled_from(papers()))
     said = data.draw(st.lists(st.sampled_from(rights(paper)), unique_by=lambda item: (item["quote"], item["content"])))

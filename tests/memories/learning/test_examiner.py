@@ -85,7 +85,7 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
 
 
 @pytest.mark.parametrize("answer", ["I would rather not.", '{"statements": [{"quote": "Hi'])
-def test_what_cannot_be_read_finds_nothing(answer: str, app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+def test_what_cannot_be_read_finds_nothing(answer, app, model, run_jobs):
     model.script(match="memory_operations", reply=answer, times=None)
     sweep(app)
     run_jobs()
@@ -111,7 +111,7 @@ def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model,
     assert asked(model) == len(papers()) - done
 
 
-def test_one_that_keeps_failing_is_asked_ever_more_rarely(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+def test_one_that_keeps_failing_is_asked_ever_more_rarely(app, model, run_jobs):
     model.script(match="memory_operations", fault={"http_status": 401}, times=None)
     key = job_specs.JobRequest("exam", {"model": HOME_ID}).key
     pauses = []
@@ -123,7 +123,7 @@ def test_one_that_keeps_failing_is_asked_ever_more_rarely(app: Flask, model: Ser
     assert pauses == sorted(pauses) and pauses[-1] > queues.FIRST_SECONDS
 
 
-def test_lost_marks_begin_the_exam_again(app: Flask, model: ServerHandle, run_jobs: Jobs) -> None:
+def test_lost_marks_begin_the_exam_again(app, model, run_jobs):
     answer_with(model, rights)
     with app.app_context():
         examiner.examine(HOME_ID)

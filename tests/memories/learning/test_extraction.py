@@ -10,7 +10,7 @@ def extract(client, conversation_id: int) -> dict:
     return answer.json
 
 
-def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_back(app, client, user, model) -> None:
+def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_back(app, client, user, model):
     talk = converse(app, user.user_id, "My name is Alex")
     answers(model, name("My name is Alex", "Alex", 1.0))
     assert extract(client, talk)["counts"]["added"] == 1
@@ -41,7 +41,7 @@ def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_ba
     assert again.status_code == 409
 
 
-def test_the_evidence_leads_to_the_words(app, client, user, model) -> None:
+def test_the_evidence_leads_to_the_words(app, client, user, model):
     talk = converse(app, user.user_id, "By the way, I'm allergic to walnuts!")
     answers(model, operation("I'm allergic to walnuts", "Allergic to walnuts."))
     extract(client, talk)
@@ -72,7 +72,7 @@ def script(model) -> None:
     answers(model, bees, boat, times=None)
 
 
-def test_all_of_a_long_conversation_is_read_in_jobs_and_the_end_is_told(app, client, user, model, run_jobs) -> None:
+def test_all_of_a_long_conversation_is_read_in_jobs_and_the_end_is_told(app, client, user, model, run_jobs):
     talk = long_talk(app, user)
     script(model)
     queued = client.post("/api/memories/extract", json={"conversation_id": talk})
@@ -91,7 +91,7 @@ def test_all_of_a_long_conversation_is_read_in_jobs_and_the_end_is_told(app, cli
     assert again.ended and again.read == TURNS + 2 and again.counts["added"] == 0
 
 
-def test_a_run_that_is_stopped_says_how_far_it_came(app, client, user, model, run_jobs, make_user, api) -> None:
+def test_a_run_that_is_stopped_says_how_far_it_came(app, client, user, model, run_jobs, make_user, api):
     talk = long_talk(app, user)
     script(model)
     client.post("/api/memories/extract", json={"conversation_id": talk})
@@ -104,7 +104,7 @@ def test_a_run_that_is_stopped_says_how_far_it_came(app, client, user, model, ru
     assert current(app, user.user_id) == ["Keeps bees in the garden"]
 
 
-def test_at_once_the_rest_goes_on_as_a_job(app, client, user, model, run_jobs, monkeypatch) -> None:
+def test_at_once_the_rest_goes_on_as_a_job(app, client, user, model, run_jobs, monkeypatch):
     monkeypatch.setattr(requests, "SYNC_RUNS", 1)
     monkeypatch.setattr(extraction, "MAX_CALLS", 1)
     talk = long_talk(app, user)

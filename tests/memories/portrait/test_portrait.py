@@ -80,7 +80,7 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
         ("Ada is your daughter.", [1], True),
     ],
 )
-def test_a_sentence_stands_if_its_notes_say_it(text: str, notes: list[int], stands: bool) -> None:
+def test_a_sentence_stands_if_its_notes_say_it(text, notes, stands):
     answer = WrittenPortrait.model_validate(written((text, notes)))
     assert bool(sentences_of(answer, known(DAUGHTER, BOAT, WORK))) is stands
 
@@ -94,7 +94,7 @@ def test_a_sentence_stands_if_its_notes_say_it(text: str, notes: list[int], stan
         ("You have a daughter, Ada.", [1, 2, 3], [11]),  # one that names them all
     ],
 )
-def test_a_sentence_rests_on_the_notes_that_have_its_words(text: str, notes: list[int], memories: list[int]) -> None:
+def test_a_sentence_rests_on_the_notes_that_have_its_words(text, notes, memories):
     answer = WrittenPortrait.model_validate(written((text, notes)))
     found = sentences_of(answer, known(DAUGHTER, BOAT, WORK))
     assert [number for item in found for number, _ in item["memories"]] == memories
@@ -110,7 +110,7 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text: str, notes: lis
         ("I live in a flat in Bath", "You live in a flat in Bath.", "You live in a flat in Bath."),
     ],
 )
-def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note: str, text: str, wording: str) -> None:
+def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note, text, wording):
     answer = WrittenPortrait.model_validate(written((text, [1])))
     found = sentences_of(answer, known(note), is_trusted=False)
     assert found == [{"text": wording, "memories": [[11, 1]]}]
@@ -138,7 +138,7 @@ def test_the_grade_of_the_model_decides_at_night_too(app, client, model, run_job
     ],
     ids=["several in one", "one said twice"],
 )
-def test_each_sentence_is_there_once_with_its_memories_and_their_revisions(said, found) -> None:
+def test_each_sentence_is_there_once_with_its_memories_and_their_revisions(said, found):
     answer = WrittenPortrait.model_validate(written(*said))
     expected = [{"text": text, "memories": memories} for text, memories in found]
     assert sentences_of(answer, known(DAUGHTER, BOAT, WORK)) == expected
@@ -227,7 +227,7 @@ def test_with_its_memory_a_sentence_goes_at_once(app, client, user, model, run_j
         (("Deine Tochter ist Ada.", [1]), ("Ada ist deine Tochter.", [1])),
     ],
 )
-def test_a_usual_first_word_is_no_name_in_any_language(lines: tuple[tuple[str, list[int]], ...]) -> None:
+def test_a_usual_first_word_is_no_name_in_any_language(lines):
     answer = WrittenPortrait.model_validate(written(*lines))
     notes = known("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")
     assert [item["text"] for item in sentences_of(answer, notes)] == [text for text, _ in lines]

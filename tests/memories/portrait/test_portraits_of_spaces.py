@@ -79,19 +79,19 @@ def portrayed(pair: tuple, model: ServerHandle, run_jobs: Callable) -> tuple[Api
         ("Anna owns 2 boats.", False),
     ],
 )
-def test_a_sentence_names_nobody_but_whose_note_it_is(text: str, stands: bool) -> None:
+def test_a_sentence_names_nobody_but_whose_note_it_is(text, stands):
     answer = WrittenPortrait.model_validate(written((text, [1])))
     notes = [KnownItem(11, BOAT, 1, "fact", 0.5, "Anna"), KnownItem(12, TENT, 1, "fact", 0.5, "Ben")]
     assert bool(sentences_of(answer, notes, OF_SPACE)) is stands
 
 
 @pytest.mark.parametrize(("text", "stands"), [("Grandpa Joe grew roses.", True), ("Grandpa Joe was kind.", False)])
-def test_in_a_legacy_the_name_of_the_person_is_known_and_proves_nothing(text: str, stands: bool) -> None:
+def test_in_a_legacy_the_name_of_the_person_is_known_and_proves_nothing(text, stands):
     answer = WrittenPortrait.model_validate(written((text, [1])))
     assert bool(sentences_of(answer, known("Grew roses behind the house"), OF_LEGACY, "Grandpa Joe")) is stands
 
 
-def test_it_is_made_from_what_is_shared_and_names_whose_it_is(pair, model: ServerHandle, run_jobs: Callable) -> None:
+def test_it_is_made_from_what_is_shared_and_names_whose_it_is(pair, model, run_jobs):
     anna, ben, space_id = pair
     share(anna, space_id, "I fear the water", "private")
     anna.post("/api/memories", json={"memory_type": "fact", "content": "I have a secret diary"})
@@ -123,7 +123,7 @@ def test_a_legacy_tells_of_the_person_remembered(api, make_user, model, run_jobs
     assert texts(anna, space_id) == ["Grandpa Joe grew roses behind the house."]
 
 
-def test_without_the_owners_wish_there_is_none(pair, app: Flask, model: ServerHandle) -> None:
+def test_without_the_owners_wish_there_is_none(pair, app, model):
     anna, ben, space_id = pair
     share(anna, space_id, BOAT)
     assert ben.put(f"/api/spaces/{space_id}", json={"has_portrait": False}).status_code == 403
@@ -286,7 +286,7 @@ def test_what_nobody_wants_any_more_once_it_is_written_is_not_stored(pair, app, 
         assert stored(app, space_id) == "" and len(model.calls()) == asked + 1, meanwhile
 
 
-def test_an_owners_export_has_it_as_its_members_read_it(portrayed, app: Flask) -> None:
+def test_an_owners_export_has_it_as_its_members_read_it(portrayed, app):
     anna, ben, space_id, _, tent = portrayed
 
     def exported(client: ApiClient) -> list[str]:
@@ -299,7 +299,7 @@ def test_an_owners_export_has_it_as_its_members_read_it(portrayed, app: Flask) -
     assert exported(anna) == [OF_BOAT]
 
 
-def test_the_pages(pair, login: Callable, model: ServerHandle, run_jobs: Callable) -> None:
+def test_the_pages(pair, login, model, run_jobs):
     anna, ben, space_id = pair
     owner, member = login(anna.person), login(ben.person)
     home, page = f"/spaces/{space_id}", f"/spaces/{space_id}/portrait"

@@ -54,7 +54,7 @@ def add(user_id: int, number: int) -> None:
 
 
 @pytest.mark.mysql_only
-def test_a_turn_after_a_change_reads_as_little_of_a_large_memory_as_of_a_small_one(app_context, make_user) -> None:
+def test_a_turn_after_a_change_reads_as_little_of_a_large_memory_as_of_a_small_one(app_context, make_user):
     spent: dict[int, list[int]] = {}
     for size in (400, 2_400):
         user_id = make_user().user_id
@@ -79,7 +79,7 @@ def test_a_turn_after_a_change_reads_as_little_of_a_large_memory_as_of_a_small_o
     assert max(spent[2_400]) <= min(spent[400]) * 1.3 + 200, spent
 
 
-def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_context, user) -> None:
+def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_context, user):
     fill(user.user_id, 40)
     earlier, later = (Conversation(user_id=user.user_id, created_at=now() - timedelta(seconds=n)) for n in (2, 1))
 
@@ -98,7 +98,7 @@ def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_con
     assert known(later) == known(earlier) == ["Number 7 is a heron."]
 
 
-def test_what_is_known_follows_every_change(app_context, user) -> None:
+def test_what_is_known_follows_every_change(app_context, user):
     fill(user.user_id, 40)
     known = context_memories(user.user_id)
     assert len([item for item in known if item.group == "recent"]) == 10
@@ -118,7 +118,7 @@ def test_what_is_known_follows_every_change(app_context, user) -> None:
 
 
 @pytest.mark.once  # SQLite begins its transactions by a statement, which would be counted
-def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch: Any) -> None:
+def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch):
     scope = Scope(user.user_id)
 
     def found(question: str) -> list[str]:
@@ -147,7 +147,7 @@ def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, mo
     assert left != ["It is a plum."] and found("Which birds 1 and 2?") == ["It is a plum."]
 
 
-def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others() -> None:
+def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others():
     def row(memory_id: int, **fields: Any) -> Any:
         values = {"importance": 0.5, "fact_key": None, "is_pinned": False, "created_at": now()} | fields
         return SimpleNamespace(memory_id=memory_id, **values)

@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from webapp.accounts.models import User
 from webapp.chat.context.composition import compose
 from webapp.chat.context.values import Context, Message
@@ -35,7 +35,7 @@ def opening(app: Flask, conversation_id: int) -> str:
     return prompt(app, conversation_id).messages[1]["content"].partition("</context>")[0]
 
 
-def test_instructions_apply_in_every_prompt_of_their_scope(app: Flask, client: ApiClient) -> None:
+def test_instructions_apply_in_every_prompt_of_their_scope(app, client):
     space = client.post("/api/spaces", json={"kind": "project", "name": "Boat"}).json["space_id"]
     here, there, inside = conversation_of(client), conversation_of(client), conversation_of(client, space_id=space)
     tell(client, "Always use metric units.")
@@ -52,7 +52,7 @@ def test_instructions_apply_in_every_prompt_of_their_scope(app: Flask, client: A
     assert applied(inside) == ["metric", "ship"]
 
 
-def test_the_receipt_names_them_and_they_are_said_once(app: Flask, client: ApiClient) -> None:
+def test_the_receipt_names_them_and_they_are_said_once(app, client):
     memory = tell(client, "Always give distances in kilometres.")
     context = prompt(app, conversation_of(client), "What are the distances in kilometres?")
     lines = [line for line in context.receipt if line.id == memory["memory_id"] and line.kind == "memory"]
@@ -73,7 +73,7 @@ def test_their_order_does_not_change_and_unrelated_memories_leave_the_beginning_
     assert opening(app, conversation) == before
 
 
-def test_one_set_aside_or_forgotten_applies_no_more(app: Flask, client: ApiClient) -> None:
+def test_one_set_aside_or_forgotten_applies_no_more(app, client):
     one, two = tell(client, "Always metric."), tell(client, "No emoji.")
     conversation = conversation_of(client)
     client.put(f"/api/memories/{one['memory_id']}", json={"is_archived": True})
@@ -82,7 +82,7 @@ def test_one_set_aside_or_forgotten_applies_no_more(app: Flask, client: ApiClien
     assert "No emoji." not in opening(app, conversation)
 
 
-def test_anothers_instructions_are_theirs(app: Flask, client: ApiClient, user: Person, make_user, api) -> None:
+def test_anothers_instructions_are_theirs(app, client, user, make_user, api):
     other = api(make_user())
     theirs = conversation_of(other)
     tell(client, "Always metric.")
@@ -97,7 +97,7 @@ def test_anothers_instructions_are_theirs(app: Flask, client: ApiClient, user: P
         assert [item.content for item in standing_instructions(user.user_id, version, theirs)] == ["Always metric."]
 
 
-def test_only_an_instruction_is_limited_to_a_conversation(client: ApiClient) -> None:
+def test_only_an_instruction_is_limited_to_a_conversation(client):
     conversation = conversation_of(client)
     body = {"memory_type": "fact", "content": "I sail.", "only_conversation_id": conversation}
     assert client.post("/api/memories", json=body).status_code == 422

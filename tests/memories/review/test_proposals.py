@@ -56,7 +56,7 @@ def settle(client, proposal: dict, answer: str) -> dict:
     return done.json
 
 
-def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, user, model) -> None:
+def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, user, model):
     reply = remember(client, model)
     (found,) = waiting(client)
     assert (found["kind"], found["why"], found["quote"]) == ("remember", "tainted", "I compare two brokers")
@@ -75,7 +75,7 @@ def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, use
     assert again["reason"] == "forgotten", "what is discarded is not learned again"
 
 
-def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, user, model) -> None:
+def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, user, model):
     forget(client, model)
     (found,) = waiting(client)
     assert settle(client, found, "discard") == {"status": "discarded", "memory": None, "report": None}
@@ -100,7 +100,7 @@ def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, us
 
 
 @pytest.mark.parametrize(("answer", "stays"), [("accept", "Lives in Linz"), ("discard", "Lives in Graz")])
-def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays) -> None:
+def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays):
     conflict(app, client)
     (found,) = waiting(client, kind="conflict")
     assert found["why"] == "conflict" and waiting(client, kind="remember") == []
@@ -109,7 +109,7 @@ def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays) ->
     assert current(app, user.user_id) == [stays]
 
 
-def test_pages_follow_each_other_through_both_kinds(app, client, user, model) -> None:
+def test_pages_follow_each_other_through_both_kinds(app, client, user, model):
     forget(client, model), forget(client, model, "Plays the oboe.")
     remember(client, model), conflict(app, client)
     seen, cursor = [], None
@@ -126,7 +126,7 @@ def test_pages_follow_each_other_through_both_kinds(app, client, user, model) ->
         assert client.get(f"/api/proposals?cursor=m.nonsense{kind}").status_code == 422
 
 
-def test_nobody_else_sees_or_settles_it(client, api, anonymous, make_user, model, app, user) -> None:
+def test_nobody_else_sees_or_settles_it(client, api, anonymous, make_user, model, app, user):
     forget(client, model), remember(client, model)
     ids = [item["proposal_id"] for item in waiting(client)]
     stranger, admin = api(make_user()), api(make_user(is_admin=True))
@@ -140,7 +140,7 @@ def test_nobody_else_sees_or_settles_it(client, api, anonymous, make_user, model
     assert len(waiting(client)) == 2
 
 
-def test_the_reply_shows_it_and_the_buttons_settle_it(client, login, user, model) -> None:
+def test_the_reply_shows_it_and_the_buttons_settle_it(client, login, user, model):
     reply = remember(client, model)
     browser = login(user)
     page = browser.get(f"/c/{reply['conversation_id']}").text
@@ -155,7 +155,7 @@ def test_the_reply_shows_it_and_the_buttons_settle_it(client, login, user, model
     assert "Keep this?" not in browser.get(f"/c/{reply['conversation_id']}").text
 
 
-def test_the_reply_shows_exactly_what_would_be_forgotten(app, client, login, make_user, user, model) -> None:
+def test_the_reply_shows_exactly_what_would_be_forgotten(app, client, login, make_user, user, model):
     reply = forget(client, model)
     browser = login(user)
     page = browser.get(f"/c/{reply['conversation_id']}").text
@@ -168,7 +168,7 @@ def test_the_reply_shows_exactly_what_would_be_forgotten(app, client, login, mak
     assert memories_of(app, user.user_id) == []
 
 
-def test_what_waited_sixty_days_is_set_aside_and_can_be_brought_back(app, client, user, model) -> None:
+def test_what_waited_sixty_days_is_set_aside_and_can_be_brought_back(app, client, user, model):
     forget(client, model), remember(client, model), conflict(app, client)
     with app.app_context():
         assert proposals.archive_expired(now() + timedelta(days=59)) == 0

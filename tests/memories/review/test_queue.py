@@ -113,7 +113,7 @@ def test_the_last_one_discarded_is_forgotten_after_a_moment(app, browser, user, 
     assert said.status_code == 404
 
 
-def test_one_that_is_left_for_later_is_asked_about_at_the_end(browser: FlaskClient, waiting: list[int]) -> None:
+def test_one_that_is_left_for_later_is_asked_about_at_the_end(browser, waiting):
     page = browser.get("/memories/review").text
     for number, content in ((2, MOSS), (3, ROOF)):
         page = browser.get(html.unescape(re.search(r'class="queue-later" href="([^"]+)"', page)[1])).text
@@ -157,7 +157,7 @@ def test_the_queue_is_ones_own(app, user, waiting, anonymous, login, make_user):
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
 
 
-def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting) -> None:
+def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting):
     for odd in ("done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"):
         assert question(browser.get(f"/memories/review?{odd}").text) == GOATS, odd
     form = {"decision": "accept", "queue": "https://elsewhere.example/"}

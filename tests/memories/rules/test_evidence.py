@@ -71,6 +71,6 @@ def test_substance(quote, message, enough):
 
 
 @pytest.mark.parametrize("text", ["¸MY NAME IS B", "I am called ´", "¨ I like trams ¨"])
-def test_a_character_that_folds_to_a_space_and_a_mark_is_part_of_the_quote(text: str) -> None:
+def test_a_character_that_folds_to_a_space_and_a_mark_is_part_of_the_quote(text):
     assert find_quote(text, text) == (0, len(text))
     assert find_quote(f"  {text} ", f"Well: {text}") == (6, 6 + len(text))

@@ -28,7 +28,7 @@ class Asked(BaseModel):
     kind: MemoryKind
 
 
-def test_the_api_the_pages_and_the_model_take_them_from_there() -> None:
+def test_the_api_the_pages_and_the_model_take_them_from_there():
     assert Asked.model_json_schema()["properties"]["kind"]["enum"] == list(MEMORY_TYPES)
     assert dict(texts.KINDS) == {kind.value: kind.label for kind in MemoryType}
     assert {kind.value for kind in MemoryType} - {kind.value for kind in KINDS} == {"entity", "instruction"}
@@ -36,7 +36,7 @@ def test_the_api_the_pages_and_the_model_take_them_from_there() -> None:
     assert isinstance(Asked(kind="fact").kind, str) and f"{MemoryType.FACT}" == "fact"
 
 
-def test_each_is_called_something_in_every_language() -> None:
+def test_each_is_called_something_in_every_language():
     for code in LANGUAGES:
         if code != SOURCE:
             known = read(code)

@@ -36,11 +36,11 @@ def named(*texts: str, things: bool = False) -> dict[str, int]:
         ("Has read How To Win Friends And Influence People", set()),
     ],
 )
-def test_names_are_capitals_within_sentences(text: str, names: set[str]) -> None:
+def test_names_are_capitals_within_sentences(text, names):
     assert named(text).keys() == names
 
 
-def test_a_first_word_is_a_name_if_it_is_one_elsewhere() -> None:
+def test_a_first_word_is_a_name_if_it_is_one_elsewhere():
     assert named("Anna is a nurse", "Works with Anna", "Likes tea") == {"Anna": 2}
     assert named("Anna Lima is a nurse", "Works with Anna Lima") == {"Anna Lima": 2}
     assert named("Visited Rome", "Was never in Rome, visited Bari") == {"Rome": 2, "Bari": 1}, (
@@ -51,7 +51,7 @@ def test_a_first_word_is_a_name_if_it_is_one_elsewhere() -> None:
     )
 
 
-def test_what_begins_several_notes_about_things_and_no_other_is_one() -> None:
+def test_what_begins_several_notes_about_things_and_no_other_is_one():
     assert named("Rex is a dog", "Rex is twelve", things=True) == {"Rex": 2}
     assert named("Rex is a dog", things=True) == {}
     assert named("Rex is a dog", "Rex is twelve") == {}
@@ -70,7 +70,7 @@ def test_what_begins_several_notes_about_things_and_no_other_is_one() -> None:
         (("ลูกสาวอายุ 6 ขวบ", "ลูกสาวกลัวน้ำมาก"), "ลูกสาว"),
     ],
 )
-def test_scripts_without_capitals_have_names_too(texts: tuple[str, str], name: str) -> None:
+def test_scripts_without_capitals_have_names_too(texts, name):
     assert named(*texts, things=True) == {name: 2}
     assert named(*texts) == {}
     notes = [Note(number, text, True) for number, text in enumerate(texts)]
@@ -78,12 +78,12 @@ def test_scripts_without_capitals_have_names_too(texts: tuple[str, str], name: s
     assert found.memory_ids == (0, 1, 9), "wherever it stands"
 
 
-def test_a_name_in_a_script_with_spaces_is_a_whole_word() -> None:
+def test_a_name_in_a_script_with_spaces_is_a_whole_word():
     notes = [Note(1, "علي صديق", True), Note(2, "علي طبيب", True), Note(3, "عليه دين"), Note(4, "يعرف علي، منذ سنة")]
     assert [name.memory_ids for name in names_of(notes)] == [(1, 2, 4)]
 
 
-def test_values_of_some_facts_are_names_and_ones_own_is_not() -> None:
+def test_values_of_some_facts_are_names_and_ones_own_is_not():
     notes = [
         Note(1, "im living in bristol", False, "identity/location", "bristol"),
         Note(2, "Has a flat in Bristol"),
@@ -98,19 +98,19 @@ def test_values_of_some_facts_are_names_and_ones_own_is_not() -> None:
     assert found == {"Bristol": (1, 2), "חיפה": (3,), "Rex": (4,), "Anna Shah": (6,), "Bosch GmbH": (8,)}
 
 
-def test_a_longer_name_counts_as_the_one_that_stands_alone() -> None:
+def test_a_longer_name_counts_as_the_one_that_stands_alone():
     assert named("Met Anna", "Met Anna Lima", "Met Tom") == {"Anna": 2, "Tom": 1}
     assert named("Met Anna", "Met Anna Lima", "Met Anna Costa") == {"Anna": 1, "Anna Lima": 1, "Anna Costa": 1}
     assert named("Moved to Porto", "In the Porto Chess Club") == {"Porto": 2, "Porto Chess Club": 1}
 
 
-def test_days_and_months_name_nobody_unless_one_begins_what_is_about_somebody() -> None:
+def test_days_and_months_name_nobody_unless_one_begins_what_is_about_somebody():
     assert named("Met Tom on a Thursday in May", "Sings on Thursdays", "Free since June") == {"Tom": 1}
     notes = [Note(1, "June is my daughter", True), Note(2, "Plays with June")]
     assert [(name.key, name.memory_ids) for name in names_of(notes, CALENDAR)] == [("june", (1, 2))]
 
 
-def test_the_same_notes_have_the_same_names_and_odd_ones_none() -> None:
+def test_the_same_notes_have_the_same_names_and_odd_ones_none():
     texts = [f"Met {one} and {other}" for one in ("Anna", "Élise", "Tom") for other in ("Rex", "Elise", "Bo")]
     notes = [Note(number, text) for number, text in enumerate(texts)]
     found = names_of(notes)
@@ -122,7 +122,7 @@ def test_the_same_notes_have_the_same_names_and_odd_ones_none() -> None:
         names_of([Note(1, "".join(maker.choices("Aa'’-. (É太서عπΔǅ1\u0301", k=12)), True, "x/y", "É太 'A,b")])
 
 
-def test_runs_say_whether_they_begin_a_sentence_and_where_they_stand() -> None:
+def test_runs_say_whether_they_begin_a_sentence_and_where_they_stand():
     runs = capital_runs(["Anna met Tom Hill. Then – “Anna”!", "met Tom Hill", "ALL OF IT"])
     assert runs == {
         (True, "Anna"): [0],
@@ -132,13 +132,13 @@ def test_runs_say_whether_they_begin_a_sentence_and_where_they_stand() -> None:
     }
 
 
-def test_parts_end_where_something_is_attached_or_a_sentence_ends() -> None:
+def test_parts_end_where_something_is_attached_or_a_sentence_ends():
     assert parts_of("Anna's Porto Club", True) == [(True, ["Anna"]), (False, ["Porto", "Club"])]
     assert parts_of("Dr. Ann Weber", False) == [(False, ["Dr", "Ann", "Weber"])]
     assert parts_of("GP. Takes", False) == [(False, ["GP"]), (True, ["Takes"])]
     assert parts_of("I", True) == []
 
 
-def test_small_words_are_counted_without_what_surrounds_them() -> None:
+def test_small_words_are_counted_without_what_surrounds_them():
     assert count_small(["will (will) Will", '"will" L\'été été'])["will"] == 3
     assert count_small(["L'été été"])["été"] == 1

@@ -33,7 +33,7 @@ NEW = Insert(-1, DRAFT, ())
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def test_what_contradicts_a_memory_in_use_waits_beside_it() -> None:
+def test_what_contradicts_a_memory_in_use_waits_beside_it():
     effects: list[Effect] = [Flag(OLD, -1), NEW]
     (found,) = for_review(effects)
     assert isinstance(found, Insert) and found.needs_review and found.contradicts == OLD
@@ -41,7 +41,7 @@ def test_what_contradicts_a_memory_in_use_waits_beside_it() -> None:
     assert isinstance(found, Insert), "a proposal is not beside itself"
 
 
-def test_a_plan_becomes_proposals_and_nothing_else() -> None:
+def test_a_plan_becomes_proposals_and_nothing_else():
     weaker = Insert(-2, DRAFT, (), overruled_by=OLD)
     assert for_review([weaker, Flag(OLD, 8), Close(OLD, AT, -1), Revise(OLD, DRAFT, ())], ()) == []
     (made,) = for_review([NEW, AddEvidence(OLD, (), 1.0), Close(OLD, AT, -1), Flag(8, OLD)], ())

@@ -6,7 +6,7 @@ from hypothesis import given
 from testkit.memory_extraction import apply_effects
 from tests.memories.worlds import NAME, NOON, stored, worlds
 from webapp.errors import Conflict
-from webapp.memories.rules.state import Draft, Insert, State
+from webapp.memories.rules.state import Draft, Insert
 from webapp.memories.rules.user_decisions import (
     Decision,
     is_earlier,
@@ -85,7 +85,7 @@ def test_impossible_decisions_are_refused(decision, memory, other):
 
 
 @given(worlds())
-def test_what_is_written_by_hand_takes_its_place(state: State):
+def test_what_is_written_by_hand_takes_its_place(state):
     for draft in (Draft("fact", "My name is Bo", "identity", NAME, "Bo", origin="user"), Draft("fact", "i LIKE tea.")):
         effects = store_user_value(draft, state.memories, LATER)
         assert isinstance(effects[-1], Insert)

@@ -16,12 +16,12 @@ def states(contents: list[str], waiting: int = 0) -> dict[int, MemoryState]:
     return {number: MemoryState(text, waits=number == waiting) for number, text in enumerate(contents, 1)}
 
 
-def test_what_was_learned_is_named() -> None:
+def test_what_was_learned_is_named():
     lines = lines_of([change(1, None, 1), change(2, None, 1)], states(["Lives in Lisbon.", "Allergic to peanuts"]), {})
     assert label(lines) == "Remembered: Lives in Lisbon, Allergic to peanuts"
 
 
-def test_a_change_quotes_both_and_a_replacement_is_one_line() -> None:
+def test_a_change_quotes_both_and_a_replacement_is_one_line():
     said = {
         (1, 1): {"content": "Ana", "valid_to": None},
         (1, 2): {"content": "Anabela", "valid_to": None},
@@ -34,7 +34,7 @@ def test_a_change_quotes_both_and_a_replacement_is_one_line() -> None:
     assert label(lines) == "Changed: Ana → Anabela, Lives in Porto → Lives in Faro"
 
 
-def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
+def test_what_waits_ends_is_said_again_pinned_or_gone():
     said = {
         (1, 1): {"content": "Likes jazz", "needs_review": True},
         (2, 1): {"content": "Has a cat", "valid_to": None},
@@ -62,5 +62,5 @@ def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
         ("word " * 40, "word word word word word word word word word word word word…"),
     ],
 )
-def test_statements_as_part_of_a_line(statement: str, short: str) -> None:
+def test_statements_as_part_of_a_line(statement, short):
     assert shorten_statement(statement) == short

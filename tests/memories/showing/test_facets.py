@@ -1,9 +1,7 @@
 """The kinds of memory, each with how many there are and the newest."""
 
-from flask import Flask
-
 from testkit.memory_rows import fill_memories
-from testkit.people import ApiClient, Person
+from testkit.people import ApiClient
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
@@ -36,7 +34,7 @@ def test_a_kind_has_its_number_and_its_newest(app, client, user, make_user, api,
     assert "Plays the cello" in page and "/memory?memory_type=preference" in page and "garden house" not in page
 
 
-def test_a_long_memory_costs_the_same(app: Flask, client: ApiClient, user: Person) -> None:
+def test_a_long_memory_costs_the_same(app, client, user):
     with app.app_context():
         fill_memories(user.user_id, MAX_COUNT + 50, model="m", width=1)
         with count_queries() as statements:

@@ -37,7 +37,7 @@ def boxes(shape: Shape, layout: Layout) -> list[tuple[float, float, float, float
 
 
 @SHAPES
-def test_nothing_meets_and_all_is_within(shape: Shape) -> None:
+def test_nothing_meets_and_all_is_within(shape):
     for count in range(shape.name_limit + 1):
         layout = place_names(shape, [1 / (rank + 1) for rank in range(count)], some_links(count))
         found = boxes(shape, layout)
@@ -50,12 +50,12 @@ def test_nothing_meets_and_all_is_within(shape: Shape) -> None:
 
 
 @SHAPES
-def test_the_same_names_have_the_same_places(shape: Shape) -> None:
+def test_the_same_names_have_the_same_places(shape):
     sizes, links = [1.0] * shape.name_limit, some_links(shape.name_limit)
     assert place_names(shape, sizes, links) == place_names(shape, list(sizes), list(links))
 
 
-def test_what_is_large_is_near_the_middle_and_what_is_linked_near_each_other() -> None:
+def test_what_is_large_is_near_the_middle_and_what_is_linked_near_each_other():
     sizes = [1 / (rank + 1) for rank in range(40)]
     layout = place_names(WIDE, sizes, [])
     middle = (layout.middle.x, layout.middle.y)
@@ -71,7 +71,7 @@ def test_what_is_large_is_near_the_middle_and_what_is_linked_near_each_other() -
     assert length(joined) < length(layout) / 2
 
 
-def test_labels_are_cut_at_what_fits() -> None:
+def test_labels_are_cut_at_what_fits():
     assert shorten("Anna", WIDE.label_width) == "Anna"
     assert shorten("Leipzig-Plagwitz am Kanal", WIDE.label_width).endswith("…")
     wide = shorten("中华人民共和国北京市", NARROW.label_width)

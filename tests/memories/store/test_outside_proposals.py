@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testkit.people import ApiClient, Person
+from testkit.people import Person
 from tests.memories.conversing import current, memories_of
 from webapp.db.base import now, write_transaction
 from webapp.memories.review import proposals
@@ -23,7 +23,7 @@ def bring(app: Flask, user: Person, *found: Proposal) -> dict[str, int]:
         return propose(user.user_id, found, cause="import").counts
 
 
-def test_a_forgotten_value_does_not_return_in_other_words(app: Flask, client: ApiClient, user: Person) -> None:
+def test_a_forgotten_value_does_not_return_in_other_words(app, client, user):
     fields = {"memory_type": "fact", "content": "Drinks cocoa", "fact_key": KEYED["key"], "fact_value": KEYED["value"]}
     made = client.post("/api/memories", json=fields)
     assert made.status_code == 201, made.text
@@ -33,7 +33,7 @@ def test_a_forgotten_value_does_not_return_in_other_words(app: Flask, client: Ap
 
 
 @pytest.mark.parametrize("place", ["content", "value"])
-def test_a_secret_is_found_wherever_it_stands(app: Flask, user: Person, place: str) -> None:
+def test_a_secret_is_found_wherever_it_stands(app, user, place):
     secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     found = Proposal(**({"content": "Uses a token", "key": "tools/token", "value": "long"} | {place: secret}))
     assert bring(app, user, found) == {"secret": 1}
@@ -41,7 +41,7 @@ def test_a_secret_is_found_wherever_it_stands(app: Flask, user: Person, place: s
 
 
 @pytest.mark.parametrize("sentence", ["私は{}匹の蜂を飼っている。", "Keeps {} bees by the river. ", "蜂{}"])
-def test_of_a_long_statement_nothing_is_lost(app: Flask, user: Person, sentence: str) -> None:
+def test_of_a_long_statement_nothing_is_lost(app, user, sentence):
     said = "".join(sentence.format(number) for number in range(600))
     bring(app, user, Proposal(said))
     kept = [row.content for row in memories_of(app, user.user_id)]

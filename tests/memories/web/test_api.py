@@ -24,7 +24,7 @@ def write(client, content: str, **fields) -> dict:
 FACT = {"memory_type": "fact", "content": "x"}
 
 
-def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> None:
+def test_a_memory_has_every_documented_field_and_never_its_vector(client):
     made = write(client, "  Keeps\n bees. ", category="Home Life", importance=0.7, is_pinned=True)
     documented = (
         "memory_id user_id memory_type category content source_conversation_id source_message_id created_at "
@@ -40,7 +40,7 @@ def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> Non
     assert made["importance"] == 0.7 and made["created_at"].endswith("Z")
 
 
-def test_filters_and_paging(client) -> None:
+def test_filters_and_paging(client):
     for n in range(5):
         write(client, f"Fact number {n}", category="work" if n % 2 else "home", is_pinned=n == 3)
     preference = client.post("/api/memories", json={"memory_type": "preference", "content": "Tea over coffee"}).json
@@ -62,7 +62,7 @@ def test_filters_and_paging(client) -> None:
     assert seen == [f"Fact number {n}" for n in (4, 3, 2, 1, 0)]
 
 
-def test_search_is_by_relevance_with_a_score_and_paged(client) -> None:
+def test_search_is_by_relevance_with_a_score_and_paged(client):
     write(client, "Boat lies in Split; a boat of wood")
     write(client, "Has a dog")
     write(client, "The neighbour's boat")
@@ -77,7 +77,7 @@ def test_search_is_by_relevance_with_a_score_and_paged(client) -> None:
         assert client.get("/api/memories", query_string={"q": odd}).json["memories"] == []
 
 
-def test_bad_bodies_are_refused_with_reasons(client) -> None:
+def test_bad_bodies_are_refused_with_reasons(client):
     required = {"msg": "Field required"}
     for body, errors in (
         ({}, [{"loc": ["memory_type"], **required}, {"loc": ["content"], **required}]),
@@ -108,7 +108,7 @@ def test_bad_bodies_are_refused_with_reasons(client) -> None:
     assert client.put(path, json={"content": None}).status_code == 422
 
 
-def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_conflict(client) -> None:
+def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_conflict(client):
     first = write(client, "Works at Acme.", fact_key="employer", category="work", fact_value="Acme")
     assert first["fact_key"] == "work/employer"
     second = write(client, "Works at Bolt.", fact_key="work/employer", fact_value="Bolt")
@@ -123,7 +123,7 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == third["memory_id"]
 
 
-def test_an_edit_of_the_words_changes_the_value_too(client) -> None:
+def test_an_edit_of_the_words_changes_the_value_too(client):
     made = write(client, "My name is Ana.", fact_key="name", category="identity", fact_value="Ana")
     path = f"/api/memories/{made['memory_id']}"
     assert client.put(path, json={"content": "My name is Bea"}).json["fact_value"] == "Bea"
@@ -134,7 +134,7 @@ def test_an_edit_of_the_words_changes_the_value_too(client) -> None:
     assert client.put(path, json={"content": "I am Dora.", "fact_value": "Dora"}).json["fact_value"] == "Dora"
 
 
-def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client, user, model) -> None:
+def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client, user, model):
     talk = converse(app, user.user_id, "I prefer green tea")
     answers(model, operation("I prefer green tea", "Prefers green tea."))
     extract(client, talk)
@@ -166,7 +166,7 @@ def waiting(app, client, user, model) -> tuple[dict, dict]:
     return standing, found
 
 
-def test_accepting_what_contradicts_replaces(app, client, user, model) -> None:
+def test_accepting_what_contradicts_replaces(app, client, user, model):
     standing, found = waiting(app, client, user, model)
     path = f"/api/memories/{found['memory_id']}/review"
     assert client.post(path, json={"decision": "until"}).status_code == 422
@@ -181,7 +181,7 @@ def test_accepting_what_contradicts_replaces(app, client, user, model) -> None:
     assert client.get(f"/api/memories/{found['memory_id']}").json["needs_review"]
 
 
-def test_two_values_of_one_key_can_both_be_true(app, client, user, model) -> None:
+def test_two_values_of_one_key_can_both_be_true(app, client, user, model):
     standing, found = waiting(app, client, user, model)
     both = client.post(f"/api/memories/{found['memory_id']}/review", json={"decision": "both"}).json
     assert (both["fact_key"], both["needs_review"], both["valid_to"]) == (None, False, None)
@@ -189,7 +189,7 @@ def test_two_values_of_one_key_can_both_be_true(app, client, user, model) -> Non
     assert (now["fact_key"], now["valid_to"]) == ("work/employer", None)
 
 
-def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user, model) -> None:
+def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user, model):
     standing, found = waiting(app, client, user, model)
     body = {"decision": "until", "until": "2026-05-01T00:00:00Z"}
     until = client.post(f"/api/memories/{found['memory_id']}/review", json=body).json
@@ -205,7 +205,7 @@ def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user,
     assert extract(client, talk)["counts"]["rejected"] == 1
 
 
-def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
+def test_the_profile_is_a_view_of_facts(app, client, user, model):
     empty = {"name": None, "preferred_name": None, "birthday": None, "updated_at": None, "source": None}
     assert client.get("/api/profile").json == empty
     told = client.put("/api/profile", json={"name": "Ada", "birthday": "1815-12-10"}).json
@@ -225,7 +225,7 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
 
 @pytest.mark.mysql_only
 @pytest.mark.slow
-def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, user) -> None:
+def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, user):
     kinds = ("fact", "preference", "entity", "project", "decision")
     at = now()
     with app.app_context():

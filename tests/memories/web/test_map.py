@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import insert
 
 from testkit.people import Person
@@ -145,7 +144,7 @@ def test_of_two_thousand_a_page_is_small_and_takes_few_statements(app, user, log
         assert len(name_page(user.user_id, "en", "anarastenvor").cards) == MAX_CARDS
 
 
-def test_the_longest_names_of_all_fit(user: Person, login: Callable[[Person], FlaskClient], remember: Callable) -> None:
+def test_the_longest_names_of_all_fit(user, login, remember):
     letters = "".join(map(chr, range(ord("А"), ord("А") + 32)))
     names = [
         letter + (letters[number:] + letters[:number]).lower() + "абвгдея" for number, letter in enumerate(letters)

@@ -15,7 +15,7 @@ def remember(client: ApiClient, content: str, since: str = "", **fields: Any) ->
     return memory_id
 
 
-def test_the_timeline_has_rows_of_what_replaced_what(client: ApiClient) -> None:
+def test_the_timeline_has_rows_of_what_replaced_what(client):
     bristol = remember(client, "Lives in Bristol", since="2020-05-01T00:00:00Z", fact_key="home/city")
     bath = remember(client, "Lives in Bath", since="2024-05-01T00:00:00Z", fact_key="home/city")
     tea = remember(client, "Drinks green tea", since="2022-06-30T23:00:00Z")
@@ -26,7 +26,7 @@ def test_the_timeline_has_rows_of_what_replaced_what(client: ApiClient) -> None:
     assert old["ended"] is not None and found["left_out"] == 0
 
 
-def test_a_time_narrows_it(client: ApiClient) -> None:
+def test_a_time_narrows_it(client):
     client.put("/api/account", json={"settings": {"timezone": "UTC"}})
     remember(client, "Drank green tea", since="2022-06-30T23:00:00Z")
     for asked, expected in {
@@ -41,7 +41,7 @@ def test_a_time_narrows_it(client: ApiClient) -> None:
         assert_problem(client.get(f"/api/memories/{asked}"), 422)
 
 
-def test_the_map_has_names_and_what_joins_them(client: ApiClient) -> None:
+def test_the_map_has_names_and_what_joins_them(client):
     both = remember(client, "Her daughter Ada visits Bert on Sundays")
     remember(client, "My neighbour is called Bert")
     found = client.get("/api/memories/map").json

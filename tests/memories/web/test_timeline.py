@@ -39,7 +39,7 @@ def at(year: int, month: int = 6, day: int = 15, hour: int = 12) -> datetime:
     return datetime(year, month, day, hour, tzinfo=UTC)
 
 
-def test_what_replaced_what_is_one_row_with_its_spans(app: Flask, user: Person, remember: Callable) -> None:
+def test_what_replaced_what_is_one_row_with_its_spans(app, user, remember):
     oslo = remember("Lives in Oslo", at(2024))
     bath = remember("Lives in Bath", at(2023), at(2024), superseded_by_id=oslo)
     bristol = remember("Lives in Bristol", at(2022), at(2023), superseded_by_id=bath)
@@ -68,7 +68,7 @@ def test_months_are_the_readers_and_a_period_shows_what_happened_in_it(app, user
     assert bars[2025, 1] == (1, 1) and bars[2024, 12] == (0, 0) and bars[2022, 6] == (1, 0)
 
 
-def test_of_many_years_each_bar_is_one(app: Flask, user: Person, remember: Callable) -> None:
+def test_of_many_years_each_bar_is_one(app, user, remember):
     for year in (2001, 2001, 2010):
         remember(f"In {year}", at(year))
     with app.app_context():
@@ -77,7 +77,7 @@ def test_of_many_years_each_bar_is_one(app: Flask, user: Person, remember: Calla
     assert len(bars) == datetime.now(UTC).year - 2000
 
 
-def test_only_what_is_ones_own_and_in_use(app: Flask, user: Person, make_user: Callable, remember: Callable) -> None:
+def test_only_what_is_ones_own_and_in_use(app, user, make_user, remember):
     remember("Put away", at(2024), is_archived=True)
     remember("In doubt", at(2024), needs_review=True)
     remember("Of a space", at(2024), space_id=1)
@@ -92,7 +92,7 @@ def test_only_what_is_ones_own_and_in_use(app: Flask, user: Person, make_user: C
     assert not others.rows and not others.bars
 
 
-def test_a_circle_of_replacements_ends(app: Flask, user: Person, remember: Callable) -> None:
+def test_a_circle_of_replacements_ends(app, user, remember):
     one = remember("One", at(2023))
     other = remember("Other", at(2024), superseded_by_id=one)
     with app.app_context(), write_transaction():
@@ -101,7 +101,7 @@ def test_a_circle_of_replacements_ends(app: Flask, user: Person, remember: Calla
         assert sum(len(row) for row in timeline_of(user.user_id, UTC).rows) == 2
 
 
-def test_the_chart_of_a_first_month_is_that_of_a_year(app: Flask, user: Person, remember: Callable) -> None:
+def test_the_chart_of_a_first_month_is_that_of_a_year(app, user, remember):
     remember("Likes tea", datetime.now(UTC))
     with app.app_context():
         bars = timeline_of(user.user_id, UTC).bars
@@ -123,7 +123,7 @@ def test_the_page_narrows_by_links_and_survives_odd_ones(client, user, login, re
     assert "Oslo" not in browser.get("/memories/timeline").text, "what is forgotten leaves it"
 
 
-def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app: Flask, user: Person, login: Callable) -> None:
+def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app, user, login):
     with app.app_context():
         fill_memories(user.user_id, 1_000, model="m", width=4)
     browser = login(user)
@@ -135,7 +135,7 @@ def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app: Flask, user: Pers
     assert sum(query.startswith("SELECT") for query in queries) <= 6, queries
 
 
-def test_periods_have_bounds_where_clocks_change() -> None:
+def test_periods_have_bounds_where_clocks_change():
     began, ended = Period(2026, 3).bounds(OSLO)
     assert ended - began == timedelta(days=31, hours=-1)
     assert Period(2025, 12).bounds(UTC)[1] == Period(2026).bounds(UTC)[0] == at(2026, 1, 1, 0)
