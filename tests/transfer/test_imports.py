@@ -15,7 +15,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MAX_TAGS
 from webapp.db.base import db, now, write_transaction
 from webapp.files.models import MessageFile
-from webapp.transfer import import_jobs, service, storage
+from webapp.transfer import archives, import_jobs, service
 from webapp.transfer.models import Import
 
 
@@ -340,7 +340,7 @@ def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
 
 def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
     with app.app_context():
-        before = set(storage.folder().iterdir())
+        before = set(archives.folder().iterdir())
     made = _upload(client, chatgpt).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
@@ -349,7 +349,7 @@ def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
     assert client.get(f"/api/imports/{made['import_id']}").get_json()["status"] == "cancelled"
     assert _talks(client) == []
     with app.app_context():
-        assert set(storage.folder().iterdir()) == before
+        assert set(archives.folder().iterdir()) == before
 
 
 def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs):
