@@ -239,24 +239,6 @@ def test_what_is_no_webhook(client: ApiClient) -> None:
         assert (fields, answer.status_code) == (fields, 422)
 
 
-def test_it_is_its_owners(client: ApiClient, make_user: Callable[..., Person], api: Any, receiver: Receiver) -> None:
-    """Nobody, a service and tokens with too few scopes: tests/test_access_matrix.py."""
-    number = hook(client, receiver.url)["webhook_id"]
-    calls: list[tuple[str, str, Any]] = [
-        ("PATCH", f"/api/webhooks/{number}", {"is_active": False}),
-        ("POST", f"/api/webhooks/{number}/secret", {}),
-        ("POST", f"/api/webhooks/{number}/test", {}),
-        ("GET", f"/api/webhooks/{number}/deliveries", None),
-        ("DELETE", f"/api/webhooks/{number}", None),
-    ]
-    for other in (make_user(), make_user(is_admin=True)):
-        theirs = api(other)
-        assert theirs.get("/api/webhooks").get_json() == {"webhooks": []}
-        for method, path, body in calls:
-            assert theirs.open(path, method=method, json=body).status_code == 404, path
-    assert client.delete(f"/api/webhooks/{number}").status_code == 204
-
-
 def test_one_made_by_a_token_ends_with_it(
     app: Flask, user: Person, anonymous: FlaskClient, client: ApiClient, receiver: Receiver
 ) -> None:
