@@ -169,8 +169,8 @@ class Insert:
 
 @dataclass(frozen=True)
 class AddEvidence:
-    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, also one that was
-    set aside unanswered."""
+    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and brings back
+    one that was set aside unanswered."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
