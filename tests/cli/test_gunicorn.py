@@ -154,7 +154,7 @@ def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: Liv
 
 
 def test_clients_that_leave_closing_to_the_server_stop_nothing(live_web: LiveServer) -> None:
-    """Waiting two seconds for each in its main thread, gunicorn served nobody, and killed a process after 30 seconds."""
+    """Waiting two seconds for each in its main thread, gunicorn served nobody, and killed the process after thirty."""
     start = time.monotonic()
     with ExitStack() as stack:
         for _ in range(20):
