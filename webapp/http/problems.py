@@ -186,7 +186,7 @@ def init_errors(app: Flask) -> None:
             retry_after=retry_after if isinstance(retry_after, int) else None,
         )
         for name, value in error.get_headers(request.environ):
-            if name.lower() in ("allow", "retry-after"):
+            if name.lower() in ("allow", "content-range", "retry-after"):
                 response.headers[name] = value
         return response
 
