@@ -49,7 +49,7 @@ def test_account_changes_are_checked(people, caller, body, where):
     ("kwargs", "status"),
     [
         ({"data": "{", "content_type": "application/json"}, 400),
-        ({"data": "[]", "content_type": "application/json"}, 400),
+        *(({"data": text, "content_type": "application/json"}, 422) for text in ("[]", '"x"', "null", "5")),
         ({"data": "name=x", "content_type": "application/x-www-form-urlencoded"}, 415),
         ({"json": {}}, 200),
     ],
@@ -57,6 +57,7 @@ def test_account_changes_are_checked(people, caller, body, where):
 def test_bodies_are_json_objects(people, caller, kwargs, status):
     answer = caller.put("/api/account", headers=people.token(people.user("ann")), **kwargs)
     assert answer.status_code == status
+    assert status != 422 or [error["loc"] for error in answer.json["errors"]] == [["body"]]
 
 
 def test_tokens_are_made_in_a_session_shown_once_and_revoked(people, caller):
