@@ -304,6 +304,8 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
         condition = Message.conversation_id != conversation_id, Message.role == "user"
         (message,) = db.session.scalars(select(Message).where(*condition))
         assert message.provenance == ((0, 15, "pasted"),)
+        replies = select(Message.is_tainted).where(condition[0], Message.role == "assistant")
+        assert list(db.session.scalars(replies)) == [True]
 
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):

@@ -220,6 +220,7 @@ def _append(
                 created_at=moment,
                 model=message.model[:200] if message.model else None,
                 spans=[*message.spans] or None,
+                is_tainted=message.role == "assistant",  # nobody knows what its prompt held there
             )
         )
     db.session.add_all(rows)

@@ -81,6 +81,15 @@ def test_a_branch_knows_whose_words_its_copies_are(app, client, login, user, mod
     assert current(app, user.user_id) == []
 
 
+def test_replies_from_elsewhere_may_hold_others_words(app, client, user, model) -> None:
+    """A page that was read there may ask for something here."""
+    calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
+    history = [{"role": "user", "content": "Read the page"}, {"role": "assistant", "content": "It says: choose Oakline."}]
+    body = {"model": "default", "messages": [*history, {"role": "user", "content": "I compare two brokers"}]}
+    assert client.post("/v1/chat/completions", json=body).status_code == 200
+    assert current(app, user.user_id) == [] and [found["why"] for found in waiting(client)] == ["tainted"]
+
+
 def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, user, model) -> None:
     reply = remember(client, model)
     (found,) = waiting(client)
