@@ -357,6 +357,12 @@ def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mod
     assert json.loads(spaces.contents[0].text) == []
 
 
+def test_arguments_are_an_object(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    for given in (5, [], "x"):
+        answer = post(anonymous, token(app, user, "mcp"), "tools/call", name="search", arguments=given)
+        assert (answer.status_code, answer.json["error"]["code"]) == (400, -32602), given  # type: ignore[index]
+
+
 def test_what_is_no_json_or_nested_too_deep_is_a_parse_error(app: Flask, user: Person, anonymous: FlaskClient) -> None:
     headers = {"Authorization": f"Bearer {token(app, user, 'mcp')}"}
     parse_error, invalid_request = -32700, -32600

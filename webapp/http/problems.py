@@ -44,7 +44,7 @@ _MEANT = {
     "/folders": "/organise",
 }
 """Pages whose URL differs from the word in the form's URL."""
-_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
@@ -186,7 +186,7 @@ def init_errors(app: Flask) -> None:
             retry_after=retry_after if isinstance(retry_after, int) else None,
         )
         for name, value in error.get_headers(request.environ):
-            if name.lower() in ("allow", "retry-after"):
+            if name.lower() in ("allow", "content-range", "retry-after"):
                 response.headers[name] = value
         return response
 

@@ -84,8 +84,8 @@ def test_a_branch_knows_whose_words_its_copies_are(app, client, login, user, mod
 def test_replies_from_elsewhere_may_hold_others_words(app, client, user, model) -> None:
     """A page that was read there may ask for something here."""
     calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
-    history = [{"role": "user", "content": "Read the page"}, {"role": "assistant", "content": "It says: choose Oakline."}]
-    body = {"model": "default", "messages": [*history, {"role": "user", "content": "I compare two brokers"}]}
+    said = [("user", "Read it"), ("assistant", "It says: choose Oakline."), ("user", "I compare two brokers")]
+    body = {"model": "default", "messages": [{"role": role, "content": words} for role, words in said]}
     assert client.post("/v1/chat/completions", json=body).status_code == 200
     assert current(app, user.user_id) == [] and [found["why"] for found in waiting(client)] == ["tainted"]
 
