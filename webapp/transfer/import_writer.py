@@ -216,7 +216,6 @@ def _append(
                 conversation_id=row.conversation_id,
                 role=message.role,
                 content=clean(message.content),
-                status="complete",
                 created_at=moment,
                 model=message.model[:200] if message.model else None,
                 spans=[*message.spans] or None,
