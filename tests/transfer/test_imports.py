@@ -295,7 +295,9 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
         db.session.add(row)
         db.session.flush()
         conversation_id = row.conversation_id
-        add_exchange(row, "I live in Oslo. Is that right?", parent_id=None, spans=[(0, 15, "pasted")])
+        words = "I live in Oslo. Is that right?"
+        _, reply = add_exchange(row, words, parent_id=None, spans=[(0, 15, "pasted")])
+        reply.content, reply.status = "It is.", "complete"
     made = client.post("/api/exports", json={"what": "account"}).get_json()
     run_jobs()
     with client.get(f"/api/exports/{made['export_id']}/download") as file:
@@ -306,6 +308,8 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
         condition = Message.conversation_id != conversation_id, Message.role == "user"
         (message,) = db.session.scalars(select(Message).where(*condition))
         assert message.provenance == ((0, 15, "pasted"),)
+        replies = select(Message.is_tainted).where(condition[0], Message.role == "assistant")
+        assert list(db.session.scalars(replies)) == [True]
 
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):

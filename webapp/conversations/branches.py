@@ -18,7 +18,7 @@ MAX_COPIED = 2_000
 """The most messages a branch may begin with."""
 _COPIED_COLUMNS = (
     *("role", "content", "created_at", "tool_calls", "suggested_values", "status", "error_code", "error_detail"),
-    *("model", "prompt_version", "prompt_tokens", "completion_tokens"),
+    *("model", "prompt_version", "prompt_tokens", "completion_tokens", "spans", "is_tainted"),
 )
 
 

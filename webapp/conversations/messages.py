@@ -180,6 +180,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
             parent_id=parent_id,
             reply_to_id=asked_id if role == "assistant" else None,
             created_at=said_at,
+            is_tainted=role == "assistant",  # nobody knows what its prompt held there
         )
         db.session.add(row)
         db.session.flush()

@@ -216,10 +216,10 @@ def _append(
                 conversation_id=row.conversation_id,
                 role=message.role,
                 content=clean(message.content),
-                status="complete",
                 created_at=moment,
                 model=message.model[:200] if message.model else None,
                 spans=[*message.spans] or None,
+                is_tainted=message.role == "assistant",  # nobody knows what its prompt held there
             )
         )
     db.session.add_all(rows)

@@ -60,6 +60,21 @@ def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user,
     assert current(app, user.user_id) == ["Moved to Porto."]
 
 
+@pytest.mark.parametrize(
+    ("said", "forgotten", "other", "quote"),
+    [
+        ("顺便说一下我对核桃过敏。", "我对核桃过敏", "昨天告诉医生我对核桃过敏，真麻烦", "对核桃过敏，真麻烦"),
+        ("ผมแพ้วอลนัทครับ", "ผมแพ้วอลนัท", "บอกหมอแล้วว่าผมแพ้วอลนัทและปวดหัว", "แพ้วอลนัทและปวดหัว"),
+    ],
+)
+def test_nor_where_words_have_no_spaces(app, client, user, model, said, forgotten, other, quote):
+    forget(app, client, user, model, converse(app, user.user_id, said), forgotten)
+    talk = converse(app, user.user_id, other)
+    answers(model, operation(quote, WORDS[0]))
+    assert extract(client, talk)["change_set"]["reasons"] == {"forgotten": 1}
+    assert current(app, user.user_id) == []
+
+
 def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model):
     talk = converse(app, user.user_id, f"By the way, {SAID}!")
     answers(model, operation(SAID, CONTENT))

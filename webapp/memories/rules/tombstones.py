@@ -33,12 +33,15 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
+from webapp.text.data_blocks import UNSPACED
 from webapp.text.provenance import FORGOTTEN, Spans
 from webapp.text.quotes import Span, merge_spans
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
 QUOTE_WORDS = 40
+_WORD = re.compile(r"\S+")
+_LETTER_OR_WORD = re.compile(rf"{UNSPACED.pattern}|[^\s{UNSPACED.pattern[1:-1]}]+")
 SEARCHED_WORDS = 1_500
 
 
@@ -168,9 +171,20 @@ class TombstoneSet:
     def _places(self, text: str, kinds: Collection[TombstoneKind], limit: int | None = None) -> list[Span]:
         if not self._stored_digests:
             return []
-        spans = [match.span() for match in re.finditer(r"\S+", text)][:limit]
+        # A bounded search begins at each letter of scripts without spaces; in an entire text that would take too long.
+        spans = [match.span() for match in (_LETTER_OR_WORD if limit else _WORD).finditer(text)][:limit]
+        ends = [0, *(end for _, end in spans)]
         # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
-        versions = [(v, [v.fold(text[start:end]) for start, end in spans]) for v in (_NOW, _EARLIER)]
+        versions = [
+            (
+                v,
+                [
+                    " " * (start > last) + v.fold(text[start:end])
+                    for (start, end), last in zip(spans, ends, strict=False)
+                ],
+            )
+            for v in (_NOW, _EARLIER)
+        ]
         places: list[Span] = []
         index = 0
         while index < len(spans):
@@ -189,7 +203,7 @@ class TombstoneSet:
         return places
 
     def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
-        form = version.trim(" ".join(tokens))
+        form = version.trim("".join(tokens).strip())
         return _is_long(form) and any(
             digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)
         )
