@@ -11,12 +11,12 @@ from sqlalchemy import func, select
 from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from webapp.accounts import deletion, identities, second_factor, service
-from webapp.accounts.first_account import first_account
 from webapp.accounts.identities import ProviderClaims
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.schemas import EmailChange, Registration
 from webapp.accounts.service import create_user
+from webapp.accounts.site import first_account
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db, now, write_transaction
 from webapp.spaces import members

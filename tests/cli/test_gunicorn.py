@@ -7,6 +7,8 @@ import json
 import logging
 import os
 import runpy
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from types import SimpleNamespace
@@ -15,11 +17,11 @@ from urllib.parse import quote
 
 import pytest
 from flask import Flask
+from gunicorn.http.unreader import SocketUnreader
 
 from testkit.people import Person
 from testkit.processes import ROOT, descendants
 from tests.support.live import LiveServer
-from webapp.config import ConfigError
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(m
     assert os.environ["DATABASE_SECONDS"] == "4"
     assert found["graceful_timeout"] == 24
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
-    with pytest.raises(ConfigError, match="TURN_DRAIN_SECONDS"):
+    with pytest.raises(SystemExit, match="TURN_DRAIN_SECONDS"):
         runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
@@ -121,6 +123,20 @@ def test_what_cannot_reach_the_application_is_a_problem_too(live_web: LiveServer
             assert (answer.status, answer.getheader("Content-Type")) == (status, "application/problem+json")
             body = json.loads(answer.read())
         assert body["status"] == status and body["detail"].endswith(".")
+
+
+def test_whoever_sends_half_a_request_does_not_hold_up_a_thread(hooks: dict[str, Any]) -> None:
+    hooks["receive"].__globals__["PATIENCE_SECONDS"] = 0.2
+    client, server = socket.socketpair()
+    with client, server:
+        reader = SocketUnreader(server)
+        client.sendall(b"GET / HTTP/1.1\r\n")
+        assert reader.read() == b"GET / HTTP/1.1\r\n"
+        assert reader.read() == b""
+        client.sendall(bytes(400))
+        assert reader.read() == bytes(400), "what it has sent earns it time"
+        start = time.monotonic()
+        assert reader.read() == b"" and time.monotonic() - start > 0.2
 
 
 def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: LiveServer) -> None:

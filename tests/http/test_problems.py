@@ -109,7 +109,9 @@ def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
     ):
         assert response.status_code in (404, 405)
         assert response.headers["HX-Retarget"] == "#toasts"
-        assert "This page is out of date. Reload it and try again." in response.text, "a page from before an upgrade asks"
+        assert "This page is out of date. Reload it and try again." in response.text, (
+            "a page from before an upgrade asks"
+        )
         assert "<html" not in response.text.lower()
 
 

@@ -102,6 +102,16 @@ def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done == [("nice", worker.NICE), "app", "workers"] and worker.NICE > 0
 
 
+@pytest.mark.parametrize("name", ["LOGIN_RATE", "DATABASE_POOL"])
+def test_a_setting_that_cannot_be_read_ends_it_with_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "lots")
+    monkeypatch.setattr(worker, "lower_priority", lambda _by: None)
+    monkeypatch.setattr(worker, "kill_forks_with_us", lambda: None)
+    monkeypatch.setattr(worker, "worker_app", worker.worker_app.__wrapped__)
+    with pytest.raises(SystemExit, match=f"{name}: .*lots|{name}: Input should be"):
+        worker.main([])
+
+
 def test_a_long_document_lets_others_go_first(
     client: ApiClient, run_jobs: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

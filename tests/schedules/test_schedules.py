@@ -135,21 +135,6 @@ def test_too_many_are_refused(app: Flask, client: ApiClient) -> None:
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
 
 
-def test_it_is_its_owners(client: ApiClient, api: Callable, make_user: Callable, anonymous: Any) -> None:
-    place = f"/api/schedules/{make(client)['schedule_id']}"
-    for other in (api(make_user()), api(make_user(is_admin=True))):
-        assert other.get("/api/schedules").json["schedules"] == []
-        for answer in (
-            other.get(place),
-            other.patch(place, json={"title": "Mine"}),
-            other.delete(place),
-            other.post(f"{place}/run"),
-            other.get(f"{place}/runs"),
-        ):
-            assert_problem(answer, 404)
-    assert anonymous.get(place).status_code == anonymous.post("/api/schedules", json=WEEKLY).status_code == 401
-
-
 def test_what_is_due_is_sent_in_a_conversation_of_its_own(
     app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:

@@ -15,7 +15,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MAX_TAGS
 from webapp.db.base import db, now, write_transaction
 from webapp.files.models import MessageFile
-from webapp.transfer import import_jobs, service, storage
+from webapp.transfer import archives, import_jobs, service
 from webapp.transfer.models import Import
 
 
@@ -340,7 +340,7 @@ def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
 
 def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
     with app.app_context():
-        before = set(storage.folder().iterdir())
+        before = set(archives.folder().iterdir())
     made = _upload(client, chatgpt).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
@@ -349,7 +349,7 @@ def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
     assert client.get(f"/api/imports/{made['import_id']}").get_json()["status"] == "cancelled"
     assert _talks(client) == []
     with app.app_context():
-        assert set(storage.folder().iterdir()) == before
+        assert set(archives.folder().iterdir()) == before
 
 
 def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs):
@@ -401,20 +401,6 @@ def test_the_same_key_makes_one_import(client):
         answers.append(client.post("/api/imports", data=data, content_type="multipart/form-data", headers=headers))
     assert answers[0].get_json() == answers[1].get_json()
     assert answers[2].status_code == 409
-
-
-def test_imports_are_their_owners(client, api, make_user, anonymous, login, run_jobs, chatgpt):
-    done = _bring(client, run_jobs, chatgpt)
-    place = f"/api/imports/{done['import_id']}"
-    for person in (make_user(), make_user(is_admin=True)):
-        stranger = api(person)
-        assert stranger.get(place).status_code == 404
-        assert stranger.get(f"{place}/items").status_code == 404
-        assert all(stranger.post(f"{place}/{do}", json={}).status_code == 404 for do in ("start", "cancel", "undo"))
-        assert stranger.get("/api/imports").get_json()["imports"] == []
-        assert login(person).get(f"/imports/{done['import_id']}").status_code == 404
-    assert anonymous.get(place).status_code == 401
-    assert anonymous.get("/transfer").status_code == 303
 
 
 def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):

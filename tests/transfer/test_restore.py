@@ -49,7 +49,7 @@ from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
-from webapp.transfer import export_jobs, import_jobs, preview, service, storage
+from webapp.transfer import archives, export_jobs, import_jobs, preview, service
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.models import Import, RestoredRow
 from webapp.transfer.restore import job, undo
@@ -134,15 +134,15 @@ def contents(data: bytes) -> dict[str, Any]:
 def exported(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
     name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
-    data = storage.path_of(name).read_bytes()
-    storage.drop(name)
+    data = archives.path_of(name).read_bytes()
+    archives.drop(name)
     return data
 
 
 def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
     """Upload, look, start and run until it is done; the import."""
     with write_transaction():
-        with storage.open_new_file() as (name, file):
+        with archives.open_new_file() as (name, file):
             file.write(data)
         row = service._add(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
@@ -435,7 +435,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four", "Five"]], ["Tea"])
         data = exported(person.user_id)
         with write_transaction():
-            with storage.open_new_file() as (name, file):
+            with archives.open_new_file() as (name, file):
                 file.write(data)
             import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
         preview.look_at(import_id)

@@ -26,7 +26,7 @@ from webapp.i18n.marks import N_, say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten
-from webapp.transfer import account_tables, storage
+from webapp.transfer import account_tables, archives
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
 from webapp.transfer.models import Export
@@ -130,14 +130,14 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
                     if scope == "conversation"
                     else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
                 )
-                with storage.open_new_file() as (name, file):
+                with archives.open_new_file() as (name, file):
                     size = file.write(data)
         except NotFound:
             error = N_("The conversation was deleted.")
     with write_transaction():
         export = db.session.get(Export, export_id, with_for_update=True)
         if export is None or export.status != "waiting":
-            storage.drop(name)
+            archives.drop(name)
             return export.status if export else "gone"
         export.stored_as, export.error = name, error
         export.status = "failed" if error else "ready"
@@ -152,7 +152,7 @@ def purge(moment: datetime) -> int:
         select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
     ).all()
     for row in rows:
-        storage.drop_file_of(row)
+        archives.drop_file_of(row)
         row.status = "expired"
     db.session.flush()
     return len(rows)
@@ -160,7 +160,7 @@ def purge(moment: datetime) -> int:
 
 def _account(user_id: int) -> Work[tuple[str, int]]:
     """Write everything in an account; returns the name and the size of the file."""
-    with storage.open_new_file() as (name, file):
+    with archives.open_new_file() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             archive.writestr("README.txt", readme_for(user_id))
             archive.writestr(
@@ -206,7 +206,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
 
 
 def _as_pdf(transcript: conversations.ExportedConversation) -> bytes:
-    from webapp.transfer.writers.conversation_pdf import as_pdf
+    from webapp.transfer.writers.pdf import as_pdf
 
     return as_pdf(transcript)
 
@@ -244,5 +244,5 @@ def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
     ).all()
     for row in rows:
         if row.stored_as:
-            after_commit(partial(storage.drop, row.stored_as))
+            after_commit(partial(archives.drop, row.stored_as))
         row.status, row.stored_as = "expired", None
