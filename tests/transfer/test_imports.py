@@ -460,5 +460,8 @@ def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt
     assert post_form(browser, f"{place}/undo", page=place).status_code == 303
     undone = browser.get(place).text
     assert "Undone" in undone and "conversations imported" not in undone.lower()
-    assert post_form(browser, "/imports", page=page, text="- Likes tea").status_code == 303
+    listed = post_form(browser, "/imports", page=page, text="- Likes tea")
+    run_jobs()
+    discarded = post_form(browser, f"{listed.location}/cancel", page=page)
+    assert discarded.location == page and "Nothing was imported." in browser.get(page).text
     assert post_form(browser, "/imports", page=page).status_code == 422

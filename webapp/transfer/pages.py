@@ -186,7 +186,9 @@ def _learning(row: Import) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/cancel")
 def cancel(import_id: int) -> ViewResult:
-    service.cancel(current_user_id(), import_id)
+    row = service.cancel(current_user_id(), import_id)
+    if not row.position:
+        return commit_and_redirect(url_for(".index"), _("The file has been discarded. Nothing was imported."))
     return commit_and_redirect(
         url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")
     )
