@@ -1,7 +1,5 @@
 """Accounts of people an OpenID provider vouches for: its claims, as providers differ in them, and whose they are."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import time
@@ -37,7 +35,7 @@ class ProviderClaims:
     groups: frozenset[str] | None = frozenset()
 
     @classmethod
-    def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> ProviderClaims:
+    def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> "ProviderClaims":
         """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
         subject = claims.get("sub")
         subject = str(subject) if isinstance(subject, str | int) and not isinstance(subject, bool) else ""

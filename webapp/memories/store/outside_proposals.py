@@ -1,7 +1,5 @@
 """Memories from elsewhere arrive as proposals: in review, never in use before the user says so."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -46,7 +44,7 @@ class KeyedFact:
     value: str | None
     content: str
 
-    def agrees_with(self, other: KeyedFact) -> bool:
+    def agrees_with(self, other: "KeyedFact") -> bool:
         """Tell whether both give one key the same value."""
         return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
             other.value, other.content
