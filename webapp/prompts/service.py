@@ -8,7 +8,7 @@ from sqlalchemy import ScalarSelect, Select, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.i18n.marks import say
 from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
@@ -89,9 +89,7 @@ def versions(name: str) -> Sequence[PromptVersion]:
 def get_version(name: str, version: int) -> PromptVersion:
     """Return one version of a prompt. Raises NotFound."""
     row = next((row for row in versions(name) if row.version == version), None)
-    if row is None:
-        raise NotFound("There is no such version of this prompt.")
-    return row
+    return require(row, "There is no such version of this prompt.")
 
 
 def check(name: str, text: str) -> None:

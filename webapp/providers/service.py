@@ -7,7 +7,7 @@ from sqlalchemy import delete, select
 
 from webapp.accounts.models import UserGroup
 from webapp.db.base import after_commit, db, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.providers.catalogue import catalogue
@@ -20,10 +20,7 @@ MAX_CONNECTIONS = 100
 
 def get_connection(connection_id: int) -> ModelConnection:
     """Return a connection. Raises NotFound."""
-    row = db.session.get(ModelConnection, connection_id)
-    if row is None:
-        raise NotFound("There is no such connection.")
-    return row
+    return require(db.session.get(ModelConnection, connection_id), "There is no such connection.")
 
 
 def offers_of(connection_id: int) -> list[ModelOffer]:
