@@ -15,7 +15,7 @@ from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
 from webapp.config import Settings
-from webapp.db.base import db, now, rows_changed
+from webapp.db.base import add_row, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.i18n.marks import N_
 
@@ -209,8 +209,7 @@ def _created(provider_claims: ProviderClaims) -> User:
 
 
 def _remember(user: User, issuer: str, subject: str) -> None:
-    db.session.add(UserIdentity(user_id=user.user_id, issuer=issuer, subject=subject))
-    db.session.flush()
+    add_row(UserIdentity(user_id=user.user_id, issuer=issuer, subject=subject))
 
 
 def _unverified() -> Forbidden:

@@ -7,7 +7,7 @@ from functools import cache
 from sqlalchemy import ScalarSelect, Select, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.db.base import db, now
+from webapp.db.base import add_row, db, now
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.i18n.marks import say
 from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
@@ -184,13 +184,10 @@ def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: st
         note=note or None,
         created_at=now(),
     )
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(row)
 
 
 def _activate(prompt: Prompt, version: int, admin_id: int | None) -> None:
     moment = now()
     prompt.active_version, prompt.activated_at, prompt.activated_by = version, moment, admin_id
-    db.session.add(PromptActivation(name=prompt.name, version=version, activated_at=moment, activated_by=admin_id))
-    db.session.flush()
+    add_row(PromptActivation(name=prompt.name, version=version, activated_at=moment, activated_by=admin_id))

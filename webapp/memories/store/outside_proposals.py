@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from sqlalchemy import select
 
-from webapp.db.base import db, now
+from webapp.db.base import add_row, db, now
 from webapp.memories.models import Memory
 from webapp.memories.rules.kinds import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.rules.secrets import find_secret
@@ -104,8 +104,7 @@ def propose(
             asserted_at=item.at or now(),
             statement_hash=statement_hash(piece),
         )
-        db.session.add(row)
-        db.session.flush()
+        add_row(row)
         journal.created(row)
         hashes.add(row.statement_hash)
     if journal is not None:
