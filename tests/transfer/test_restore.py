@@ -41,6 +41,7 @@ from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
+from webapp.retrieval.vector_jobs import index_user
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
@@ -49,7 +50,7 @@ from webapp.spaces.documents import _cut, add_document
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
-from webapp.transfer import archives, export_jobs, import_jobs, preview, service
+from webapp.transfer import export_jobs, import_jobs, preview, service, storage
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.models import Import, RestoredRow
 from webapp.transfer.restore import job, undo
@@ -134,15 +135,15 @@ def contents(data: bytes) -> dict[str, Any]:
 def exported(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
     name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
-    data = archives.path_of(name).read_bytes()
-    archives.drop(name)
+    data = storage.path_of(name).read_bytes()
+    storage.drop(name)
     return data
 
 
 def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
     """Upload, look, start and run until it is done; the import."""
     with write_transaction():
-        with archives.open_new_file() as (name, file):
+        with storage.open_new_file() as (name, file):
             file.write(data)
         row = service._add(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
@@ -383,6 +384,23 @@ def elsewhere(settings: Settings, place: Path) -> Iterator[Flask]:
             db.engine.dispose()
 
 
+def test_summaries_get_vectors_although_their_conversations_were_indexed_before_they_came(app, make_user, monkeypatch):
+    person, other = make_user(), make_user()
+    run = import_jobs.run
+
+    def run_and_index(*args: Any, **wishes: Any) -> str:
+        status = run(*args, **wishes)
+        index_user(other.user_id)
+        return status
+
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"]], ["Tea"])
+        monkeypatch.setattr(import_jobs, "run", run_and_index)
+        restored(other.user_id, exported(person.user_id), slices=-1)
+        chunk = db.session.scalar(select(ConversationChunk).where(ConversationChunk.user_id == other.user_id))
+        assert chunk is not None and chunk.embedding_model
+
+
 def test_from_one_installation_and_database_to_another_and_back(app, make_user, settings, tmp_path):
     """On MariaDB this goes to SQLite and back; what was forgotten stays forgotten at both."""
     person = make_user()
@@ -435,7 +453,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four", "Five"]], ["Tea"])
         data = exported(person.user_id)
         with write_transaction():
-            with archives.open_new_file() as (name, file):
+            with storage.open_new_file() as (name, file):
                 file.write(data)
             import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
         preview.look_at(import_id)

@@ -11,7 +11,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.http.answers import commit_and_redirect
-from webapp.http.forms import sentence
+from webapp.http.forms import sentence, sentences
 from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
@@ -62,8 +62,10 @@ def take_file() -> ViewResult:
     text = request.form.get("text", "")
     try:
         definition = read_definition(text)
-    except ValueError as error:
-        return _render_own(text=text, errors=str(error).splitlines()), 422
+    except Invalid as error:
+        return _render_own(text=text, errors=list(sentences(error, N_({"text": "The file"})).values())), 422
+    except ValidationError as error:
+        return _render_own(text=text, errors=[_line(item) for item in field_errors(error)]), 422
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     return commit_and_redirect(url_for(".edit", slug=work.journey.slug))
 
@@ -172,6 +174,12 @@ def _errors(error: ValidationError) -> dict[str, str]:
         words = _("“%(label)s”", label=translate(label)) if label else ""
         errors.setdefault(f"{point}{name}" if label else "", sentence(words, item))
     return errors
+
+
+def _line(item: Mapping[str, Any]) -> str:
+    """Return a sentence about a place in a file, such as “points[2].title”."""
+    path = "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in item["loc"]).lstrip(".")
+    return sentence(_("“%(label)s”", label=path) if path else "", item)
 
 
 def _render_own(text: str = "", errors: list[str] | None = None) -> str:

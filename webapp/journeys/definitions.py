@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from webapp.errors import Invalid
 from webapp.http.validation import Amount, Input
 from webapp.i18n import SOURCE
-from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title, problems
+from webapp.i18n.marks import say
+from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
 from webapp.journeys.models import ConversationPoint, Journey
 
 Format = Literal["json", "yaml"]
@@ -80,19 +82,17 @@ def slug_from(title: str, taken: Collection[str] = ()) -> str:
 
 
 def read_definition(text: str) -> JourneyBody:
-    """Return a journey from the text of a file, JSON or YAML. Raises ValueError with a line for each problem."""
+    """Return a journey from the text of a file, JSON or YAML. Raises Invalid for `text`, ValidationError for fields."""
     if len(text) > MAX_TEXT:
-        raise ValueError("is too large")
+        raise Invalid.field("text", "is too large")
     try:
         data = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"cannot be read: {' '.join(str(error).split())[:200]}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise Invalid.field("text", say("cannot be read: %(reason)s", reason=reason)) from None
     if not isinstance(data, Mapping):
-        raise ValueError("is not a journey")
-    try:
-        return JourneyBody.model_validate(data)
-    except ValidationError as error:
-        raise ValueError("\n".join(problems(error))) from None
+        raise Invalid.field("text", "is not a journey")
+    return JourneyBody.model_validate(data)
 
 
 def write_definition(fixture: Mapping[str, Any], form: Format) -> str:

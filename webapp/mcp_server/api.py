@@ -103,7 +103,9 @@ def _call_tool(user_id: int, call: Call) -> dict[str, Any]:
     name = call.params.get("name")
     if not isinstance(name, str) or name not in schemas.TOOLS:
         raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
-    given = call.params.get("arguments") or {}
+    given = {} if call.params.get("arguments") is None else call.params["arguments"]
+    if not isinstance(given, dict):
+        raise ProtocolError(protocol.INVALID_PARAMS, "arguments has to be an object.")
     try:
         args = schemas.TOOLS[name][0].model_validate(given)
         access.require_right(name)
@@ -139,11 +141,9 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
 
 
 def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
-    code = protocol.INTERNAL_ERROR if status >= 500 else protocol.INVALID_REQUEST
-    if status == 400 and request.get_json(silent=True) is None and request.get_data().strip() != b"null":
-        code = protocol.PARSE_ERROR
-    response = jsonify(protocol.error(None, code, message))
-    response.status_code = status
+    code = {400: protocol.PARSE_ERROR}.get(status, protocol.INVALID_REQUEST)
+    response = jsonify(protocol.error(None, protocol.INTERNAL_ERROR if status >= 500 else code, message))
+    response.status_code = 400 if status == 422 else status
     if status == 401:
         where = absolute(f"{_METADATA}/mcp")
         response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{where}", scope="mcp"'

@@ -19,7 +19,7 @@ from webapp.mcp_server import access, schemas
 from webapp.mcp_server.read_tools import memory_of, require_memory
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
-from webapp.memories.rules.grounding import keeps_names_and_numbers
+from webapp.memories.rules.grounding import keeps_names_and_numbers, value_after
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.forgetting import forget as forget_memories
 from webapp.memories.store.outside_proposals import Proposal, propose
@@ -80,7 +80,8 @@ def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
     row = _within_reach(memories.get_memory(user_id, args.memory_id))
     if not may_write():
         return _propose(user_id, args.content, row.memory_type, row.space_id)
-    _refuse_forgotten(user_id, args.content)
+    value = value_after(args.content, row.content, row.fact_value) if row.fact_value else None
+    _refuse_forgotten(user_id, args.content, row.fact_key, value)
     row = memories.update_memory(user_id, args.memory_id, MemoryChanges(content=args.content), cause=CAUSE)
     record(user_id, Action.MEMORIES_CHANGED, "1 memory changed", detail={"memory_id": row.memory_id})
     return {"status": "changed", "memory": memory_of(row)}
@@ -123,10 +124,10 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
     return {"status": outcome, "detail": _SAID.get(outcome, "")}
 
 
-def _refuse_forgotten(user_id: int, content: str) -> None:
+def _refuse_forgotten(user_id: int, content: str, key: str | None = None, value: str | None = None) -> None:
     """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
     tombstones = tombstone_set(user_id)
-    if tombstones.forbids(content) or tombstones.quotes_in(content):
+    if tombstones.forbids(content, key, value) or tombstones.quotes_in(content):
         raise Forbidden(_SAID["forgotten"])
 
 

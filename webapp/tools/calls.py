@@ -110,7 +110,7 @@ def depth_of(value: Any) -> int:
 
 def call_record(call: ToolCall, arguments: dict[str, Any], output: dict[str, Any], **fields: Any) -> ToolRun:
     """Return a call with its output, in a form the database can hold."""
-    record = {"tool_name": call.name[:100], "input": arguments, "output": output, **fields}
+    record = {"tool_name": call.name[:100], "input": arguments, "output": output, **call.returned, **fields}
     return ToolRun(storable(record))
 
 

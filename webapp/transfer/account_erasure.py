@@ -26,7 +26,7 @@ from webapp.journeys.models import JourneyVersion
 from webapp.memories.models import Memory
 from webapp.memories.store.forgetting import drop_streams
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember
-from webapp.transfer import archives
+from webapp.transfer import storage
 from webapp.transfer.service import stored_files
 
 
@@ -90,7 +90,7 @@ def delete_account(user_id: int, *, seconds: float | None = None) -> str:
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
             return "running"
-    stored = [archives.path_of(name) for name in stored_files(user_id)]
+    stored = [storage.path_of(name) for name in stored_files(user_id)]
     user = db.session.get(User, user_id)
     email = user.email if user else ""
     with write_transaction():

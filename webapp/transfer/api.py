@@ -14,7 +14,7 @@ from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
 from webapp.http.views import accepts_files
-from webapp.transfer import archives, export_jobs, import_learning, service
+from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
     ExportList,
@@ -147,7 +147,7 @@ def download_export(export_id: Id) -> Any:
 def send_export(export_id: int) -> Any:
     """Return the file of one of the caller's exports, as a download."""
     row = export_jobs.download(current_user_id(), export_id)
-    place, name, media_type = archives.path_of(row.stored_as or ""), row.filename, row.media_type
+    place, name, media_type = storage.path_of(row.stored_as or ""), row.filename, row.media_type
     db.session.commit()
     db.session.remove()  # a large file takes a while, and needs no connection
     return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)

@@ -1,23 +1,16 @@
-"""Uploads and exports on disk: their folder, and the members of uploaded ZIPs."""
+"""Uploaded ZIPs: their members, and what is refused because of how it is packed."""
 
 import lzma
-import os
-import secrets
 import shutil
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
-from flask import current_app
-from werkzeug.datastructures import FileStorage
-
-from webapp.extensions import app_settings
 from webapp.i18n.marks import say
-from webapp.transfer.models import Export, Import
 
 MAX_BYTES = 16 * 1024**3
 """The most bytes that a ZIP may unpack to."""
@@ -109,56 +102,3 @@ class Archive:
             raise ImportRefused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
         paths = ((item.filename.replace("\\", "/"), item) for item in archive.infolist() if not item.is_dir())
         return {path: (archive, item) for path, item in paths if not any(part in path for part in _SYSTEM)}
-
-
-def folder() -> Path:
-    """Return the folder, created if it is missing."""
-    path = app_settings().var_dir.absolute() / "transfer"
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return path
-
-
-def keep(upload: FileStorage | str) -> tuple[str, int]:
-    """Store an upload, or a pasted text, under a name of our own; returns that name and the size in bytes."""
-    with open_new_file() as (name, file):
-        if isinstance(upload, str):
-            file.write(upload.encode("utf-8", "replace"))
-        else:
-            upload.save(file)
-    return name, path_of(name).stat().st_size
-
-
-@contextmanager
-def open_new_file() -> Iterator[tuple[str, BinaryIO]]:
-    """Yield a new file to write, with its name; nothing is left of it if writing fails."""
-    name = secrets.token_hex(16)
-    path = folder() / name
-    try:
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
-            yield name, file
-    except BaseException:
-        with suppress(FileNotFoundError):
-            path.unlink()
-        raise
-
-
-def path_of(name: str) -> Path:
-    """Return the path of a stored file."""
-    return folder() / Path(name).name
-
-
-def drop_file_of(row: Import | Export) -> None:
-    """Delete the file of an import or an export."""
-    drop(row.stored_as)
-    row.stored_as = None
-
-
-def drop(name: str | None) -> None:
-    """Delete a stored file, if it is there."""
-    if name:
-        try:
-            path_of(name).unlink()
-        except FileNotFoundError:
-            pass
-        except OSError:
-            current_app.logger.warning("stored file not deleted", exc_info=True)

@@ -10,7 +10,7 @@ from webapp.accounts.cli import email_option
 from webapp.accounts.service import find_user
 from webapp.background.time_slices import ENDLESS
 from webapp.db.base import write_transaction
-from webapp.transfer import archives, export_jobs, import_jobs, import_learning, preview, service
+from webapp.transfer import export_jobs, import_jobs, import_learning, preview, service, storage
 from webapp.transfer.pages import COUNT_LABELS
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import NewExport, StartImport
@@ -33,7 +33,7 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
     with write_transaction():
         row = export_jobs.download(user_id, export_id)
         stored = row.stored_as or ""
-    shutil.copyfile(archives.path_of(stored), path)
+    shutil.copyfile(storage.path_of(stored), path)
     path.chmod(0o600)
     click.echo(f"{path}: {path.stat().st_size:,} bytes")
 
@@ -49,7 +49,7 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
 def import_file(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
     """Import a file for somebody, from the first part to the last, and print the result."""
     user_id = find_user(email).user_id
-    with path.open("rb") as source, archives.open_new_file() as (name, file):
+    with path.open("rb") as source, storage.open_new_file() as (name, file):
         shutil.copyfileobj(source, file)
     with write_transaction():
         row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)

@@ -17,7 +17,7 @@ from webapp.background.time_slices import Slice, Work
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import add_row, after_commit, db, now, reads_only, write_transaction
+from webapp.db.base import add_row, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -26,7 +26,7 @@ from webapp.i18n.marks import N_, say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten
-from webapp.transfer import account_tables, archives
+from webapp.transfer import account_tables, storage
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
 from webapp.transfer.models import Export
@@ -129,14 +129,14 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
                     if scope == "conversation"
                     else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
                 )
-                with archives.open_new_file() as (name, file):
+                with storage.open_new_file() as (name, file):
                     size = file.write(data)
         except NotFound:
             error = N_("The conversation was deleted.")
     with write_transaction():
         export = db.session.get(Export, export_id, with_for_update=True)
         if export is None or export.status != "waiting":
-            archives.drop(name)
+            storage.drop(name)
             return export.status if export else "gone"
         export.stored_as, export.error = name, error
         export.status = "failed" if error else "ready"
@@ -151,7 +151,7 @@ def purge(moment: datetime) -> int:
         select(Export).where(Export.status == "ready", Export.expires_at < moment).limit(200)
     ).all()
     for row in rows:
-        archives.drop_file_of(row)
+        storage.drop_file_of(row)
         row.status = "expired"
     db.session.flush()
     return len(rows)
@@ -159,7 +159,7 @@ def purge(moment: datetime) -> int:
 
 def _account(user_id: int) -> Work[tuple[str, int]]:
     """Write everything in an account; returns the name and the size of the file."""
-    with archives.open_new_file() as (name, file):
+    with storage.open_new_file() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             archive.writestr("README.txt", readme_for(user_id))
             archive.writestr(
@@ -242,6 +242,5 @@ def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
         select(Export).where(Export.user_id == user_id, Export.status.in_(("waiting", "ready"))).with_for_update()
     ).all()
     for row in rows:
-        if row.stored_as:
-            after_commit(partial(archives.drop, row.stored_as))
-        row.status, row.stored_as = "expired", None
+        storage.drop_file_of(row)
+        row.status = "expired"

@@ -22,7 +22,7 @@ from webapp.i18n.marks import N_
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.memories.store.tombstones import tombstone_set
-from webapp.transfer import archives, import_learning
+from webapp.transfer import import_learning, storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
 from webapp.transfer.content import REFUSED_FILES, Part, ReadConversation, ReadMemory, ReadProject, Unreadable
@@ -56,7 +56,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
     db.session.rollback()
 
     def write() -> Work[str]:
-        with Upload(archives.path_of(stored), filename) as upload:
+        with Upload(storage.path_of(stored), filename) as upload:
             if options.get("restore"):
                 return (yield from restoring.run(import_id, user_id, upload, position))
             return (yield from _write_parts(import_id, user_id, upload, name, position, options))
@@ -262,7 +262,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         row.preview = {**(row.preview or {}), "sample": []}  # its texts are now where they were imported to
         if status == "done" and not any(count for name, count in row.counts.items() if name.endswith(GAINS)):
             row.error = row.error or "Nothing new was in this file; the list says why."
-        archives.drop_file_of(row)
+        storage.drop_file_of(row)
         options = (row.options or {}).get("learn")
         if status == "done" and options and not (row.options or {}).get("restore"):
             _learn(row, options)

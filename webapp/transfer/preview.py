@@ -11,7 +11,7 @@ from webapp.background import time_slices
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import db, now, write_transaction
 from webapp.http.validation import utc_text
-from webapp.transfer import archives
+from webapp.transfer import storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
 from webapp.transfer.import_jobs import KIND_OF_PART, KINDS, go_on
@@ -55,13 +55,13 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
         row.status = "failed" if error else "ready"
         row.updated_at = now()
         if error:
-            archives.drop_file_of(row)
+            storage.drop_file_of(row)
         return row.status
 
 
 def _file_preview(stored: str, filename: str, reader_name: str | None) -> Work[tuple[str, dict[str, Any]]]:
     """Read a file; returns the name of its format and its preview."""
-    with Upload(archives.path_of(stored), filename) as upload:
+    with Upload(storage.path_of(stored), filename) as upload:
         reader = recognise(upload, reader_name)
         yield None
         preview = yield from _preview(reader.read(upload))

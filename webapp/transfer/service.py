@@ -22,7 +22,7 @@ from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
 from webapp.i18n.marks import say
 from webapp.spaces.service import require_member
-from webapp.transfer import archives, import_undo
+from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restore import job as restoring
@@ -43,12 +43,12 @@ MAX_READY = 10
 def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
     """Store an uploaded export and have it examined. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, reader)
-    stored_as, size = archives.keep(file)
+    stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
-        archives.drop(stored_as)
+        storage.drop(stored_as)
         raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2))
     if not size:
-        archives.drop(stored_as)
+        storage.drop(stored_as)
         raise Invalid.field("file", "is empty")
     return _add(user_id, file.filename or "export", stored_as, size, reader)
 
@@ -56,7 +56,7 @@ def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
 def paste(user_id: int, fields: PastedImport) -> Import:
     """Store pasted memories and have them examined. Raises Invalid, Conflict."""
     _check(user_id, fields.format)
-    stored_as, size = archives.keep(fields.text)
+    stored_as, size = storage.keep(fields.text)
     return _add(user_id, PASTED_NAME, stored_as, size, fields.format or "list")
 
 
@@ -156,7 +156,7 @@ def cancel(user_id: int, import_id: int) -> Import:
         raise Conflict("This import has ended.")
     row.status, row.updated_at = "cancelled", now()
     row.preview = {**(row.preview or {}), "sample": []}
-    archives.drop_file_of(row)
+    storage.drop_file_of(row)
     db.session.flush()
     return row
 
@@ -204,7 +204,7 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, reader: str | N
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the files with the account, like their rows."""
     for name in stored_files(user_id):
-        after_commit(partial(archives.drop, name))
+        after_commit(partial(storage.drop, name))
 
 
 def stored_files(user_id: int) -> list[str]:
