@@ -3,8 +3,6 @@
 A fresh fork compiles statements, connects, and copies pages, at five times the CPU of a short job.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -47,7 +45,7 @@ class WorkHorse:
         self._channel = channel
 
     @classmethod
-    def fork(cls, run: Callable[[Order], bool], first: Order) -> WorkHorse:
+    def fork(cls, run: Callable[[Order], bool], first: Order) -> "WorkHorse":
         """Return a process that runs `first`, then what it is given, while `run` says that more is expected."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pid = os.fork()

@@ -3,8 +3,6 @@
 The models move on; a migration says for good what a table was. Add here what a new migration needs, change nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import sqlalchemy as sa

@@ -1,7 +1,5 @@
 """Typed settings, read once from the environment and `.env`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -273,7 +271,7 @@ class Settings(BaseModel):
         )
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> "Settings":
         """Return this process's settings, completed from `.env`; empty is unset. Raises ConfigError with all names."""
         if environ is None:
             environ = os.environ

@@ -1,7 +1,5 @@
 """Domain errors that a service may raise; how they are shown is up to webapp/http/problems.py."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from webapp.i18n.marks import N_, say, say_n
@@ -33,7 +31,7 @@ class Invalid(DomainError):
     status, title = 422, N_("Not acceptable")
 
     @classmethod
-    def field(cls, name: str, message: str) -> Invalid:
+    def field(cls, name: str, message: str) -> "Invalid":
         """Return an error about one field."""
         return cls(message, errors=[{"loc": [name], "msg": message}])
 
@@ -68,7 +66,7 @@ class TooMany(DomainError):
     status, title = 429, N_("Too many requests")
 
     @classmethod
-    def within(cls, seconds: int) -> TooMany:
+    def within(cls, seconds: int) -> "TooMany":
         """Return the error that says when there may be more."""
         wait = say_n(
             "Too many attempts. Try again in a second.", "Too many attempts. Try again in %(num)s seconds.", seconds

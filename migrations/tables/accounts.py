@@ -1,7 +1,5 @@
 """Accounts, what they sign in with, what they used, and the programs they let in."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of

@@ -1,7 +1,5 @@
 """Conversations, their messages, and what sends, shares and condenses them."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 

@@ -1,7 +1,5 @@
 """Files, exports and imports."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 

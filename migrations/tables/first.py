@@ -1,7 +1,5 @@
 """The tables of the first version, gathered from the modules beside this one."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 metadata = sa.MetaData(

@@ -1,7 +1,5 @@
 """Journeys, their versions, and what conversations on them came to."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 

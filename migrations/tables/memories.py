@@ -1,7 +1,5 @@
 """Memories, their evidence, and what remains of a forgotten one."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from migrations.columns import CURRENT_FACT, Key, Timestamp, current_slot, current_timestamp, one_of

@@ -1,7 +1,5 @@
 """Spaces, and the passages that replies are given."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 

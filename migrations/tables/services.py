@@ -1,7 +1,5 @@
 """Model connections, tools, webhooks and prompts."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of

@@ -3,8 +3,6 @@
 Revision ID: 0067
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 import migrations.tables.accounts

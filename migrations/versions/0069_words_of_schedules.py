@@ -4,8 +4,6 @@ Revision ID: 0069
 Revises: 0067
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -4,8 +4,6 @@ Revision ID: 0070
 Revises: 0069
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

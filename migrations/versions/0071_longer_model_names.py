@@ -4,8 +4,6 @@ Revision ID: 0071
 Revises: 0070
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -10,7 +10,7 @@ from sqlalchemy import Select, delete, select
 from webapp.accounts import service, signals
 from webapp.accounts.models import AccountDeletion
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import db, now, rows_changed
+from webapp.db.base import add_row, db, now, rows_changed
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, require
 from webapp.extensions import app_settings
@@ -110,8 +110,7 @@ def purge(moment: datetime) -> int:
 
 def _add(user_id: int, due_at: datetime) -> str:
     secret = secrets.token_urlsafe(24)
-    db.session.add(AccountDeletion(user_id=user_id, secret_hash=digest_of(secret), due_at=due_at))
-    db.session.flush()
+    add_row(AccountDeletion(user_id=user_id, secret_hash=digest_of(secret), due_at=due_at))
     if due_at <= now():
         enqueue_after_commit("delete_account", user_id=user_id)
     return secret

@@ -7,7 +7,7 @@ from sqlalchemy import Select, delete, exists, func, select
 
 from webapp.accounts import signals
 from webapp.accounts.models import User, UserGroup, UserGroupMember
-from webapp.db.base import db, get_or_raise
+from webapp.db.base import add_row, db, get_or_raise
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
 
@@ -45,10 +45,7 @@ def create_group(name: str) -> UserGroup:
     """Create an empty group. Raises Invalid for a name that is taken, Conflict if there are too many."""
     if (db.session.scalar(select(func.count()).select_from(UserGroup)) or 0) >= MAX_GROUPS:
         raise Conflict("There are too many groups. Delete some first.")
-    row = UserGroup(name=_check_name(name, None))
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(UserGroup(name=_check_name(name, None)))
 
 
 def rename_group(group_id: int, name: str) -> None:

@@ -1,7 +1,5 @@
 """Accounts of people an OpenID provider vouches for: its claims, as providers differ in them, and whose they are."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import time
@@ -17,7 +15,7 @@ from webapp.accounts import service
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
 from webapp.config import Settings
-from webapp.db.base import db, now, rows_changed
+from webapp.db.base import add_row, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.i18n.marks import N_
 
@@ -37,7 +35,7 @@ class ProviderClaims:
     groups: frozenset[str] | None = frozenset()
 
     @classmethod
-    def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> ProviderClaims:
+    def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> "ProviderClaims":
         """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
         subject = claims.get("sub")
         subject = str(subject) if isinstance(subject, str | int) and not isinstance(subject, bool) else ""
@@ -211,8 +209,7 @@ def _created(provider_claims: ProviderClaims) -> User:
 
 
 def _remember(user: User, issuer: str, subject: str) -> None:
-    db.session.add(UserIdentity(user_id=user.user_id, issuer=issuer, subject=subject))
-    db.session.flush()
+    add_row(UserIdentity(user_id=user.user_id, issuer=issuer, subject=subject))
 
 
 def _unverified() -> Forbidden:

@@ -17,7 +17,7 @@ from webapp.accounts.mail_texts import HOURS, JOIN, KNOWN, RESET, VERIFY, compos
 from webapp.accounts.models import AccountMail, User
 from webapp.accounts.schemas import Registration, UserSettings
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed
+from webapp.db.base import add_row, count_rows, db, get_or_raise, now, rows_changed
 from webapp.errors import DomainError, Invalid, NotFound, TooMany
 from webapp.extensions import app_settings
 from webapp.http.validation import parse_id
@@ -189,8 +189,7 @@ def _request(
         auth_version=user.auth_version if user else 0,
         invited_by=invited_by,
     )
-    db.session.add(mail)
-    db.session.flush()
+    add_row(mail)
     enqueue_after_commit("mail", mail_id=mail.mail_id)
     return mail.mail_id
 

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
-from webapp.db.base import count_rows, db, now
+from webapp.db.base import add_row, count_rows, db, now
 from webapp.errors import Conflict, Invalid, Unauthenticated, require
 from webapp.extensions import redis
 from webapp.i18n.marks import say
@@ -93,8 +93,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
         public_key=registration.credential_public_key,
         sign_count=registration.sign_count,
     )
-    db.session.add(passkey)
-    db.session.flush()
+    add_row(passkey)
     signals.note(user_id, "passkey_added", passkey.name)
     return passkey
 

@@ -1,7 +1,5 @@
 """Input and output of accounts: requests, responses, and a user's own settings."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator
@@ -93,7 +91,7 @@ class AccountOut(Output):
     settings: UserSettings
 
     @classmethod
-    def of(cls, user: User) -> AccountOut:
+    def of(cls, user: User) -> "AccountOut":
         """From the row."""
         return cls.from_row(user, settings=UserSettings.of(user.settings))
 
@@ -148,7 +146,7 @@ class SessionOut(Output):
     current: bool
 
     @classmethod
-    def of(cls, row: UserSession, current: int | None) -> SessionOut:
+    def of(cls, row: UserSession, current: int | None) -> "SessionOut":
         """From the row."""
         return cls.from_row(row, browser=str(describe_agent(row.user_agent)), current=row.session_id == current)
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 
 from webapp.accounts.models import User, UserSession
-from webapp.db.base import Timestamp, db, now, rows_changed
+from webapp.db.base import Timestamp, add_row, db, now, rows_changed
 from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
 from webapp.http.list_pages import read_page
@@ -30,8 +30,7 @@ def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[User
         address=address[:64],
         expires_at=now() + timedelta(days=days),
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     return row, secret
 
 

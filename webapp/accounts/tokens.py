@@ -11,7 +11,7 @@ from sqlalchemy import Row, Select, Update, and_, bindparam, or_, select, update
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.db.base import Timestamp, db, now, rows_changed, table_of
+from webapp.db.base import Timestamp, add_row, db, now, rows_changed, table_of
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, NotFound
 from webapp.i18n.marks import say
@@ -29,8 +29,7 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
             say("You already have %(max_tokens)s tokens. Revoke one you no longer use.", max_tokens=MAX_TOKENS)
         )
     token, secret = new_token(user_id, data, is_service=is_service)
-    db.session.add(token)
-    db.session.flush()
+    add_row(token)
     signals.note(user_id, "token_created", data.name)
     return token, secret
 
@@ -57,8 +56,7 @@ def create_delegated(
     """Return the row of a token for a program the user authorised, and the token itself."""
     places = list(space_ids) if space_ids is not None else None
     token, secret = new_token(user_id, data, space_ids=places, is_delegated=True, expires_at=expires_at)
-    db.session.add(token)
-    db.session.flush()
+    add_row(token)
     return token, secret
 
 

@@ -1,7 +1,5 @@
 """Groups of people, for admins: creating, filling, limiting and deleting them, over the API and on pages."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from flask import flash, redirect, render_template, request, url_for
@@ -49,7 +47,7 @@ class GroupOut(Output):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: UserGroup) -> GroupOut:
+    def of(cls, row: UserGroup) -> "GroupOut":
         quotas = usage.quotas_of(None, group_id=row.group_id)
         return cls.from_row(
             row, user_ids=[user.user_id for user in groups.members_of(row.group_id)], quotas=Quotas.of(quotas).quotas

@@ -1,7 +1,5 @@
 """The actions that the audit records, and how people read it. Another package's action is one more line here."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from webapp.i18n.marks import N_
@@ -12,7 +10,7 @@ class Action(StrEnum):
 
     words: str
 
-    def __new__(cls, name: str, words: str) -> Action:
+    def __new__(cls, name: str, words: str) -> "Action":
         action = str.__new__(cls, name)
         action._value_, action.words = name, words
         return action

@@ -1,7 +1,5 @@
 """The audit as the API shows it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel
@@ -34,7 +32,7 @@ class AuditEventOut(Output):
     address: str
 
     @classmethod
-    def of(cls, event: AuditEvent) -> AuditEventOut:
+    def of(cls, event: AuditEvent) -> "AuditEventOut":
         """From the row."""
         is_own = event.actor_kind == "person" and event.actor_id == event.user_id
         return cls.from_row(

@@ -19,7 +19,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.files import service as files
 from webapp.parameters import PAYLOAD
@@ -262,9 +262,7 @@ def reply_to(user_id: int, message_id: int) -> Message:
         .order_by(Message.superseded_by_id.is_(None).desc(), Message.message_id.desc())
         .limit(1)
     )
-    if reply is None:
-        raise NotFound("There is no reply to this message.")
-    return reply
+    return require(reply, "There is no reply to this message.")
 
 
 def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:

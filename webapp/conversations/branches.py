@@ -10,7 +10,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import db
+from webapp.db.base import add_row, db
 from webapp.errors import Conflict
 from webapp.i18n.marks import say
 
@@ -61,8 +61,7 @@ def _copy(rows: Sequence[Message], target: Conversation) -> dict[int, Message]:
         copy.parent_id = last_id
         question_copy = copies.get(row.reply_to_id) if row.reply_to_id else None
         copy.reply_to_id = question_copy.message_id if question_copy else None
-        db.session.add(copy)
-        db.session.flush()
+        add_row(copy)
         copies[row.message_id] = copy
         last_id = copy.message_id
     target.extracted_through = last_id

@@ -4,7 +4,7 @@ from sqlalchemy import Select, func, select, update
 
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
-from webapp.db.base import count_rows, db
+from webapp.db.base import add_row, count_rows, db
 from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -23,10 +23,7 @@ def create_folder(user_id: int, fields: FolderFields) -> Folder:
     """Return a new folder. Raises Conflict once there are too many."""
     if count_rows(Folder.user_id == user_id) >= MAX_FOLDERS:
         raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MAX_FOLDERS))
-    row = Folder(user_id=user_id, name=fields.name)
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(Folder(user_id=user_id, name=fields.name))
 
 
 def rename_folder(user_id: int, folder_id: int, fields: FolderFields) -> Folder:

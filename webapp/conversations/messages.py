@@ -12,7 +12,7 @@ from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import db, now, rows_changed
+from webapp.db.base import add_row, db, now, rows_changed
 from webapp.errors import Conflict, NotFound, require
 from webapp.http.paging import Page
 from webapp.http.validation import MAX_ID
@@ -111,8 +111,7 @@ def add_exchange(
         spans=[*spans] or None,
         is_tainted=bool(spans_of_others(content, tuple(spans))),
     )
-    db.session.add(question)
-    db.session.flush()
+    add_row(question)
     reply = _add_streaming(
         conversation.conversation_id,
         question.message_id,
@@ -154,9 +153,7 @@ def _add_streaming(conversation_id: int, parent_id: int | None, **values: Any) -
         created_at=now(),
         **values,
     )
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(row)
 
 
 def _count(conversation: Conversation, row: Message) -> Message:
@@ -182,8 +179,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
             created_at=said_at,
             is_tainted=role == "assistant",  # nobody knows what its prompt held there
         )
-        db.session.add(row)
-        db.session.flush()
+        add_row(row)
         parent_id = row.message_id
         asked_id = row.message_id if role == "user" else asked_id
         rows.append(row)

@@ -1,7 +1,5 @@
 """Requests and responses for conversations, messages and ratings of replies."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, Field
@@ -133,7 +131,7 @@ class ConversationOut(Output):
     uses_web: bool = False
 
     @classmethod
-    def of(cls, row: Conversation) -> ConversationOut:
+    def of(cls, row: Conversation) -> "ConversationOut":
         return cls.from_row(
             row,
             is_archived=bool(row.is_archived),
@@ -168,7 +166,7 @@ class MessageOut(Output):
     is_tainted: bool = Field(False, description="Whether others' words are in it or, of a reply, were in its prompt.")
 
     @classmethod
-    def of(cls, row: Message) -> MessageOut:
+    def of(cls, row: Message) -> "MessageOut":
         return cls.from_row(
             row,
             id=row.message_id,

@@ -129,6 +129,13 @@ def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool 
     return require(row, "It has been deleted in the meantime.")
 
 
+def add_row(row: Row) -> Row:
+    """Send a new row to the database at once, which gives it its id."""
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
 def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:
     """Execute an UPDATE or DELETE; returns the number of rows it matched."""
     return cast("CursorResult[Any]", db.session.execute(statement, parameters)).rowcount

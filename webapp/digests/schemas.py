@@ -1,7 +1,5 @@
 """Input and output of digests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -37,7 +35,7 @@ class ConversationMemoryData(Input):
         """Return whether it says nothing."""
         return not (self.main_topics or self.action or self.typical_observation)
 
-    def without(self, is_unwanted: Callable[[str], bool]) -> ConversationMemoryData:
+    def without(self, is_unwanted: Callable[[str], bool]) -> "ConversationMemoryData":
         """Return the rest of it."""
         return ConversationMemoryData(
             main_topics=[item for item in self.main_topics if not is_unwanted(item)],
@@ -57,7 +55,7 @@ class ConversationMemoryOut(Output):
     version: int
 
     @classmethod
-    def of(cls, row: ConversationMemory) -> ConversationMemoryOut:
+    def of(cls, row: ConversationMemory) -> "ConversationMemoryOut":
         return cls.from_row(row, memory_data=stored_digest(row.memory_data))
 
 
@@ -72,7 +70,7 @@ class ConversationMemoryVersionOut(Output):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: ConversationMemoryVersion) -> ConversationMemoryVersionOut:
+    def of(cls, row: ConversationMemoryVersion) -> "ConversationMemoryVersionOut":
         return cls.from_row(row, memory_data=stored_digest(row.memory_data))
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from sqlalchemy import CompoundSelect, insert, select, union_all
 
-from webapp.db.base import after_commit, count_rows, db
+from webapp.db.base import add_row, after_commit, count_rows, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
 from webapp.extensions import app_settings
 from webapp.files import pictures
@@ -106,8 +106,7 @@ def _row_of(user_id: int, content: StoredContent) -> File:
         characters=sum(len(marked_page(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
         picture_pages=sum(not text for text in pages),
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     if pages:
         parts = [
             {"file_id": row.file_id, "page": number, "text": text, "tokens": count}

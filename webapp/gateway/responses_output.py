@@ -1,7 +1,5 @@
 """Responses of OpenAI's Responses API as they are sent, whole and as typed events; pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +38,7 @@ class ResponseHeader:
     @classmethod
     def of(
         cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None
-    ) -> ResponseHeader:
+    ) -> "ResponseHeader":
         """Return what it says for a request."""
         return cls(
             turn_id,

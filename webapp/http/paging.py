@@ -1,7 +1,5 @@
 """Keyset paging: what a list is asked for, its pages, and cursors that lead on in that list alone."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json
@@ -45,7 +43,7 @@ class Page(Generic[T]):
         self.items = list(items)
         self.next_cursor = next_cursor
 
-    def map(self, show: Callable[[T], U]) -> Page[U]:
+    def map(self, show: Callable[[T], U]) -> "Page[U]":
         """Return the page with each of its items as something else."""
         return Page([show(item) for item in self.items], self.next_cursor)
 

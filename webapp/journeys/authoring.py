@@ -11,7 +11,7 @@ from sqlalchemy import Select, delete, false, or_, select
 
 from webapp.accounts.models import User
 from webapp.accounts.signals import account_deleted
-from webapp.db.base import count_rows, db, get_or_raise, now
+from webapp.db.base import add_row, count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
@@ -92,8 +92,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
         source="editor",
         draft=definition,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     return Work(row, definition, [])
 
 

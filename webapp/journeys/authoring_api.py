@@ -1,7 +1,5 @@
 """JSON endpoints for writing journeys: drafts, publishing, rolling back, duplicating, files in and out."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -57,7 +55,7 @@ class JourneyWork(BaseModel):
     versions: list[JourneyVersionItem]
 
     @classmethod
-    def of(cls, work: Work) -> JourneyWork:
+    def of(cls, work: Work) -> "JourneyWork":
         row = work.journey
         return cls(
             **work.definition,

@@ -10,7 +10,7 @@ from webapp.background import events
 from webapp.background.events import Kind
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import redis
 from webapp.journeys.guides import hold_guide
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
@@ -86,8 +86,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
                 pdf=pdf,
                 evidence_count=len(source.evidence_ids),
             )
-            db.session.add(row)
-            db.session.flush()
+            add_row(row)
             events.note(conversation.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": conversation_id})
             ids = set(
                 db.session.scalars(

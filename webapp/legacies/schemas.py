@@ -1,7 +1,5 @@
 """Input and output of facts and moves."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
@@ -53,7 +51,7 @@ class FactOut(Output):
     updated_at: Instant
 
     @classmethod
-    def of(cls, fact: Fact) -> FactOut:
+    def of(cls, fact: Fact) -> "FactOut":
         row = fact.memory
         return cls.from_row(
             row,
@@ -84,7 +82,7 @@ class MoveReport(BaseModel):
     needs_confirmation: bool
 
     @classmethod
-    def of(cls, move: Move) -> MoveReport:
+    def of(cls, move: Move) -> "MoveReport":
         happens = {row.memory_id: "stays" for row in move.staying}
         happens |= {row.memory_id: "moves" for row in move.dependents}
         happens |= {row.memory_id: "is_set_aside" for row in move.set_aside}

@@ -3,8 +3,6 @@
 CommonMark's containers and code as far as they can be known: inline code lasts until closed or the paragraph ends.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -47,7 +45,7 @@ class Place:
     fence: str = ""
     margin: int = 0
 
-    def after(self, text: str) -> Place:
+    def after(self, text: str) -> "Place":
         """Return the place after more text."""
         *ended, line = (self.line + text).split("\n")
         place = self
@@ -72,7 +70,7 @@ class Place:
         """Return whether the following text is in a block quote."""
         return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
 
-    def _next_line(self, line: str) -> Place:
+    def _next_line(self, line: str) -> "Place":
         """Return the place at the beginning of the line after this one."""
         if self.fence and (rest := self._unquoted(line)) is not None:
             marks = rest.strip()

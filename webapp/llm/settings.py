@@ -1,7 +1,5 @@
 """The model and server that write a reply, and the settings of the adapters, as immutable values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -45,7 +43,7 @@ class ModelSettings:
             if urlsplit(url).scheme not in ("http", "https"):
                 raise ValueError("the model server's address must start with http:// or https://")
 
-    def with_embeddings(self, model: str) -> ModelSettings:
+    def with_embeddings(self, model: str) -> "ModelSettings":
         """Return the same server, with this model for embeddings."""
         return replace(self, embedding_model=model, embedding_base_url="", embedding_api_key="")
 

@@ -1,7 +1,5 @@
 """Token counts as model servers report them, and hidden tokens, which models spend on thinking; pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ class Usage:
     requests: int = 1
     cached_tokens: int | None = None
 
-    def plus(self, other: Usage) -> Usage:
+    def plus(self, other: "Usage") -> "Usage":
         """Return the sum of two calls."""
         return Usage(
             _add(self.prompt_tokens, other.prompt_tokens),

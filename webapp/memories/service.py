@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, require
 from webapp.http.paging import Keyset, Page
 from webapp.i18n.marks import say
 from webapp.memories import lists
@@ -47,10 +47,9 @@ def shared_in(spaces: Select[int] | Collection[int]) -> ColumnElement[bool]:
 
 def read_memory(user_id: int, memory_id: int) -> Memory:
     """Return a memory the user may read. Raises NotFound."""
-    row = db.session.scalar(readable(user_id).where(Memory.memory_id == memory_id))
-    if row is None:
-        raise NotFound("There is no such memory.")
-    return row
+    return require(
+        db.session.scalar(readable(user_id).where(Memory.memory_id == memory_id)), "There is no such memory."
+    )
 
 
 def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
@@ -58,10 +57,7 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
     query = visible(user_id).where(Memory.memory_id == memory_id)
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
-    row = db.session.scalar(query)
-    if row is None:
-        raise NotFound("There is no such memory.")
-    return row
+    return require(db.session.scalar(query), "There is no such memory.")
 
 
 def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool], part: str = "") -> Page[Memory]:

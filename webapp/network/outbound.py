@@ -1,8 +1,6 @@
 """Requests to addresses that somebody else chose: never into this network unless a setting allows it, with limits on
 size and time, and to that address only (a redirect is an answer)."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import ssl
@@ -96,7 +94,7 @@ class AllowedHosts:
     networks: tuple[Network, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> AllowedHosts:
+    def parse(cls, text: str) -> "AllowedHosts":
         """From a comma-separated list such as `10.0.0.0/8, hooks.lan`. Raises ValueError for an invalid network."""
         hosts, networks = set(), []
         for item in filter(None, (part.strip().lower() for part in text.split(","))):

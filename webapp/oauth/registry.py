@@ -7,7 +7,7 @@ from datetime import timedelta
 from pydantic import ValidationError
 from sqlalchemy import func, select
 
-from webapp.db.base import db, now
+from webapp.db.base import add_row, db, now
 from webapp.db.encryption import digest_of
 from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
@@ -35,8 +35,7 @@ def register(metadata: Metadata) -> tuple[OAuthClient, str]:
         auth_method=metadata.token_endpoint_auth_method,
         secret_hash=digest_of(secret) if secret else None,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     return row, secret
 
 

@@ -13,7 +13,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.scopes import WORDS, Scope
 from webapp.audit.actions import Action
 from webapp.audit.service import Actor, record
-from webapp.db.base import db, get_or_raise, now, rows_changed
+from webapp.db.base import add_row, db, get_or_raise, now, rows_changed
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, require
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
@@ -109,8 +109,7 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> IssuedTokens:
         scope=code.scope,
         expires_at=now() + IDLE,
     )
-    db.session.add(grant)
-    db.session.flush()
+    add_row(grant)
     code.grant_id = grant.grant_id
     by = Actor("person", code.user_id)
     record(code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {_as_clause(scopes_in(code.scope))}", actor=by)
@@ -244,6 +243,5 @@ def _close(grant: OAuthGrant) -> None:
 
 def _new_refresh(grant: OAuthGrant) -> str:
     secret = REFRESH_PREFIX + secrets.token_urlsafe(32)
-    db.session.add(OAuthRefreshToken(token_hash=digest_of(secret), grant_id=grant.grant_id))
-    db.session.flush()
+    add_row(OAuthRefreshToken(token_hash=digest_of(secret), grant_id=grant.grant_id))
     return secret

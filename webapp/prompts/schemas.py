@@ -1,7 +1,5 @@
 """Requests and responses about prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
@@ -54,7 +52,7 @@ class PromptVersionOut(Output):
     created_by: int | None = Field(description="The admin who wrote it.")
 
     @classmethod
-    def of(cls, row: PromptVersion, active_version: int) -> PromptVersionOut:
+    def of(cls, row: PromptVersion, active_version: int) -> "PromptVersionOut":
         return cls.from_row(row, is_active=row.version == active_version)
 
 
@@ -89,7 +87,7 @@ class PromptWithVersions(PromptOut):
     versions: list[PromptVersionOut] = Field(description="Newest first.")
 
     @classmethod
-    def of_versions(cls, prompt: Prompt, rows: Iterable[PromptVersion]) -> PromptWithVersions:
+    def of_versions(cls, prompt: Prompt, rows: Iterable[PromptVersion]) -> "PromptWithVersions":
         versions = [PromptVersionOut.of(row, prompt.active_version) for row in rows]
         text = next(version.prompt_text for version in versions if version.is_active)
         return cls.of(prompt, prompt_text=text, versions=versions)

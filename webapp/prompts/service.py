@@ -7,8 +7,8 @@ from functools import cache
 from sqlalchemy import ScalarSelect, Select, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.db.base import db, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.db.base import add_row, db, now
+from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.i18n.marks import say
 from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
@@ -89,9 +89,7 @@ def versions(name: str) -> Sequence[PromptVersion]:
 def get_version(name: str, version: int) -> PromptVersion:
     """Return one version of a prompt. Raises NotFound."""
     row = next((row for row in versions(name) if row.version == version), None)
-    if row is None:
-        raise NotFound("There is no such version of this prompt.")
-    return row
+    return require(row, "There is no such version of this prompt.")
 
 
 def check(name: str, text: str) -> None:
@@ -186,13 +184,10 @@ def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: st
         note=note or None,
         created_at=now(),
     )
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(row)
 
 
 def _activate(prompt: Prompt, version: int, admin_id: int | None) -> None:
     moment = now()
     prompt.active_version, prompt.activated_at, prompt.activated_by = version, moment, admin_id
-    db.session.add(PromptActivation(name=prompt.name, version=version, activated_at=moment, activated_by=admin_id))
-    db.session.flush()
+    add_row(PromptActivation(name=prompt.name, version=version, activated_at=moment, activated_by=admin_id))

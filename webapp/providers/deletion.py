@@ -9,7 +9,7 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from webapp.db.base import after_commit, db
-from webapp.errors import NotFound
+from webapp.errors import require
 from webapp.extensions import redis
 from webapp.providers import service
 from webapp.providers.models import ModelConnection
@@ -55,9 +55,7 @@ def name_of_deleted(connection_id: int) -> str:
 
 def undo_deletion(connection_id: int) -> ModelConnection:
     """Bring a connection back under its id, so that conversations find its models again. Raises NotFound."""
-    rows = _read_deleted(connection_id)
-    if rows is None:
-        raise NotFound("It was deleted more than a minute ago.")
+    rows = require(_read_deleted(connection_id), "It was deleted more than a minute ago.")
     if (row := db.session.get(ModelConnection, connection_id)) is not None:
         return row  # undone twice
     after_commit(lambda: _forget(connection_id))

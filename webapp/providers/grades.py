@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from webapp.background.queues import enqueue_or_find
 from webapp.db.base import db
-from webapp.errors import NotFound
+from webapp.errors import NotFound, require
 from webapp.extensions import app_settings, redis
 from webapp.llm.settings import Target
 from webapp.providers import service
@@ -41,10 +41,7 @@ def target_of(model_id: str) -> Target:
         return _home()
     number = model_id.partition("/")[0]
     targets = _targets(int(number)) if number.isdecimal() and len(number) < 10 else []
-    target = next((target for target in targets if target.id == model_id), None)
-    if target is None:
-        raise NotFound("There is no such model.")
-    return target
+    return require(next((target for target in targets if target.id == model_id), None), "There is no such model.")
 
 
 def grade_of(target: Target) -> MemoryGrade | None:

@@ -1,7 +1,5 @@
 """Requests and responses for connections and models."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -117,7 +115,7 @@ class OfferOut(OfferFields, Output):
     id: str = Field(description="What to pass as `model` in other requests.")
 
     @classmethod
-    def of_row(cls, row: ModelOffer, group_ids: list[int]) -> OfferOut:
+    def of_row(cls, row: ModelOffer, group_ids: list[int]) -> "OfferOut":
         return cls.from_row(
             row,
             id=offer_id(row.connection_id, row.model),
@@ -142,7 +140,7 @@ class ConnectionOut(Output):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: ModelConnection, offers: list[ModelOffer], groups: dict[int, list[int]]) -> ConnectionOut:
+    def of(cls, row: ModelConnection, offers: list[ModelOffer], groups: dict[int, list[int]]) -> "ConnectionOut":
         return cls.from_row(row, models=[OfferOut.of_row(offer, groups.get(offer.offer_id, [])) for offer in offers])
 
 
@@ -166,7 +164,7 @@ class MemoryGradeOut(Output):
     examined_at: Instant
 
     @classmethod
-    def of(cls, grade: MemoryGrade | None) -> MemoryGradeOut | None:
+    def of(cls, grade: MemoryGrade | None) -> "MemoryGradeOut | None":
         if grade is None:
             return None
         return cls.from_row(grade, policy="trusted" if grade.is_trusted else "own_words")

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from webapp.accounts.models import UserGroup
-from webapp.db.base import after_commit, db, now
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.db.base import add_row, after_commit, db, now
+from webapp.errors import Conflict, Invalid, require
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.i18n.marks import say
 from webapp.providers.catalogue import catalogue
@@ -20,10 +20,7 @@ MAX_CONNECTIONS = 100
 
 def get_connection(connection_id: int) -> ModelConnection:
     """Return a connection. Raises NotFound."""
-    row = db.session.get(ModelConnection, connection_id)
-    if row is None:
-        raise NotFound("There is no such connection.")
-    return row
+    return require(db.session.get(ModelConnection, connection_id), "There is no such connection.")
 
 
 def offers_of(connection_id: int) -> list[ModelOffer]:
@@ -76,8 +73,7 @@ def create_connection(fields: NewConnection, result: dict[str, Any] | None = Non
         is_enabled=fields.is_enabled,
         builtin_tools=fields.builtin_tools,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     _take_roles(row, fields)
     _set_offers(row.connection_id, fields.models or [])
     if result is not None:
@@ -135,8 +131,7 @@ def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> M
     for role in ("embedding_model", "background_model"):
         if db.session.scalar(select(ModelConnection.connection_id).where(getattr(ModelConnection, role).is_not(None))):
             setattr(row, role, None)
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     groups = set(db.session.scalars(select(UserGroup.group_id)))
     is_free = db.session.scalar(select(ModelOffer.offer_id).where(ModelOffer.is_default).limit(1)) is None
     offers = []
@@ -195,8 +190,7 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
         row.parameters = fields.parameters.model_dump(exclude_none=True)
         row.input_price, row.output_price = fields.input_price, fields.output_price
         row.is_default, row.fallback_rank = fields.is_default, fields.fallback_rank
-        db.session.add(row)
-        db.session.flush()
+        add_row(row)
         db.session.execute(delete(ModelOfferGroup).where(ModelOfferGroup.offer_id == row.offer_id))
         db.session.add_all(ModelOfferGroup(offer_id=row.offer_id, group_id=number) for number in groups[fields.model])
     db.session.flush()

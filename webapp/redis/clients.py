@@ -6,8 +6,6 @@ names Sentinels, the master they watch, and the number of a database. User and p
 `?sentinel_user=…&sentinel_password=…` are for the Sentinels. `rediss+sentinel://` uses TLS with both.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +43,7 @@ class FailFastRetry(Retry):
         super().__init__(ExponentialBackoff(cap=0.2, base=0.02), 2, supported_errors=(RedisConnectionError,))
         self._silent_until = 0.0
 
-    def __deepcopy__(self, _memo: dict[int, Any]) -> FailFastRetry:
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "FailFastRetry":
         return self  # each connection makes a copy, but they have to share this
 
     def call_with_retry(

@@ -1,7 +1,5 @@
 """The URL of a Redis behind Sentinel, from REDIS_URL."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -23,7 +21,7 @@ class SentinelAddress:
     tls: bool = False
 
     @classmethod
-    def parse(cls, url: str) -> SentinelAddress | None:
+    def parse(cls, url: str) -> "SentinelAddress | None":
         """Return what a URL of one of SCHEMES says; None for any other URL. Raises ValueError if it cannot be read."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:

@@ -1,7 +1,5 @@
 """Changes of a user's passages, numbered in commit order, so that every process's index can follow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -58,7 +56,7 @@ class Position:
         """Return the spaces the user belonged to."""
         return frozenset(space_id for space_id, _ in self.spaces)
 
-    def is_past(self, other: Position) -> bool:
+    def is_past(self, other: "Position") -> bool:
         """Return whether this one was read later: all counters only grow."""
         spaces = dict(other.spaces)
         return (
@@ -67,7 +65,7 @@ class Position:
             or any(version > spaces.get(space_id, version) for space_id, version in self.spaces)
         )
 
-    def stale_spaces(self, newer: Position) -> set[int]:
+    def stale_spaces(self, newer: "Position") -> set[int]:
         """Return the spaces that were joined, left, or changed between two positions."""
         return {space_id for space_id, _ in set(self.spaces) ^ set(newer.spaces)}
 

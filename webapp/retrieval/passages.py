@@ -1,7 +1,5 @@
 """Passages that are searched and found, and access to them: plain values, and the one predicate."""
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -61,7 +59,7 @@ class Filter:
     that id on, which the prompt holds.
     """
 
-    scope: Scope
+    scope: "Scope"
     kinds: frozenset[str] = frozenset(KINDS)
     only_conversation: int | None = None
     verbatim: tuple[int, int] | None = None
@@ -133,17 +131,17 @@ class FoundPassage:
             return f"shared by {self.extra['by']}, {day}"
         return f"remembered {day}"
 
-    def piece(self, hit: Hit, score: float) -> FoundPassage:
+    def piece(self, hit: Hit, score: float) -> "FoundPassage":
         """Return the piece of the message that a hit refers to; all of it if it has become shorter."""
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]
         return self._with(part, score, hit.reason, (start, len(self.content)))
 
-    def scored(self, score: float) -> FoundPassage:
+    def scored(self, score: float) -> "FoundPassage":
         return self._with(self.content, score, self.reason, (self.start, self.length))
 
-    def _with(self, content: str, score: float, reason: str, place: tuple[int, int]) -> FoundPassage:
+    def _with(self, content: str, score: float, reason: str, place: tuple[int, int]) -> "FoundPassage":
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
         fields = self.revision, self.conversation_id, self.message_id, self.title, self.role
         return FoundPassage(self.kind, self.id, content, self.at, score, reason, *fields, *place, self.extra)

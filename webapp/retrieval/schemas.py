@@ -1,7 +1,5 @@
 """Input and output of search and receipts."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -58,7 +56,7 @@ class SearchHit(Output):
     revision: int | None = None
 
     @classmethod
-    def of(cls, item: FoundPassage, q: str) -> SearchHit:
+    def of(cls, item: FoundPassage, q: str) -> "SearchHit":
         """Return a passage with the part of it that shows why it was found."""
         part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
         return cls.from_row(

@@ -1,7 +1,5 @@
 """Input and output of saved prompts."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator
@@ -82,7 +80,7 @@ class SavedPromptOut(Output):
     updated_at: Instant
 
     @classmethod
-    def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> SavedPromptOut:
+    def of(cls, row: SavedPrompt, *, user_id: int, can_edit: bool) -> "SavedPromptOut":
         return cls.from_row(
             row,
             variables=variables_to_fill(row.content),

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 
 from webapp.accounts.models import User
-from webapp.db.base import count_rows, db
+from webapp.db.base import add_row, count_rows, db
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.list_pages import read_page
@@ -74,9 +74,7 @@ def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
-    row = SavedPrompt(user_id=user_id, **fields.model_dump())
-    db.session.add(row)
-    db.session.flush()
+    row = add_row(SavedPrompt(user_id=user_id, **fields.model_dump()))
     return PromptForReader(row, True)
 
 

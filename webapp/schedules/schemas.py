@@ -1,7 +1,5 @@
 """Schedules in the words of the HTTP contract, their runs and their calendar."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -81,7 +79,7 @@ class ScheduleOut(Output):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: Schedule) -> ScheduleOut:
+    def of(cls, row: Schedule) -> "ScheduleOut":
         return cls.from_row(row, rrule=row.rrule or None, at=to_instant(row.at, row.timezone))
 
 
@@ -105,7 +103,7 @@ class RunOut(Output):
     ended_at: Instant | None
 
     @classmethod
-    def of(cls, row: ScheduleRun, conversation_id: int | None) -> RunOut:
+    def of(cls, row: ScheduleRun, conversation_id: int | None) -> "RunOut":
         return cls.from_row(row, conversation_id=conversation_id)
 
 

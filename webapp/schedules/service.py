@@ -15,7 +15,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import count_rows, db, get_or_raise, now
+from webapp.db.base import add_row, count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
@@ -83,9 +83,7 @@ def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | Non
         token_id=token_id,
     )
     _set_next(row, now())
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(row)
 
 
 def change_schedule(user_id: int, schedule_id: int, changes: ScheduleEdit, *, token_id: int | None = None) -> Schedule:
@@ -122,9 +120,7 @@ def run_now(user_id: int, schedule_id: int) -> ScheduleRun:
     under_way = ScheduleRun.status.in_(("waiting", "running"))
     if db.session.scalar(select(ScheduleRun.run_id).where(ScheduleRun.schedule_id == schedule_id, under_way).limit(1)):
         raise Conflict("It is on its way already.")
-    run = ScheduleRun(schedule_id=row.schedule_id, due_at=now(), status="waiting")
-    db.session.add(run)
-    db.session.flush()
+    run = add_row(ScheduleRun(schedule_id=row.schedule_id, due_at=now(), status="waiting"))
     enqueue_after_commit("scheduled_turn", run_id=run.run_id)
     return run
 

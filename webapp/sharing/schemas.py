@@ -1,7 +1,5 @@
 """Input and output of shared links."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -57,7 +55,7 @@ class ShareOut(Output):
     is_expired: bool
 
     @classmethod
-    def of(cls, row: ConversationShare, *, title: str | None, url: str) -> ShareOut:
+    def of(cls, row: ConversationShare, *, title: str | None, url: str) -> "ShareOut":
         return cls.from_row(
             row, url=url, title=title, live=row.is_live, first=row.first_message_id, last=row.last_message_id
         )

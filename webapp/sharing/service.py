@@ -13,7 +13,7 @@ from webapp.audit.actions import Action
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import count_rows, db
+from webapp.db.base import add_row, count_rows, db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
@@ -82,8 +82,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
         message_ids=None if fields.live else selection,
         expires_at=fields.expires_at,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     audit.record(user_id, Action.SHARE_CREATED, f"conversation {conversation_id}", detail={"share_id": row.share_id})
     _note_live(conversation_id)
     return row

@@ -12,7 +12,7 @@ from sqlalchemy import delete as delete_rows
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
-from webapp.db.base import count_rows, db, now, rows_changed, write_transaction
+from webapp.db.base import add_row, count_rows, db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -71,8 +71,7 @@ def _add(
         created_at=moment,
         updated_at=moment,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     enqueue_after_commit("index_document", document_id=row.document_id)
     return view_document(user_id, space_id, row.document_id)
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 from webapp.accounts.models import User
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.db.base import count_rows, db, now
+from webapp.db.base import add_row, count_rows, db, now
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
@@ -81,16 +81,13 @@ def create_space(user_id: int, fields: NewSpace) -> Space:
     if fields.persona and fields.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
     moment = now()
-    row = Space(**fields.model_dump(), created_at=moment, updated_at=moment)
-    db.session.add(row)
-    db.session.flush()
+    row = add_row(Space(**fields.model_dump(), created_at=moment, updated_at=moment))
     db.session.add(
         SpaceMember(
             space_id=row.space_id, user_id=user_id, role="owner", status="active", created_at=moment, joined_at=moment
         )
     )
-    db.session.add(SpaceVersion(space_id=row.space_id, version=1))
-    db.session.flush()
+    add_row(SpaceVersion(space_id=row.space_id, version=1))
     return row
 
 

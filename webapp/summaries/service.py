@@ -14,7 +14,7 @@ from webapp.conversations.current_messages import count_current, current
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import db, get_or_raise, reads_only, write_transaction
+from webapp.db.base import add_row, db, get_or_raise, reads_only, write_transaction
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
 from webapp.legacies.extraction_prompt import LegacyFact, fact_task
@@ -243,8 +243,7 @@ def _store(
         message_range_end=ids[-1],
         model=model[:200],
     )
-    db.session.add(chunk)
-    db.session.flush()
+    add_row(chunk)
     if facts and open_chunk.space_id is not None and extracts_facts(conversation):
         keep_facts(
             open_chunk.user_id,

@@ -1,7 +1,5 @@
 """Requests and responses about tools."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -34,7 +32,7 @@ class WebAccessOut(Output):
     is_enabled: bool
 
     @classmethod
-    def of(cls, row: WebAccess | None) -> WebAccessOut:
+    def of(cls, row: WebAccess | None) -> "WebAccessOut":
         if row is None:
             return cls(provider=None, address="", key_set=False, is_enabled=False)
         return cls.from_row(row)
@@ -87,7 +85,7 @@ class ToolServerOut(Output):
     tested_at: Instant | None
 
     @classmethod
-    def of(cls, row: ToolServer, refusals: Mapping[str, list[str]]) -> ToolServerOut:
+    def of(cls, row: ToolServer, refusals: Mapping[str, list[str]]) -> "ToolServerOut":
         return cls.from_row(
             row,
             for_everyone=row.user_id is None,

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, select, true
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import add_row, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings, limiter
 from webapp.i18n.marks import say
@@ -62,9 +62,7 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
         is_enabled=True,
         tools=[],
     )
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(row)
 
 
 def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
@@ -153,8 +151,7 @@ def grant(user_id: int, server_id: int, tool: str) -> None:
         ToolGrant.user_id == user_id, ToolGrant.server_id == server_id, ToolGrant.tool == tool
     )
     if db.session.scalar(statement) is None:
-        db.session.add(ToolGrant(user_id=user_id, server_id=server_id, tool=tool))
-        db.session.flush()
+        add_row(ToolGrant(user_id=user_id, server_id=server_id, tool=tool))
 
 
 def is_offered(user_id: int, server_id: int, tool: str) -> bool:

@@ -1,7 +1,5 @@
 """The tools of one turn, composed of built-in ones and those of servers; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -102,6 +100,6 @@ class Toolset:
     def get(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
-    def without(self, names: Collection[str]) -> Toolset:
+    def without(self, names: Collection[str]) -> "Toolset":
         """Return the toolset without the tools of these names."""
         return Toolset([tool for tool in self.tools if tool.name not in names], self.now, self.parameters)

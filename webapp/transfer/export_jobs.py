@@ -17,7 +17,7 @@ from webapp.background.time_slices import Slice, Work
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now, reads_only, write_transaction
+from webapp.db.base import add_row, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -73,8 +73,7 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
         format=form,
         conversation_id=fields.conversation_id if fields.what == "conversation" else None,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     audit.record(user_id, Action.EXPORT_MADE, fields.what)
     if by_job:
         enqueue_after_commit("export", export_id=row.export_id)

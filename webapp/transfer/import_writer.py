@@ -13,7 +13,7 @@ from webapp.conversations.messages import supersede_from
 from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
 from webapp.conversations.schemas import MAX_TAGS, FolderFields
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import db
+from webapp.db.base import add_row, db
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.i18n.dates import UNDATED, is_dated
 from webapp.i18n.marks import N_
@@ -71,8 +71,7 @@ def write_conversation(
         tags=_tags(part.tags),
         message_count=0,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     if stored:
         stored.target_id = row.conversation_id
     else:

@@ -1,7 +1,5 @@
 """Input and output of imports and exports."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -78,7 +76,7 @@ class LeftOut(BaseModel):
     count: int
 
     @classmethod
-    def of(cls, counts: dict[str, int] | None) -> list[LeftOut]:
+    def of(cls, counts: dict[str, int] | None) -> "list[LeftOut]":
         """Return counts by kind as a list."""
         return [cls(kind=kind, count=count) for kind, count in (counts or {}).items()]
 
@@ -101,7 +99,7 @@ class ImportOut(Output):
     updated_at: Instant
 
     @classmethod
-    def of(cls, row: Import) -> ImportOut:
+    def of(cls, row: Import) -> "ImportOut":
         progress = (row.options or {}).get("undone") or {"parts": 0, "of": None}
         return cls.from_row(
             row,
@@ -134,7 +132,7 @@ class ItemOut(Output):
     left_out: list[LeftOut]
 
     @classmethod
-    def of(cls, row: ImportItem) -> ItemOut:
+    def of(cls, row: ImportItem) -> "ItemOut":
         return cls.from_row(row, left_out=LeftOut.of(row.left_out))
 
 

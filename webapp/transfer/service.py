@@ -14,7 +14,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
-from webapp.db.base import after_commit, db, now
+from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
 from webapp.http.list_pages import read_page
@@ -194,8 +194,7 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, reader: str | N
         counts={},
         change_set_ids=[],
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     if by_job:
         enqueue_after_commit("look_at_import", import_id=row.import_id)
     return row

@@ -1,7 +1,5 @@
 """Uploaded files as readers see them: named members that are streamed."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -209,7 +207,7 @@ class Upload:
                 if line.strip():
                     yield _line(line)
 
-    def __enter__(self) -> Upload:
+    def __enter__(self) -> "Upload":
         return self
 
     def __exit__(self, *_: object) -> None:

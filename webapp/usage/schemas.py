@@ -1,7 +1,5 @@
 """Input and output of usage."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Literal
@@ -90,5 +88,5 @@ class Quotas(Input):
     )
 
     @classmethod
-    def of(cls, rows: Sequence[Quota]) -> Quotas:
+    def of(cls, rows: Sequence[Quota]) -> "Quotas":
         return cls(quotas=[QuotaFields(period=row.period, tokens=row.tokens, dollars=row.dollars) for row in rows])

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Date, Select, case, exists, func, literal,
 
 from webapp.accounts.signals import account_deleted
 from webapp.background.time_slices import Slice
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.usage.models import BACKGROUND, CHAT, REPLIES, UsageMark, UsageRecord, UsageSum
 
 BATCH_SIZE = 2_000
@@ -109,8 +109,7 @@ def lock_mark() -> UsageMark:
     """Return the mark, which no one else moves before the transaction ends."""
     mark = db.session.scalar(select(UsageMark).with_for_update().execution_options(populate_existing=True))
     if mark is None:
-        db.session.add(mark := UsageMark(mark_id=1, usage_id=0))
-        db.session.flush()
+        add_row(mark := UsageMark(mark_id=1, usage_id=0))
     return mark
 
 

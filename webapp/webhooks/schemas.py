@@ -1,7 +1,5 @@
 """Input and output of webhooks."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from pydantic import BaseModel, Field, field_validator

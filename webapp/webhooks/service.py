@@ -16,7 +16,7 @@ from webapp.audit.service import SYSTEM, record
 from webapp.background.events import Kind as Happening
 from webapp.background.events import happened
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import after_commit, db, now, rows_changed
+from webapp.db.base import add_row, after_commit, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
@@ -74,8 +74,7 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
         with_content=bool(fields.with_content),
         secret=seal(Secrets(secret)),
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     _mark(user_id)
     record(user_id, Action.WEBHOOK_CREATED, _host(row.url))
     return row, secret

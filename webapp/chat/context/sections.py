@@ -1,7 +1,5 @@
 """The sections of a prompt: each fits its items into its budget and accounts for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -91,7 +89,7 @@ class Part:
         """Set the section's text and its tokens."""
         self.segments, self.tokens = segments, tokens_of(segments)
 
-    def close(self, block: str, note: str, lines: Sequence[Line]) -> Part:
+    def close(self, block: str, note: str, lines: Sequence[Line]) -> "Part":
         """Set the text to a block of the lines, if there are any, and return the section."""
         if lines:
             self.set_text(section_block(block, note, lines))

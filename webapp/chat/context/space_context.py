@@ -1,7 +1,5 @@
 """Additions of a conversation's place to its prompts: a space's instructions and memories, a legacy's persona."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -63,7 +61,7 @@ class ConversationPlace:
     persona: str | None
 
     @classmethod
-    def of(cls, conversation: Conversation) -> ConversationPlace:
+    def of(cls, conversation: Conversation) -> "ConversationPlace":
         return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
 
 

@@ -1,7 +1,5 @@
 """Plain values of a prompt: budgets of its sections within the model's window, and what they are filled from; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -126,7 +124,7 @@ class RetrievedPassage:
         return self.start > 0 or self.end < self.length
 
     @property
-    def by_core(self) -> RetrievedPassage:
+    def by_core(self) -> "RetrievedPassage":
         """Itself, reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:

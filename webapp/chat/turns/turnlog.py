@@ -5,8 +5,6 @@ a reader can tell a gap or a repetition from progress; a `snapshot` holds all te
 entries, with their own offsets, hold what the model thinks. The stream's keys share one hash slot, `{turn:<id>}`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -84,7 +82,7 @@ class Cursor:
     length: int | None = None
 
     @classmethod
-    def parse(cls, text: str | None) -> Cursor:
+    def parse(cls, text: str | None) -> "Cursor":
         """Parse the cursor that a client sent; anything invalid is the beginning."""
         match = _CURSOR.fullmatch(text or "")
         if match is None:

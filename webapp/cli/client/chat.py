@@ -1,7 +1,5 @@
 """`commonplace chat`: one message, or a conversation, with replies as they are written."""
 
-from __future__ import annotations
-
 import sys
 import time
 import uuid

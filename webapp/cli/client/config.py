@@ -1,7 +1,5 @@
 """The server and the token for it, from the environment or a file only its owner may read; errors and exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Requests to the JSON API, with the standard library only: JSON, event streams, uploads and downloads."""
 
-from __future__ import annotations
-
 import json
 import sys
 import uuid

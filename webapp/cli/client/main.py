@@ -1,7 +1,5 @@
 """The command and its options."""
 
-from __future__ import annotations
-
 import sys
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """`commonplace search`, `remember` and `memories`."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

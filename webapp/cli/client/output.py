@@ -1,7 +1,5 @@
 """Output: tables in a terminal if rich is installed, plain lines in pipes, JSON on request."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """`commonplace schedules`."""
 
-from __future__ import annotations
-
 import click
 
 from webapp.cli.client import output

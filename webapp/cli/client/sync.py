@@ -1,7 +1,5 @@
 """`commonplace sync`: the files of a folder as documents of a space."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

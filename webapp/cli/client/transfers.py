@@ -1,7 +1,5 @@
 """`commonplace import` and `commonplace export`."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

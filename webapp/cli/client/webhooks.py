@@ -1,7 +1,5 @@
 """`commonplace webhooks` and `commonplace events`."""
 
-from __future__ import annotations
-
 import json
 import time
 

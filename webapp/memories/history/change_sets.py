@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
-from webapp.errors import Conflict, NotFound
+from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, restore_fields
@@ -85,9 +85,7 @@ def _own_change_set(user_id: int, change_set_id: int) -> MemoryChangeSet:
         .where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id)
         .execution_options(populate_existing=True)
     )
-    if row is None:
-        raise NotFound("There is no such change set.")
-    return row
+    return require(row, "There is no such change set.")
 
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:

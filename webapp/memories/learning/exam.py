@@ -5,8 +5,6 @@ false ones of a weak one. A paper is one call, with the prompt and schema of eve
 by its quote and by words of its wording.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
@@ -87,7 +85,7 @@ class Marks:
     inventions: int = 0
 
     @classmethod
-    def total(cls, marks: Iterable[Marks]) -> Marks:
+    def total(cls, marks: "Iterable[Marks]") -> "Marks":
         return cls(*(sum(column) for column in zip(*map(astuple, marks), strict=True)))
 
     @property

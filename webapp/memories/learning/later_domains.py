@@ -1,7 +1,5 @@
 """The result of an extraction, and the parts of later domains in it, which these put into the application."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -28,7 +26,7 @@ class Result:
     summary_due: bool = False  # a guided conversation has covered its points
     unreadable: int = 0
 
-    def plus(self, later: Result) -> Result:
+    def plus(self, later: "Result") -> "Result":
         """Return both together; the change set is the last one."""
         return Result(
             later.change_set_id or self.change_set_id,

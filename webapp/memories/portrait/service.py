@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, delete, select
 
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import db, now
+from webapp.db.base import add_row, db, now
 from webapp.errors import Conflict
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.models import Memory
@@ -111,8 +111,7 @@ def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
         raise Conflict("No language model is connected that could write it.")
     row = row_of(subject) or Portrait(**subject.key)
     row.asked_at, row.made_from, row.problem = now(), None, None
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     enqueue_after_commit("portrait", **subject.key)
 
 

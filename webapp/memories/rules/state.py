@@ -4,8 +4,6 @@ References are database ids, or -1, -2 … for memories that a plan creates. `Cl
 it, so that the database never sees two facts with one key; its `superseded_by` is set after the last insert.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -62,7 +60,7 @@ class Evidence:
         """Return when it was said, precisely enough to order two statements in one message."""
         return (self.said_at, self.message_id, self.start)
 
-    def overlaps(self, other: Evidence) -> bool:
+    def overlaps(self, other: "Evidence") -> bool:
         """Return whether both quote the same words of the same message, at least partly."""
         return self.message_id == other.message_id and self.start < other.end and other.start < self.end
 

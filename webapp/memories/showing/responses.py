@@ -1,7 +1,5 @@
 """Responses about memories; never embeddings."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 
@@ -50,14 +48,14 @@ class MemoryOut(BaseModel):
     score: float | None = Field(None, exclude_if=lambda score: score is None, description="Relevance; only with `q`.")
 
     @classmethod
-    def of(cls, row: Memory, score: float | None = None) -> MemoryOut:
+    def of(cls, row: Memory, score: float | None = None) -> "MemoryOut":
         values = {name: getattr(row, name) for name in cls.model_fields if name != "score"}
         # Single-precision columns: 0.95 comes back as 0.949999988.
         values |= {"confidence": round(row.confidence, 4), "importance": round(row.importance, 4)}
         return cls(**values, score=None if score is None else round(score, 4))
 
     @classmethod
-    def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> MemoryOut:
+    def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> "MemoryOut":
         """As a reader sees it: the source and use of somebody else's shared memory stay private to them."""
         result = cls.of(row, score)
         if row.user_id == reader_id:
@@ -90,7 +88,7 @@ class EvidenceOut(Output):
     is_current: bool = Field(description="False when the message has since been edited away.")
 
     @classmethod
-    def of(cls, item: QuotedEvidence) -> EvidenceOut:
+    def of(cls, item: QuotedEvidence) -> "EvidenceOut":
         return cls.from_row(
             item.row,
             conversation_id=item.conversation_id,
@@ -112,7 +110,7 @@ class RevisionOut(Output):
     fields: dict[str, Any]
 
     @classmethod
-    def of(cls, row: MemoryRevision) -> RevisionOut:
+    def of(cls, row: MemoryRevision) -> "RevisionOut":
         times = {name: value for name in TIME_FIELDS if (value := row.snapshot.get(name))}
         return cls.from_row(
             row, fields=row.snapshot | {name: utc_text(datetime.fromisoformat(value)) for name, value in times.items()}
@@ -148,7 +146,7 @@ class ChangeSetOut(Output):
     completion_tokens: int | None
 
     @classmethod
-    def of(cls, view: ChangeSetView) -> ChangeSetOut:
+    def of(cls, view: ChangeSetView) -> "ChangeSetOut":
         changes = [ChangeOut(**change, content=view.contents.get(change["memory_id"])) for change in view.row.changes]
         return cls.from_row(view.row, conversation_title=view.title, changes=changes)
 

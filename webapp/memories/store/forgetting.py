@@ -13,7 +13,7 @@ from sqlalchemy.orm import load_only
 from webapp.background import events
 from webapp.background.events import Kind
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import after_commit, db
+from webapp.db.base import add_row, after_commit, db
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
@@ -265,8 +265,7 @@ def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str) -> int:
         reasons={},
         changes=[{"memory_id": row.memory_id, "before": row.revision, "after": None, "evidence": []} for row in rows],
     )
-    db.session.add(change_set)
-    db.session.flush()
+    add_row(change_set)
     events.note(user_id, Kind.MEMORY_FORGOTTEN, {"change_set_id": change_set.change_set_id, "cause": cause})
     return change_set.change_set_id
 

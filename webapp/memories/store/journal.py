@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from webapp.background import events
 from webapp.background.events import Kind
-from webapp.db.base import db, now
+from webapp.db.base import add_row, db, now
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.spaces.signals import touch
 from webapp.text.canonical import canonical_statement
@@ -74,8 +74,7 @@ class Journal:
             user_id=user_id, cause=cause, conversation_id=conversation_id, counts={}, reasons={}, changes=[]
         )
         self._changes: dict[int, dict[str, Any]] = {c["memory_id"]: dict(c) for c in self.change_set.changes}
-        db.session.add(self.change_set)
-        db.session.flush()
+        add_row(self.change_set)
         if continued is None:
             events.note(user_id, Kind.MEMORY_CHANGED, {"change_set_id": self.id, "cause": cause})
 

@@ -1,7 +1,5 @@
 """Memories from elsewhere arrive as proposals: in review, never in use before the user says so."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -10,7 +8,7 @@ from datetime import date, datetime
 
 from sqlalchemy import select
 
-from webapp.db.base import db, now
+from webapp.db.base import add_row, db, now
 from webapp.memories.models import Memory
 from webapp.memories.rules.kinds import CONTENT_MAX, VALUE_MAX, canonical_fact_key, canonical_value, category_of
 from webapp.memories.rules.secrets import find_secret
@@ -46,7 +44,7 @@ class KeyedFact:
     value: str | None
     content: str
 
-    def agrees_with(self, other: KeyedFact) -> bool:
+    def agrees_with(self, other: "KeyedFact") -> bool:
         """Tell whether both give one key the same value."""
         return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
             other.value, other.content
@@ -106,8 +104,7 @@ def propose(
             asserted_at=item.at or now(),
             statement_hash=statement_hash(piece),
         )
-        db.session.add(row)
-        db.session.flush()
+        add_row(row)
         journal.created(row)
         hashes.add(row.statement_hash)
     if journal is not None:

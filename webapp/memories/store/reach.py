@@ -1,7 +1,5 @@
 """The reach of what is forgotten or withdrawn: replies that used it, and what models told other members."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -29,7 +27,7 @@ class Reach:
     replies: int = 0
     quoted: int = 0
 
-    def __add__(self, other: Reach) -> Reach:
+    def __add__(self, other: "Reach") -> "Reach":
         return Reach(self.replies + other.replies, self.quoted + other.quoted)
 
 

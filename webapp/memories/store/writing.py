@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import false, select
 
-from webapp.db.base import db, get_or_raise
+from webapp.db.base import add_row, db, get_or_raise
 from webapp.db.index_hints import use_index, use_primary_key
 from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
@@ -173,8 +173,7 @@ def apply_plan(
                 vector = _vector_of(effect, vectors)
                 memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
                 memory.embedding_model = embedding_model if vector is not None else None
-            db.session.add(memory)
-            db.session.flush()
+            add_row(memory)
             if is_new:
                 journal.created(memory)
             else:

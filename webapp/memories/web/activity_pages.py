@@ -70,8 +70,7 @@ def decide(memory_id: int) -> ViewResult:
     result = decisions.decide_review(current_user_id(), memory_id, _decision())
     db.session.commit()
     if not wants_partial():
-        flash(_("Decided."), "message")
-        return redirect(url_for(".review"), 303)
+        return commit_and_redirect(url_for(".review"), _("Decided."))
     return fragment(f"memories/{'_used' if isinstance(result, Memory) else '_queue_last'}.html", memory=result)
 
 
@@ -175,8 +174,7 @@ def still_true(memory_id: int) -> ViewResult:
         decisions.confirm_memory(user_id, memory_id)
     db.session.commit()
     if not wants_partial():
-        flash(_("Noted."), "message")
-        return redirect(url_for(".health"), 303)
+        return commit_and_redirect(url_for(".health"), _("Noted."))
     note = _("No longer true") if request.form.get("answer") == "no" else _("Still true")
     return fragment("memories/_card.html", card=cards.card(user_id, memory_id), note=note)
 

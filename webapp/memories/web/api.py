@@ -1,7 +1,5 @@
 """JSON endpoints of memories, the profile, and what waits for the person."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -211,7 +209,7 @@ class ProposalOut(BaseModel):
     since: Instant
 
     @classmethod
-    def of(cls, proposal: Proposal) -> ProposalOut:
+    def of(cls, proposal: Proposal) -> "ProposalOut":
         latest = proposal.evidence[-1].row if proposal.evidence else None
         return cls(
             proposal_id=proposal.key,
@@ -235,7 +233,7 @@ class SettledOut(BaseModel):
     report: ForgetReport | None = Field(description="What forgetting removed.")
 
     @classmethod
-    def of(cls, result: SettlementResult) -> SettledOut:
+    def of(cls, result: SettlementResult) -> "SettledOut":
         return cls(
             status=result.status,
             memory=MemoryOut.of(result.memory) if result.memory else None,

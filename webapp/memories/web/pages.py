@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from flask import current_app, flash, g, redirect, render_template, request, url_for
+from flask import current_app, g, redirect, render_template, request, url_for
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_identity, current_user_id
@@ -13,6 +13,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -146,8 +147,7 @@ def create() -> ViewResult:
         return render_template(template, **context), 422
     db.session.commit()
     if not wants_partial():
-        flash(_("Remembered."), "message")
-        return redirect(url_for(".page"), 303)
+        return commit_and_redirect(url_for(".page"), _("Remembered."))
     card = cards.card(current_user_id(), row.memory_id)
     return fragment("memories/_added.html", card=card, note="Remembered")
 
@@ -187,7 +187,6 @@ def save(memory_id: int) -> ViewResult:
         if wants_partial():
             return render_template("memories/_edit.html", **context), 422
         return _render_memory(card, editing=True, **{key: context[key] for key in ("errors", "values", "clash")}), 422
-    db.session.commit()
     return _show_card(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
 
 
@@ -196,7 +195,6 @@ def pin(memory_id: int) -> ViewResult:
     """Put a memory into every prompt, or stop doing so."""
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
-    db.session.commit()
     return _show_card(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
 
 
@@ -205,7 +203,6 @@ def archive(memory_id: int) -> ViewResult:
     """Archive a memory, or restore it."""
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
-    db.session.commit()
     return _show_card(memory_id, _("Archived: replies no longer use it") if archived else _("Back in use"))
 
 
@@ -243,7 +240,6 @@ def revisions(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/restore")
 def restore(memory_id: int) -> ViewResult:
     row = restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
-    db.session.commit()
     return _show_card(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
 
 
@@ -261,10 +257,10 @@ def _render_memory(card: cards.Card, **context: Any) -> str:
 
 
 def _show_card(memory_id: int, note: str) -> ViewResult:
-    """Render the card with a note about what just happened; without HTMX, redirect to its page."""
+    """Commit, and render the card with a note about what just happened; without HTMX, redirect to its page."""
+    db.session.commit()
     if not wants_partial():
-        flash(f"{note}.", "message")
-        return redirect(url_for(".show", memory_id=memory_id), 303)
+        return commit_and_redirect(url_for(".show", memory_id=memory_id), f"{note}.")
     return fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
 
 

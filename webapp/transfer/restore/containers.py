@@ -13,7 +13,7 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Folder
-from webapp.db.base import db
+from webapp.db.base import add_row, db
 from webapp.errors import DomainError
 from webapp.files.uploads import keep_after_commit, store_content
 from webapp.journeys.journey_files import JourneyFixture
@@ -55,9 +55,7 @@ def folders(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore spaces with their documents; their owner is now their only member. Jobs make the vectors."""
     for line in lines:
-        row = Space(**attributes(Space, line, {"space_id"}))
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Space(**attributes(Space, line, {"space_id"})))
         created_at = row.created_at
         db.session.add(
             SpaceMember(
@@ -69,8 +67,7 @@ def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
                 joined_at=created_at,
             )
         )
-        db.session.add(SpaceVersion(space_id=row.space_id, version=1))
-        db.session.flush()
+        add_row(SpaceVersion(space_id=row.space_id, version=1))
         batch.note("space", [(line.get("space_id"), row.space_id)])
         for document in list(line.get("documents") or ())[:MAX_DOCUMENTS]:
             _document(batch, row.space_id, document)
@@ -90,8 +87,7 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
         **fields,
         **original.columns,
     )
-    db.session.add(row)
-    db.session.flush()
+    add_row(row)
     batch.note("document", [(line.get("document_id"), row.document_id)])
     parts = parts_of(row.content, row.pages or 0, row.title, row.media_type)
     if parts:
@@ -115,9 +111,7 @@ def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         fields = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
         if fields.get("draft"):
             fields["draft"] = _definition(fields["draft"], slug)
-        row = Journey(slug=slug, source="editor", position=1_000, owner_id=batch.user_id, **fields)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Journey(slug=slug, source="editor", position=1_000, owner_id=batch.user_id, **fields))
         batch.note("journey", [(line.get("journey_id"), row.journey_id)])
         for version in line.get("versions") or ():
             values = attributes(JourneyVersion, version, {"version_id", "journey_id"})

@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import db
+from webapp.db.base import add_row, db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.files.models import MODES, MessageFile
 from webapp.transfer.models import ImportedMessage, ImportItem, ImportSource
@@ -34,8 +34,7 @@ def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
             row.persona = None
         row.tags = [tag for tag in line.get("tags") or () if isinstance(tag, str)]
         row.message_count, row.has_files = 0, False
-        db.session.add(row)
-        db.session.flush()
+        add_row(row)
         batch.note("conversation", [(line.get("conversation_id"), row.conversation_id)])
         count = _messages(batch, row, line)
         db.session.add(
@@ -144,9 +143,7 @@ def digests(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         if conversation_id is None:
             continue
         values = attributes(ConversationMemory, line, {"id", "conversation_id"})
-        row = ConversationMemory(conversation_id=conversation_id, **values)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(ConversationMemory(conversation_id=conversation_id, **values))
         for version in line.get("versions") or ():
             fields = attributes(ConversationMemoryVersion, version, {"version_id", "conversation_memory_id"})
             db.session.add(ConversationMemoryVersion(conversation_memory_id=row.id, **fields))

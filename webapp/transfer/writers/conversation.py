@@ -1,7 +1,5 @@
 """A conversation as Markdown, JSON or HTML; for PDF see pdf."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
