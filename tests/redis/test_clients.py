@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 
@@ -20,7 +21,8 @@ from webapp import create_app
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import ConfigError, Settings
 from webapp.extensions import limiter, make_redis
-from webapp.redis.clients import open_async_redis, open_redis
+from webapp.redis import clients
+from webapp.redis.clients import Wire, open_async_redis, open_redis
 from webapp.redis.urls import SentinelAddress
 
 pytestmark = pytest.mark.once
@@ -101,16 +103,18 @@ def test_every_client_is_at_the_new_master_after_a_fail_over(group: RedisGroup, 
 
     async def look_asynchronously() -> None:
         connected = open_async_redis(group.url, socket_timeout=2)
-        assert await connected.set("async", b"1")
+        wire = Wire(connected)
+        assert await connected.set("async", b"1") and await wire.send([("SET", "wire", 1)]) == [b"OK"]
         fallen = asyncio.to_thread(group.fail_over)
         await fallen
         for _ in range(3):
             try:
                 assert await connected.set("async", b"2")
+                assert await wire.send([("SET", "wire", 2)]) == [b"OK"]
                 break
             except RedisError:
                 await asyncio.sleep(0.1)
-        assert await connected.get("async") == b"2"
+        assert await connected.get("async") == await connected.get("wire") == b"2"
         await connected.aclose()
 
     with app.app_context():
@@ -150,3 +154,26 @@ def test_without_any_sentinel_redis_counts_as_away() -> None:
     client = make_redis("redis+sentinel://127.0.0.1:1,127.0.0.1:2/commonplace")
     with pytest.raises(RedisConnectionError):
         client.get("x")
+
+
+def test_a_wire_answers_each_command_and_outlives_its_connection(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        client = open_async_redis(settings.redis_url)
+        wire = Wire(client)
+        answers = await wire.send([("SET", "wire", "ä"), ("LPUSH", "wire", 1), ("GET", "wire"), ("GET", "nothing")])
+        with pytest.raises(ResponseError):
+            await wire.ask("LPUSH", "wire", 1)
+        assert answers[:1] + answers[2:] == [b"OK", "ä".encode(), None] and isinstance(answers[1], ResponseError)
+        for connection in await client.client_list():
+            await client.client_kill_filter(_id=connection["id"], skipme=True)
+        assert await wire.send([("GET", "wire")]) == ["ä".encode()]
+        monkeypatch.setattr(clients, "ANSWER_SECONDS", 0.05)
+        with pytest.raises(RedisTimeoutError):
+            await wire.send([("BLPOP", "nothing", 1)])
+        monkeypatch.undo()
+        assert await wire.send([("GET", "wire")]) == ["ä".encode()], "not the answer that was late"
+        await client.aclose()
+
+    asyncio.run(work())

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, bindparam, or_, select, update
+from sqlalchemy import Row, Select, Update, and_, bindparam, or_, select, update
 
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.db.base import Timestamp, db, now, rows_changed
+from webapp.db.base import Timestamp, db, now, rows_changed, table_of
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, NotFound
 from webapp.i18n.marks import say
@@ -138,11 +138,15 @@ def _by_hash() -> Select[*tuple[Any, ...]]:
 
 def note_use(token_id: int, before: datetime, address: str = "") -> None:
     """Record that the token was used now, and from where, unless that was recorded after `before`."""
-    db.session.execute(
-        update(ApiToken)
-        .where(ApiToken.token_id == token_id, or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at < before))
-        .values(last_used_at=now(), last_used_address=address[:64] or None)
-    )
+    values = {"last_used_at": now(), "last_used_address": address[:64] or None}
+    db.session.execute(_update_if_used_before(), {"token": token_id, "before": before, **values})
+
+
+@cache
+def _update_if_used_before() -> Update:
+    columns = table_of(ApiToken).c  # of the class, SQLAlchemy would look for rows in the session
+    is_due = or_(columns.last_used_at.is_(None), columns.last_used_at < bindparam("before"))
+    return update(table_of(ApiToken)).where(columns.token_id == bindparam("token"), is_due)
 
 
 def usable_tokens(moment: Any = None) -> tuple[Any, ...]:

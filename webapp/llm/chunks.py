@@ -26,7 +26,7 @@ class OneAnswer:
 
     def feed(self, choices: Any, *, is_over: bool) -> list[Mapping[str, Any]]:
         """Return the choices to read now; once the answer `is_over`, other numbers are other answers."""
-        choices = [choices] if isinstance(choices, Mapping) else choices
+        choices = [choices] if isinstance(choices, dict) else choices
         number = min(map(_number_of, choices))
         self._others |= {_number_of(choice) for choice in choices} - {number}
         same = [choice for choice in choices if _number_of(choice) == number]
@@ -161,12 +161,12 @@ def unwrap(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the completion in an object: some gateways put it into another one, some servers send a choice alone."""
     if "choices" in payload:
         return payload
-    parts = [payload, *(part for part in payload.values() if isinstance(part, Mapping))]
+    parts = [payload, *(part for part in payload.values() if isinstance(part, dict))]
     return next(({"choices": [part], **part} for part in parts if _is_completion(part)), payload)
 
 
 def _is_completion(part: Mapping[str, Any]) -> bool:
-    return "choices" in part or isinstance(part.get("message"), Mapping) or isinstance(part.get("response"), str)
+    return "choices" in part or isinstance(part.get("message"), dict) or isinstance(part.get("response"), str)
 
 
 def end_of(*sources: Mapping[str, Any]) -> Any:
@@ -174,31 +174,31 @@ def end_of(*sources: Mapping[str, Any]) -> Any:
     for source in sources:
         if source.get("error") and error_fields(source["error"])[0]:
             return "error"
-    reason = next(filter(None, (source.get(name) for source in sources for name in _ENDS)), None)
-    if isinstance(reason, Mapping):
+    reason = next(filter(None, [source.get(name) for source in sources for name in _ENDS]), None)
+    if isinstance(reason, dict):
         reason = reason.get("type")
-    return reason or ("stop" if any(source.get("done") is True for source in sources) else None)
+    return reason or ("stop" if True in [source.get("done") for source in sources] else None)
 
 
 def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
     """Return the text of what some servers send instead of a string: parts, of which those that think are left out."""
     if isinstance(parts, list):
         return "".join(text_of_parts(part, fields) for part in parts if fields is not _TEXT or not _is_thought(part))
-    if isinstance(parts, Mapping):
+    if isinstance(parts, dict):
         return next(filter(None, (text_of_parts(parts.get(name)) for name in fields)), "")
     return parts if isinstance(parts, str) else ""
 
 
-def split_parts(content: object) -> tuple[str, str, list[Mapping[str, Any]]]:
+def split_parts(content: object) -> tuple[str, str, list[dict[str, Any]]]:
     """Return the thoughts, the text and the tool calls in a content that is not a string.
 
     A thought is a part like `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`.
     """
     parts = content if isinstance(content, list) else []
     thoughts = (text_of_parts(part, (*_THOUGHT_PARTS, "text", "summary")) for part in filter(_is_thought, parts))
-    calls = [part for part in parts if isinstance(part, Mapping) and part.get("name")]
+    calls = [part for part in parts if isinstance(part, dict) and part.get("name")]
     return "".join(thoughts), text_of_parts(content), calls
 
 
 def _is_thought(part: object) -> bool:
-    return isinstance(part, Mapping) and (part.get("type") in _THOUGHT_PARTS or bool(part.get("thinking")))
+    return isinstance(part, dict) and (part.get("type") in _THOUGHT_PARTS or bool(part.get("thinking")))

@@ -36,14 +36,14 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     """Message, codes (lower case) and status found in an error body, however nested; for classification only."""
     message = _words_of(payload, _DEEPEST)
     for _ in range(_DEEPEST):
-        if isinstance(payload, Mapping):
+        if isinstance(payload, dict):
             inner = payload.get("error") or payload.get("errors")
         else:
             inner = payload[0] if isinstance(payload, list) and payload else None
-        if not isinstance(inner, (Mapping, list)):
+        if not isinstance(inner, (dict, list)):
             break
         payload = inner
-    if not isinstance(payload, Mapping):
+    if not isinstance(payload, dict):
         return message, set(), None
     values = {
         str(payload[name]).lower() for name in ("code", "type", "param", "status") if payload.get(name) is not None
@@ -60,7 +60,7 @@ def _words_of(value: object, depth: int) -> str:
         return value
     if depth and isinstance(value, list):
         return "; ".join(filter(None, (_words_of(item, depth - 1) for item in value[:3])))
-    if not depth or not isinstance(value, Mapping):
+    if not depth or not isinstance(value, dict):
         return ""
     fields = {str(name).lower(): part for name, part in value.items()}
     parts = [fields.get(name) for name in _OBJECTS if not isinstance(fields.get(name), str)]

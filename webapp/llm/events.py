@@ -191,14 +191,14 @@ class StreamDecoder:
             if self._reason is None:
                 raise classify_payload(payload)
             return
-        if not isinstance(payload, Mapping):
+        if not isinstance(payload, dict):
             self._is_odd = True
             if isinstance(payload, str):
                 self._note_words(payload)
             return
         payload = unwrap(payload)
         choices = payload.get("choices")
-        is_error = bool(error_fields(payload.get("error"))[0])
+        is_error = bool(payload.get("error") and error_fields(payload["error"])[0])
         if not choices:
             has_words = name in _COMPLETIONS and bool(error_fields(payload)[0])
             is_error |= has_words or any(map(payload.get, _ERROR_FIELDS))
@@ -267,7 +267,7 @@ class StreamDecoder:
 
     def _add_calls(self, pieces: Iterable[object]) -> None:
         for piece in pieces:
-            if isinstance(piece, Mapping):
+            if isinstance(piece, dict):
                 self._progress = True
                 self._calls.add(piece)
 

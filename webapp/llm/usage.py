@@ -33,7 +33,7 @@ class Usage:
 def later_usage(usage: Usage | None, source: Mapping[str, Any]) -> Usage | None:
     """Return the token counts in a completion or a chunk, or in an object in it, or else those that came before."""
     for part in (source, *source.values()):
-        if isinstance(part, Mapping) and (counts := part.get("usage") or ("eval_count" in part and part)):
+        if isinstance(part, dict) and (counts := part.get("usage") or ("eval_count" in part and part)):
             found = usage_of(counts)
             if usage is None or found.prompt_tokens or found.completion_tokens:
                 usage = found
@@ -42,10 +42,10 @@ def later_usage(usage: Usage | None, source: Mapping[str, Any]) -> Usage | None:
 
 def usage_of(usage: object) -> Usage:
     """Return the token counts of a `usage` object; ignore other fields."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return Usage()
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else usage.get("prompt_cache_hit_tokens")
     sent, answered = (next((_count(usage[name]) for name in names if name in usage), None) for names in _COUNTS)
     return Usage(sent, answered, cached_tokens=_count(cached))
 
@@ -98,4 +98,4 @@ def _choice(payload: Any) -> Mapping[str, Any]:
 
 
 def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}

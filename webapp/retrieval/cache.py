@@ -64,6 +64,8 @@ class IndexCache:
             entry = self._entries.get(user_id)
             if entry is not None:
                 self._entries.move_to_end(user_id)
+        if entry is None and position == Position():  # every change is counted: there is nothing to read
+            return self._keep(user_id, Entry(UserIndex(), position))
         if entry is None:
             entry = self._build_once(user_id, wait)
         if entry is not None and not self._refresh(user_id, entry, position, wait):
@@ -139,6 +141,9 @@ class IndexCache:
                     _put(entry.index, block)
         elapsed = round((time.perf_counter() - start) * 1000)
         log.info("index built", extra={"user_id": user_id, "passages": len(entry.index), "ms": elapsed})
+        return self._keep(user_id, entry)
+
+    def _keep(self, user_id: int, entry: Entry) -> Entry:
         with self._lock:
             self._entries[user_id] = entry
             self._entries.move_to_end(user_id)

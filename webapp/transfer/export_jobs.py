@@ -206,7 +206,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
 
 
 def _as_pdf(transcript: conversations.ExportedConversation) -> bytes:
-    from webapp.transfer.writers.conversation_pdf import as_pdf
+    from webapp.transfer.writers.pdf import as_pdf
 
     return as_pdf(transcript)
 

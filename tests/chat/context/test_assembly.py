@@ -47,6 +47,17 @@ def test_no_row_is_read_anew_after_the_connection_was_given_back(
     assert not [statement for statement in anew if "FROM conversations" in statement or "FROM users" in statement]
 
 
+def test_a_newcomers_prompt_reads_their_messages_and_no_more(app: Flask, user: Person) -> None:
+    """Nobody has said anything yet, and nothing is remembered: there is no index to build, and nothing to look for."""
+    with app.app_context():
+        assembly.assemble(_turn(app, user), app.extensions["settings"])  # the installation's own, kept from now on
+    turn_id = _turn(app, user)
+    with app.app_context(), count_queries() as sent:
+        made = assembly.assemble(turn_id, app.extensions["settings"])
+    assert made.messages[-1]["content"].endswith("nest?")
+    assert len(sent) == 2, sent
+
+
 def test_where_passages_stand_is_read_with_the_rest(app: Flask, user: Person, client: FlaskClient) -> None:
     client.post("/api/memories", json={"memory_type": "fact", "content": "Watches herons."})
     turn_id = _turn(app, user)

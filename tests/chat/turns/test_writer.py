@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 from flask import Flask
 from redis.asyncio import Redis
-from redis.asyncio.client import Pipeline
 from redis.exceptions import ConnectionError
 
 from webapp.chat.turns import turnlog
@@ -15,6 +14,7 @@ from webapp.chat.turns import writer as writer_module
 from webapp.chat.turns.turnlog import Entry, log_key, merge
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
+from webapp.redis.clients import Wire
 
 Handed = dict[int, list[Entry]]
 
@@ -137,17 +137,17 @@ def test_an_entry_whose_answer_was_lost_is_there_once(
 ) -> None:
     """Redis has taken it, but nobody was told; it is written again under the same id."""
     monkeypatch.setattr(writer_module, "RETRY_SECONDS", 0.01)
-    execute, lost = Pipeline.execute, []
+    send, lost = Wire.send, []
 
-    async def lose(pipe: Pipeline, *args: object, **named: object) -> object:
-        answer = await execute(pipe, *args, **named)
+    async def lose(wire: Wire, *args: object) -> object:
+        answer = await send(wire, *args)
         if len(lost) < 2:
             lost.append(answer)
             raise ConnectionError("the answer did not arrive")
         return answer
 
     async def work(writer: TurnWriter, _handed: Handed) -> None:
-        monkeypatch.setattr(Pipeline, "execute", lose)
+        monkeypatch.setattr(Wire, "send", lose)
         writer.begin(1, {})
         writer.delta(1, "once")
         await until(lambda: len(lost) == 2 and not writer._dirty)

@@ -86,6 +86,8 @@ def place_of(
         return _without_memory(conversation, space)
     if version is None:
         version = current_version(user_id)
+    if space is None and not version:  # nothing was ever remembered
+        return Place()
     standing = _standing_memories(conversation, space, version)
     if space is None:
         lookups = _per_version.get(user_id, version, lambda _user_id: _KnownAtVersion())

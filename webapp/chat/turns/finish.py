@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, insert, select, update
+from sqlalchemy import Select, Update, bindparam, insert, select, update
 from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
@@ -119,9 +119,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     if cut or offer.payload or thought:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
         values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut, **thought}
-    table = table_of(Message)  # given the class, SQLAlchemy would track it in the session, which reads the row below
-    claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
-    if rows_changed(claim.values(**values)) != 1:
+    if rows_changed(_claim(), {"turn": turn_id, **values}) != 1:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()
@@ -193,6 +191,12 @@ def _conversation_of() -> Select[Conversation, int | None, datetime]:
         )
         .execution_options(populate_existing=True)
     )
+
+
+@cache
+def _claim() -> Update:
+    table = table_of(Message)  # given the class, SQLAlchemy would track it in the session, which reads the row below
+    return update(table).where(table.c.message_id == bindparam("turn"), table.c.status == "streaming")
 
 
 @cache

@@ -7,15 +7,15 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from itertools import chain
 from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from webapp.chat.turns.open_turn import OpenTurn
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.turnlog import Entry, Rows, fields, log_key, merge, order
+from webapp.chat.turns.turnlog import Entry, OpenTurn, Rows, fields, log_key, merge, order
+from webapp.redis.clients import Wire
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ class TurnWriter:
         may_write: MayWrite = _always_allowed,
     ) -> None:
         self._client = client
+        self._wire = Wire(client)
         self._viewers = viewers
         self._may_write = may_write
         self._pause = coalesce_ms / 1000
@@ -55,11 +56,11 @@ class TurnWriter:
         self._open: dict[int, OpenTurn] = {}
         self._dirty: set[int] = set()
         self._urgent: set[int] = set()
-        self._due: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_due = False
         self._duration = 0.0
         self._allowed_until = 0.0
         self._work = asyncio.Event()
-        self._hurry = asyncio.Event()
         self._flushed = asyncio.Condition()
         self._task = asyncio.create_task(self._run(), name="turn-writer")
 
@@ -137,17 +138,26 @@ class TurnWriter:
         self._dirty.add(turn_id)
         if len(self._open) <= SOME and time.monotonic() < self._allowed_until:
             self._collect(turn_id, self._open[turn_id])
-        self._work.set()
         if urgent:
             self._urgent.add(turn_id)
-            self._hurry.set()
-        else:
-            due = time.monotonic() + self._wait(turn_id)
-            if self._due is None:
-                self._due = due
-            elif due < self._due:
-                self._due = due
-                self._hurry.set()
+            self._work.set()
+            return
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._wait(turn_id)
+        if self._timer is None or due < self._timer.when():
+            self._stop_timer()
+            self._timer = loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        """Have everything written now."""
+        self._stop_timer()
+        self._is_due = True
+        self._work.set()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _wait(self, turn_id: int) -> float:
         """Return the seconds that later text waits for more: none while there is time, all under load or once seen."""
@@ -159,10 +169,6 @@ class TurnWriter:
     async def _run(self) -> None:
         while True:
             await self._work.wait()
-            wait = self._due - time.monotonic() if self._due is not None else 0.0
-            if wait > 0 and not self._urgent:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._hurry.wait(), wait)
             turns = self._next()
             start = time.monotonic()
             try:
@@ -173,18 +179,16 @@ class TurnWriter:
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)
-                self._due = None
-            if self._dirty:
-                self._work.set()
+            if self._dirty and self._timer is None:
+                self._ring()
 
     def _next(self) -> list[int]:
         """Return the turns to write now; urgent ones do not take the others along, which would wake all readers."""
         self._work.clear()
-        self._hurry.clear()
-        is_due = self._due is None or self._due <= time.monotonic()
-        turns = self._dirty if is_due else self._dirty & self._urgent
+        turns = self._dirty if self._is_due else self._dirty & self._urgent
+        self._is_due = False
         if len(turns) == len(self._dirty):
-            self._due = None
+            self._stop_timer()
         self._urgent -= turns
         return list(turns)
 
@@ -206,15 +210,15 @@ class TurnWriter:
 
     async def _flush(self, turns: list[int]) -> None:
         """Write turns in one round trip. Nothing counts as written before Redis has answered."""
-        pipe = self._client.pipeline(transaction=False)
+        commands: list[tuple[Any, ...]] = []
         batch: list[tuple[int, OpenTurn, int, slice[int, int, None]]] = []
         for turn_id in turns:
             if (turn := self._open.get(turn_id)) is not None:
                 self._collect(turn_id, turn)
-                first = len(pipe)
-                self._append(pipe, turn_id, turn)
-                batch.append((turn_id, turn, len(turn.unwritten), slice(first, len(pipe))))
-        results = await pipe.execute(raise_on_error=False) if len(pipe) else []
+                first = len(commands)
+                commands += self._commands(turn_id, turn)
+                batch.append((turn_id, turn, len(turn.unwritten), slice(first, len(commands))))
+        results = await self._wire.send(commands) if commands else []
         for turn_id, turn, count, place in batch:
             answers = results[place]
             if any(isinstance(answer, ResponseError) for answer in answers):
@@ -251,11 +255,12 @@ class TurnWriter:
         if entries := turn.collect():
             self._viewers.hand_over(turn_id, entries)
 
-    def _append(self, pipe: Any, turn_id: int, turn: OpenTurn) -> None:
-        """Add the commands to a pipeline that append a turn's unwritten entries, text that follows text as one."""
+    def _commands(self, turn_id: int, turn: OpenTurn) -> list[tuple[Any, ...]]:
+        """Return what appends a turn's unwritten entries, text that follows text as one."""
         key = log_key(turn_id)
-        for number, item in enumerate(merge(turn.unwritten)):
-            exists = turn.created or number > 0
-            pipe.xadd(key, fields(item.kind, item.data, item.offset), id=item.id, nomkstream=exists)
-        if not turn.created:
-            pipe.expire(key, self._keep)
+        commands: list[tuple[Any, ...]] = []
+        for item in merge(turn.unwritten):
+            exists = ("NOMKSTREAM",) if turn.created or commands else ()
+            pairs = fields(item.kind, item.data, item.offset).items()
+            commands.append(("XADD", key, *exists, item.id, *chain.from_iterable(pairs)))
+        return commands if turn.created else [*commands, ("EXPIRE", key, self._keep)]
