@@ -152,6 +152,18 @@ def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web):
                 assert (answer.status, answer.getheader("Connection")) == (401, announced)
 
 
+def test_clients_that_read_nothing_are_given_up_without_a_traceback(hooks, caplog):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        hooks["give_up_on_readers"](SimpleNamespace(sockets=[SimpleNamespace(sock=listener)]))
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as connection:
+            milliseconds = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    assert milliseconds == hooks["UNREAD_SECONDS"] * 1_000
+    errors = logging.getLogger("gunicorn.error")
+    for error in (TimeoutError(), OSError("another")):
+        errors.error("Socket error processing request.", exc_info=error)
+    assert [str(record.exc_info[1]) for record in caplog.records] == ["another"]
+
+
 def test_clients_that_leave_closing_to_the_server_stop_nothing(live_web):
     """Waiting two seconds for each in its main thread, gunicorn served nobody, and killed the process after thirty."""
     start = time.monotonic()

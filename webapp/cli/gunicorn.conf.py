@@ -85,6 +85,18 @@ def receive(self: Any, size_hint: int | None = None) -> bytes:
 
 SocketUnreader.chunk = receive
 
+UNREAD_SECONDS = 60
+
+
+def give_up_on_readers(worker: Any) -> None:
+    """Have the system end connections whose clients take nothing of what they are sent; whoever is back reconnects."""
+    for each in worker.sockets:
+        if each.sock.family != socket.AF_UNIX and hasattr(socket, "TCP_USER_TIMEOUT"):
+            each.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1_000)
+    errors = logging.getLogger("gunicorn.error")  # a traceback for each would say nothing
+    errors.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], TimeoutError)))
+
+
 wait_for_end = gunicorn.util.close_graceful
 
 
@@ -178,6 +190,7 @@ def post_worker_init(worker: Any) -> None:
 
     stay_on_one_core(worker.number)
     close_aside(worker)
+    give_up_on_readers(worker)
     warm_up()
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated
