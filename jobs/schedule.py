@@ -19,7 +19,7 @@ from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
 from webapp.background.job_specs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue
-from webapp.config import Settings
+from webapp.config import Settings, exit_on_config_error
 from webapp.redis.clients import open_redis
 
 LOCK = "schedule:lock"
@@ -120,7 +120,8 @@ def main() -> None:
     is_over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: is_over.set())
-    _keep(is_over)
+    with exit_on_config_error():
+        _keep(is_over)
 
 
 if __name__ == "__main__":

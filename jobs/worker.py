@@ -18,6 +18,7 @@ from functools import partial
 from typing import NoReturn
 
 from flask import Flask
+from redis.exceptions import RedisError
 from rq.serializers import JSONSerializer
 from sqlalchemy.orm import configure_mappers
 
@@ -26,6 +27,7 @@ from jobs.runner import worker_app
 from jobs.work_loop import PatientWorker
 from webapp.background.job_specs import WORKERS, Queue, rq_queue
 from webapp.cli.launch.processes import kill_forks_with_us, lower_priority
+from webapp.config import exit_on_config_error
 from webapp.extensions import app_settings, make_redis
 from webapp.llm.sdk import warm_up
 
@@ -37,18 +39,19 @@ PAUSE_SECONDS = 1.0
 """Seconds before a worker that ended on its own, as RQ's does when Redis falls silent, is restarted."""
 
 
-def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> None:
+def main(names: list[Queue], *, with_schedule: bool = False, nice: int = NICE) -> None:
     """Process the named queues, all of them by default, until told to stop."""
     kill_forks_with_us()
     lower_priority(nice)
-    app = worker_app()
+    with exit_on_config_error():
+        app = worker_app()
     with app.app_context():
         warm_up(jobs=True)  # in the parent, once: every process that runs jobs would pay half a second for it
         configure_mappers()
         gc.collect()
         gc.freeze()
         if names:
-            work(app, [Queue(name) for name in names])
+            work(app, names)
         else:
             run_all([partial(work, app, group, with_schedule and Queue.UPKEEP in group) for group in WORKERS])
 
@@ -116,6 +119,8 @@ def _run_process(task: Callable[[], None]) -> NoReturn:
     try:
         task()
         code = 0
+    except RedisError as error:
+        log.warning("redis away, worker begins anew: %s", error)
     except Exception:
         log.exception("%s failed", getattr(task, "func", task).__name__)
     finally:
@@ -126,7 +131,7 @@ def _run_process(task: Callable[[], None]) -> NoReturn:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m jobs.worker")
-    parser.add_argument("names", nargs="*", metavar="queue")
+    parser.add_argument("names", nargs="*", type=Queue, metavar="queue")
     parser.add_argument("--with-schedule", action="store_true", help="run jobs.schedule beside the workers")
     parser.add_argument("--nice", type=int, default=NICE, help=f"how much others go before, {NICE} by default")
     return parser.parse_args()

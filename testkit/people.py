@@ -104,6 +104,12 @@ def post_form(
     return browser.post(path, data={**form, "csrf_token": token}, headers=headers)
 
 
+def follow(browser: FlaskClient, answer: TestResponse) -> TestResponse:
+    """The page to which a form led."""
+    assert answer.status_code == 303, answer.text
+    return browser.get(answer.location)
+
+
 def page_token(browser: FlaskClient) -> str:
     """The CSRF token that a page would bring to a browser."""
     return getattr(browser, "token", "") or csrf_token(browser.get("/").text)

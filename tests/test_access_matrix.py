@@ -1,9 +1,13 @@
 """Every route for everybody: owner, stranger, admin, nobody, tokens with and without the scope. New routes join by
-themselves; one that names a new kind of thing is tried with the owner's ids of that name, or with 1."""
+themselves; one that names a new kind of thing is tried with the owner's ids of that name, or with 1, and one that needs
+fields has a row in `access_matrix.json`."""
 
+import io
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,16 +18,20 @@ from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
 from testkit.people import Person, page_token
+from tests.files.test_pictures import photo
 from tests.support import token_routes
 from webapp.accounts import scopes, tokens
 from webapp.accounts.access import BROWSER_ONLY, access_of
 from webapp.accounts.models import Passkey, UserGroup, UserGroupMember
 from webapp.accounts.schemas import NewToken
-from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback
-from webapp.db.base import db, write_transaction
-from webapp.files.models import File
+from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
+from webapp.db.base import db, now, write_transaction
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.digests.service import upsert_digest
+from webapp.files.documents import add_to_space
+from webapp.files.uploads import store_upload
 from webapp.http.views import JSON_PREFIXES
-from webapp.journeys.authoring import create_draft
+from webapp.journeys.authoring import create_draft, publish
 from webapp.journeys.definitions import JourneyBody
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.schemas import MemoryFields
@@ -32,9 +40,9 @@ from webapp.oauth.models import OAuthClient, OAuthGrant
 from webapp.providers.models import ModelConnection
 from webapp.saved_prompts.schemas import NewSavedPrompt
 from webapp.saved_prompts.service import create_prompt
+from webapp.schedules.models import Schedule
 from webapp.sharing.models import ConversationShare
-from webapp.spaces.documents import add_document
-from webapp.spaces.schemas import NewDocument, NewSpace
+from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 from webapp.tools.models import ToolServer
 from webapp.transfer.models import Export, Import
@@ -52,11 +60,15 @@ ADMINS_MAY_SEE = (
     "/api/connections",
     "/api/tasks/",
     "/api/internal/",
-    "/api/prompts/render",
+    "/api/prompts/",
 )
-# Its own answer to a digest that an admin may read, recorded each time (webapp/digests/access.py).
+# Its own answer to a digest that an admin may read, recorded each time (webapp/digests/service.py).
 ADMINS_DIGESTS = re.compile(r"/api/conversations/\d+/memory")
 ADMINS_BUSINESS = ("model_connections", "user_groups", "user_group_members")
+CASES = json.loads(Path(__file__).with_name("access_matrix.json").read_text())
+"""`fields`: what a request has to bring with it; `named`: requests that name what is the owner's beside their path;
+`asked`: questions whose answer might show it."""
+UNKNOWN = 2_000_000_000
 ENDS_THE_SESSION = ("/logout", "/api/sessions/", "/settings/sessions")
 
 
@@ -65,7 +77,14 @@ JOURNEY = {
     "slug": "what-came-first",
     "description": MARKER,
     "system_prompt": "Ask one question at a time.",
-    "points": [{"title": "First", "elicitation_goals": ["One thing"], "completion_criteria": ["It is named"]}],
+    "points": [
+        {
+            "title": "First",
+            "slug": "what-came-first",
+            "elicitation_goals": ["One thing"],
+            "completion_criteria": ["It is named"],
+        }
+    ],
 }
 
 
@@ -84,12 +103,18 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
     """One of each thing, every one of them with the marker in it."""
     admin = make_user(is_admin=True)
     owner, stranger = make_user(name=f"{MARKER} Owner"), make_user()
+    with app.app_context():
+        with write_transaction():
+            space_id = create_space(owner.user_id, NewSpace(kind="project", name=f"Space {MARKER}")).space_id
+        with write_transaction():
+            picture = io.BytesIO(photo(20, 20, "PNG"))
+            file_id = store_upload(owner.user_id, f"{MARKER}.png", picture).file_id
+        with write_transaction():
+            document_id = add_to_space(owner.user_id, space_id, file_id).document_id
     with app.app_context(), write_transaction():
-        space = create_space(owner.user_id, NewSpace(kind="project", name=f"Space {MARKER}"))
-        document = add_document(
-            owner.user_id, space.space_id, NewDocument(title=f"Document {MARKER}", content=f"All of {MARKER}.")
-        )
-        conversation = Conversation(user_id=owner.user_id, title=f"Talk {MARKER}")
+        draft = create_draft(owner.user_id, JourneyBody.model_validate(JOURNEY), is_private=True)
+        publish(owner.user_id, draft.journey.slug)
+        conversation = Conversation(user_id=owner.user_id, title=f"Talk {MARKER}", journey_id=draft.journey.journey_id)
         db.session.add(conversation)
         db.session.flush()
         said = [
@@ -117,40 +142,42 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
             "share_id": ConversationShare(
                 user_id=owner.user_id, conversation_id=conversation.conversation_id, token="t" * 43
             ),
-            "file_id": File(
-                user_id=owner.user_id, digest="d" * 64, name=MARKER, media_type="text/plain", size=9, status="ready"
-            ),
-            "import_id": Import(user_id=owner.user_id, status="ready", filename=MARKER, preview={}, counts={}),
+            "import_id": Import(user_id=owner.user_id, status="done", filename=MARKER, preview={}, counts={}),
             "export_id": Export(user_id=owner.user_id, what="data", format="json", status="ready", filename=MARKER),
+            "schedule_id": Schedule(user_id=owner.user_id, title=MARKER, prompt=MARKER, at=now(), timezone="UTC"),
             "quota_id": Quota(user_id=owner.user_id, period="day", tokens=5),
             "passkey_id": Passkey(
                 user_id=owner.user_id, name=MARKER, credential_hash="x", credential_id=b"x", public_key=b"x"
             ),
         }
-        db.session.add_all([program, *theirs.values()])
+        thoughts = MessageReasoning(message_id=said[1].message_id, content=MARKER)
+        digest = ConversationMemoryData(main_topics=[MARKER], action=[], typical_observation=MARKER)
+        upsert_digest(owner.user_id, conversation.conversation_id, digest)
+        db.session.add_all([program, thoughts, *theirs.values()])
         db.session.flush()
         theirs["grant_id"] = OAuthGrant(
             user_id=owner.user_id, client_number=program.client_number, token_id=token.token_id, scope="mcp"
         )
         db.session.add(theirs["grant_id"])
         db.session.add(UserGroupMember(group_id=theirs["group_id"].group_id, user_id=owner.user_id))
-        journey = create_draft(owner.user_id, JourneyBody.model_validate(JOURNEY), is_private=True).journey
         db.session.flush()
         prompt = create_prompt(owner.user_id, NewSavedPrompt(name=f"Prompt {MARKER}", content=MARKER)).prompt
         ids = {
             **{name: getattr(row, name) for name, row in theirs.items()},
             "saved_prompt_id": prompt.saved_prompt_id,
             "conversation_id": conversation.conversation_id,
+            "file_id": file_id,
+            "question_id": said[0].message_id,
             "message_id": said[1].message_id,
             "turn_id": said[1].message_id,
             "version_id": said[1].message_id,
             "memory_id": memory.memory_id,
             "change_set_id": db.session.scalars(select(MemoryChangeSet.change_set_id)).one(),
-            "space_id": space.space_id,
-            "document_id": document.document_id,
+            "space_id": space_id,
+            "document_id": document_id,
             "token_id": token.token_id,
             "user_id": owner.user_id,
-            "slug": journey.slug,
+            "slug": draft.journey.slug,
         }
     return World(owner, stranger, admin, ids)
 
@@ -160,12 +187,26 @@ def routes(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[Rule, str, str]]:
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
         if "static" in rule.endpoint:
             continue
-        path = re.sub(r"<int:(\w+)>", lambda match: str(ids.get(match[1], 1)), rule.rule)
-        path = re.sub(r"<any\(([^,)]+)[^>]*>", r"\1", path)
-        path = re.sub(r"<uuid:\w+>", "00000000-0000-0000-0000-000000000000", path)
-        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(ids.get(match[1], "x")), path)
+        path = address(rule, ids)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             yield rule, method, path
+
+
+def address(rule: Rule, ids: dict[str, Any]) -> str:
+    """An address of the rule, with these ids."""
+    path = re.sub(r"<int:(\w+)>", lambda match: str(ids.get(match[1], 1)), rule.rule)
+    path = re.sub(r"<any\(([^,)]+)[^>]*>", r"\1", path)
+    path = re.sub(r"<uuid:\w+>", "00000000-0000-0000-0000-000000000000", path)
+    return re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(ids.get(match[1], "x")), path)
+
+
+def filled(value: Any, ids: dict[str, Any]) -> Any:
+    """Fields with these ids in place of their names."""
+    if isinstance(value, dict):
+        return {name: filled(part, ids) for name, part in value.items()}
+    if isinstance(value, list):
+        return [filled(part, ids) for part in value]
+    return ids[value[1:-1]] if isinstance(value, str) and value.startswith("{") else value
 
 
 def is_for_programs(path: str) -> bool:
@@ -173,11 +214,18 @@ def is_for_programs(path: str) -> bool:
     return path.startswith(("/api/", "/v1/", "/mcp"))
 
 
-def send(client: FlaskClient, method: str, path: str, headers: dict[str, str] | None = None) -> TestResponse:
-    """A request as a program or a page would send it, with nothing in its body."""
-    is_json = is_for_programs(path) or path.startswith("/memory/")
-    body: dict[str, Any] = {"json": {}} if is_json and method != "GET" else {}
-    return client.open(path, method=method, headers=headers, **body)
+def send(
+    client: FlaskClient,
+    method: str,
+    path: str,
+    headers: dict[str, str] | None = None,
+    fields: dict[str, Any] | None = None,
+) -> TestResponse:
+    """A request as a program or a page would send it."""
+    if method == "GET":
+        return client.get(path, headers=headers)
+    form = "json" if is_for_programs(path) or path.startswith("/memory/") else "data"
+    return client.open(path, method=method, headers=headers, **{form: fields or {}})
 
 
 RECORDED = {"audit_events", "admin_access_log"}
@@ -243,29 +291,49 @@ def test_others_neither_see_nor_change_what_is_the_owners(
 ) -> None:
     before = rows_of(app, world.ids)
     browser, headers = signed_in(login, getattr(world, who))
+    unknown = {name: UNKNOWN if isinstance(one, int) else f"no-{one}" for name, one in world.ids.items()}
     wrong, tried = [], 0
     for rule, method, path in routes(app, world.ids):
         if path.startswith(ENDS_THE_SESSION):
             continue
         if who == "admin" and (path.startswith(ADMINS_MAY_SEE) or ADMINS_DIGESTS.match(path)):
             continue
+        fields = filled(CASES["fields"].get(listed(method, rule)), world.ids)
+        is_named = "<int:" in rule.rule or "<slug>" in rule.rule
         for partial in ({},) if is_for_programs(path) else ({}, {"HX-Request": "true"}):
-            answer = send(browser, method, path, {**headers, **partial})
+            answer = send(browser, method, path, {**headers, **partial}, fields)
             tried += 1
             if answer.status_code >= 500 or MARKER in answer.text:
                 wrong.append((method, path, answer.status_code))
-            if "<int:" in rule.rule and access_of(app, rule.endpoint) != "public" and method == "GET":
-                # 303 leads to a page that says 404; 422 is about the address itself, before anything is looked up.
-                allowed = {303, 403, 404, 405, 409, 422} | ({200, 202} if who == "admin" else set())
-                if "user_id" not in rule.rule and answer.status_code not in allowed:
-                    wrong.append((method, path, answer.status_code))
+            if not is_named or access_of(app, rule.endpoint) == "public" or "user_id" in rule.rule:
+                continue
+            # 303 leads to a page that says 404; 422 is about the address itself, before anything is looked up.
+            allowed = {303, 403, 404, 405, 409, 422} if method == "GET" else {403, 404}
+            if answer.status_code not in allowed | ({200, 202} if who == "admin" and method == "GET" else set()):
+                wrong.append((method, path, answer.status_code))
+            if is_for_programs(path) and answer.status_code == 404:
+                nobodys = send(browser, method, address(rule, unknown), headers, fields)
+                if (nobodys.status_code, detail_of(nobodys)) != (404, detail_of(answer)):
+                    wrong.append((method, path, f"{detail_of(answer)} {detail_of(nobodys)}"))
     assert not wrong
     assert tried > (600 if who == "stranger" else 500)
+    own = send(browser, "POST", "/api/conversations", headers).get_json()["conversation_id"]
+    for method, path, named in CASES["named"]:
+        answer = send(browser, method, path.format(**world.ids, own=own), headers, filled(named, world.ids))
+        assert answer.status_code == 404 and MARKER not in answer.text, (method, path, answer.status_code)
+    for path in CASES["asked"]:
+        assert MARKER not in browser.get(path.format(**world.ids)).text, path
     differing = changed(before, rows_of(app, world.ids))
     if who == "admin":
         for table in ADMINS_BUSINESS:
             differing.pop(table, None)
     assert not differing
+
+
+def detail_of(answer: TestResponse) -> str:
+    """What a problem says."""
+    body = answer.get_json()
+    return body["error"]["message"] if "error" in body else body["detail"]
 
 
 @once
@@ -377,22 +445,25 @@ def test_a_service_token_is_for_services(app: Flask, world: World) -> None:
     assert not wrong and tried > 300
 
 
+NOT_THERE = re.compile(
+    r"/api/ai/legacies|/(c|memory/conversation)/\d+/summary|exports/\d+/download|/edit$|/learning$|/pages/|/facts$"
+    r"|/file/|/restart$|/portrait/pdf$|^/v1|/tasks/|documents/\d+/(content|picture)"
+)
+"""What this world does not have, or not yet."""
+
+
 def test_the_owner_sees_what_is_the_owners(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
     browser, _ = signed_in(login, world.owner)
-    for path in (
-        f"/c/{world.ids['conversation_id']}",
-        f"/api/memories/{world.ids['memory_id']}",
-        f"/spaces/{world.ids['space_id']}",
-        f"/spaces/{world.ids['space_id']}/documents/{world.ids['document_id']}",
-        f"/api/messages/{world.ids['message_id']}/versions",
-        f"/api/journeys/{world.ids['slug']}/draft",
-        f"/journeys/{world.ids['slug']}/edit",
-        "/api/account/passkeys",
-        "/settings/passkeys",
-        "/settings",
-    ):
-        answer = browser.get(path)
-        assert (path, answer.status_code, MARKER in answer.text) == (path, 200, True)
+    wrong, shown = [], []
+    for rule, method, path in routes(app, world.ids):
+        named = set(rule.arguments) & set(world.ids)
+        if method == "GET" and named and access_of(app, rule.endpoint) == "user" and not NOT_THERE.search(path):
+            answer = browser.get(path)
+            (wrong if answer.status_code >= 400 else shown).append((path, answer.status_code))
+            answer.close()
+    assert not wrong and len(shown) > 70
+    for path in ("/api/account/passkeys", "/settings/passkeys", "/settings", f"/c/{world.ids['conversation_id']}"):
+        assert MARKER in browser.get(path).text, path
 
 
 def test_admins_see_what_is_the_admins(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:

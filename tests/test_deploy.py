@@ -13,7 +13,7 @@ from flask import Flask
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
-LAUNCHER = {"HOST", "PORT", "WEB_PINNED", "WEB_CONCURRENCY", "WEB_THREADS"}
+LAUNCHER = {"HOST", "PORT", "WEB_PINNED"}
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -35,6 +36,15 @@ class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
 
 
+@contextmanager
+def exit_on_config_error() -> Iterator[None]:
+    """End the process with the message of a ConfigError, and without a traceback."""
+    try:
+        yield
+    except ConfigError as error:
+        raise SystemExit(str(error)) from None
+
+
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
 """Where these listen by default."""
 FIRST_TOKEN_SECONDS = 60.0
@@ -53,6 +63,8 @@ class Settings(BaseModel):
     tombstone_keys: str = ""
 
     # The web
+    web_concurrency: int = Field(2, ge=1)
+    web_threads: int = Field(600, ge=1)
     session_cookie_secure: bool = False
     trusted_proxies: int = Field(0, ge=0, le=5)
     registration_open: bool = True
@@ -178,10 +190,10 @@ class Settings(BaseModel):
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
-    @field_validator("outbound_allow")
+    @field_validator("outbound_allow", "oidc_spaces")
     @classmethod
-    def _parses(cls, value: str) -> str:
-        AllowedHosts.parse(value)
+    def _parses(cls, value: str, info: ValidationInfo) -> str:
+        (AllowedHosts.parse if info.field_name == "outbound_allow" else _groups)(value)
         return value
 
     @field_validator("database_url")
@@ -196,12 +208,6 @@ class Settings(BaseModel):
     def _names_a_redis(cls, value: str) -> str:
         if not SentinelAddress.parse(value):
             ConnectionPool.from_url(value)
-        return value
-
-    @field_validator("oidc_spaces")
-    @classmethod
-    def _maps_groups(cls, value: str) -> str:
-        _groups(value)
         return value
 
     @property
@@ -225,10 +231,9 @@ class Settings(BaseModel):
     @property
     def local_servers(self) -> dict[str, str]:
         """Return addresses of model servers to look for on this machine, by name."""
-        pairs = (item.partition("=") for item in self.local_model_servers.split(",") if "=" in item)
-        return (
-            {name.strip(): address.strip().rstrip("/") for name, _, address in pairs} if self.find_local_models else {}
-        )
+        listed = self.local_model_servers.split(",") if self.find_local_models else ()
+        pairs = (item.partition("=") for item in listed if "=" in item)
+        return {name.strip(): address.strip().rstrip("/") for name, _, address in pairs}
 
     @property
     def sqlalchemy_url(self) -> str:

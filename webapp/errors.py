@@ -87,6 +87,9 @@ class Unavailable(DomainError):
         super().__init__(detail, retry_after=retry_after)
 
 
+OUTDATED_PAGE = N_("This page is out of date. Reload it and try again.")
+
+
 class OutOfDate(Unavailable):
     """The source of something was forgotten or is no longer shared; making it again will succeed."""
 

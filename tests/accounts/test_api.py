@@ -51,7 +51,7 @@ def test_account_changes_are_checked(people: People, caller: FlaskClient, body: 
     ("kwargs", "status"),
     [
         ({"data": "{", "content_type": "application/json"}, 400),
-        ({"data": "[]", "content_type": "application/json"}, 400),
+        *(({"data": text, "content_type": "application/json"}, 422) for text in ("[]", '"x"', "null", "5")),
         ({"data": "name=x", "content_type": "application/x-www-form-urlencoded"}, 415),
         ({"json": {}}, 200),
     ],
@@ -59,6 +59,7 @@ def test_account_changes_are_checked(people: People, caller: FlaskClient, body: 
 def test_bodies_are_json_objects(people: People, caller: FlaskClient, kwargs: dict, status: int) -> None:
     answer = caller.put("/api/account", headers=people.token(people.user("ann")), **kwargs)
     assert answer.status_code == status
+    assert status != 422 or [error["loc"] for error in answer.json["errors"]] == [["body"]]
 
 
 def test_tokens_are_made_in_a_session_shown_once_and_revoked(people: People, caller: FlaskClient) -> None:
@@ -123,6 +124,8 @@ def test_changing_the_address(people: People) -> None:
     people.user("eve")
     taken = browser.post("/api/account/email", json={"email": "eve@example.com", "password": PASSWORD})
     assert taken.status_code == 422
+    wrong = browser.post("/api/account/email", json={"email": "free@example.com", "password": "wrong"})
+    assert wrong.status_code == 422 and wrong.get_json()["errors"][0]["loc"] == ["password"]
 
 
 def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) -> None:

@@ -1,6 +1,7 @@
 """A backup restored elsewhere is equal: on the same kind of database and on the other one, ids and files included."""
 
 import io
+import json
 import re
 import stat
 import zipfile
@@ -15,6 +16,9 @@ from sqlalchemy import create_engine, text
 
 from testkit.people import ApiClient, Person
 from testkit.servers import Servers
+from tests.memories.conversing import answers, converse, operation
+from tests.memories.keeping.test_no_trace import cells
+from tests.memories.learning.test_extraction import extract
 from webapp import create_app
 from webapp.accounts.site import has_users
 from webapp.admin.backups import backup
@@ -195,6 +199,75 @@ def test_an_older_backup_is_brought_to_this_version(
         upgrade()
         with pytest.raises(BackupError, match="a database without any table"):
             restore(path)
+
+
+def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(
+    filled: Flask, elsewhere: Callable[..., Flask], client: ApiClient, user: Person, model: Any, tmp_path: Path
+) -> None:
+    first, late = converse(filled, user.user_id, "I am allergic to walnuts"), "my boat is called Aurelia"
+    answers(model, operation("I am allergic to walnuts", "Allergic to walnuts."))
+    extract(client, first)
+    second = converse(filled, user.user_id, f"By the way, {late} these days")
+    old, new = tmp_path / "old.zip", tmp_path / "new.zip"
+    with filled.app_context():
+        add_user("left@example.org")
+        make_backup(old)
+        with write_transaction():
+            db.session.execute(text("DELETE FROM users WHERE email = 'left@example.org'"))
+    answers(model, operation(late, "Has a boat named Aurelia."))
+    extract(client, second)
+    for memory in client.get("/api/memories").get_json()["memories"]:
+        if "harbour" not in memory["content"]:
+            assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
+    with filled.app_context():
+        make_backup(new)
+        key, marks = filled.config["SECRET_KEY"], forgotten_marks()
+        stones = db.session.scalar(text("SELECT COUNT(*) FROM memory_tombstones"))
+    assert len(marks) == 2
+
+    other = elsewhere("sqlite", secret_key=key)
+    cli = other.test_cli_runner()
+    restored = cli.invoke(args=["backup", "restore", str(old)])
+    assert "backup forget" in restored.output
+    for _ in range(2):
+        said = cli.invoke(args=["backup", "forget", str(new)])
+        assert said.exit_code == 0, said.output
+    assert "Forgotten again: 0" in said.output and "deleted since: left@example.org" in said.output
+    answer = other.test_client().get("/api/memories", headers={"Authorization": f"Bearer {user.token}"})
+    assert [memory["content"] for memory in answer.get_json()["memories"]] == ["Likes the harbour 🎈 at 0°"]
+    with other.app_context():
+        assert db.session.scalar(text("SELECT COUNT(*) FROM memory_tombstones")) == stones
+        assert forgotten_marks() == marks
+        assert not {table for table, _, value, _ in cells(other) if "Allergic to walnuts" in str(value)}
+
+
+def forgotten_marks() -> list[tuple[int, str]]:
+    """The user's words that nothing may rest on."""
+    rows = db.session.execute(text("SELECT message_id, spans FROM messages WHERE spans LIKE '%forgotten%'"))
+    return sorted((message_id, sorted(set(map(tuple, json.loads(spans))))) for message_id, spans in rows)
+
+
+@once
+def test_what_another_installation_or_key_forgot_is_left_alone(
+    filled: Flask, elsewhere: Callable[..., Flask], client: ApiClient, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old.zip", tmp_path / "new.zip"
+    with filled.app_context():
+        make_backup(old)
+    (memory,) = client.get("/api/memories").get_json()["memories"]
+    client.delete(f"/api/memories/{memory['memory_id']}")
+    with filled.app_context():
+        make_backup(new)
+    other = elsewhere("sqlite", secret_key=KEY).test_cli_runner()
+    other.invoke(args=["backup", "restore", str(old)])
+    said = other.invoke(args=["backup", "forget", str(new)])
+    assert said.exit_code == 1 and "TOMBSTONE_KEYS" in said.output
+    stranger = elsewhere("sqlite", secret_key=filled.config["SECRET_KEY"])
+    with stranger.app_context():
+        upgrade()
+        add_user("somebody@example.org")
+    said = stranger.test_cli_runner().invoke(args=["backup", "forget", str(new)])
+    assert said.exit_code == 1 and "nobody" in said.output
 
 
 @once

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from testkit.people import ApiClient, Person, api_client, page_token
 from tests.schedules.test_schedules import claim, make, make_due
-from tests.spaces.helpers import invite, make_space
+from tests.spaces.helpers import invite, join, make_space
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
@@ -81,6 +81,26 @@ def test_an_invitation_is_said_until_it_is_answered_or_dismissed(
     guest.post(f"/api/spaces/{spaces[1]}/members/accept")
     (newest,) = re.findall(r'name="newest" value="(\d+)"', row(browser))
     assert dismiss(browser, "invitation", newest) == "" == row(browser)
+
+
+def test_somebody_who_was_removed_is_told_and_somebody_who_left_is_not(
+    app: Flask, client: ApiClient, make_user: Callable, login: Callable
+) -> None:
+    guest = api_client(app, make_user())
+    spaces = [make_space(client, name, "project") for name in ("Boat <1>", "Garden", "Attic")]
+    for space in spaces:
+        join(client, space, guest)
+    browser, member = login(guest.person), guest.person.user_id
+    assert guest.delete(f"/api/spaces/{spaces[0]}/members/{member}").status_code < 300
+    assert row(browser) == ""
+    assert client.delete(f"/api/spaces/{spaces[1]}/members/{member}").status_code < 300
+    assert "You no longer belong to “Garden”" in row(browser)
+    assert client.delete(f"/api/spaces/{spaces[2]}").status_code < 300
+    assert "You no longer belong to 2 spaces" in row(browser)
+    join(client, spaces[1], guest)
+    assert "You no longer belong to “Attic”" in row(browser)
+    (newest,) = re.findall(r'name="newest" value="(\d+)"', row(browser))
+    assert dismiss(browser, "removal", newest) == "" == row(browser)
 
 
 def test_what_waits_is_dismissed_until_more_waits(app: Flask, user: Person, login: Callable) -> None:

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from testkit.people import post_form
+from testkit.people import follow, post_form
 from testkit.processes import ROOT
 from webapp.audit import service
 from webapp.audit.actions import Action
@@ -93,7 +93,7 @@ def test_the_page_tells_and_links_them(app, login, user):
 
 def test_a_revoked_token_is_named(login, user):
     browser = login(user)
-    page = post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes").text
+    page = follow(browser, post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes")).text
     path = max(re.findall(r"/settings/tokens/\d+/revoke", page), key=lambda found: int(found.split("/")[3]))
     post_form(browser, path, "/settings")
     event = browser.get("/api/audit").json["events"][0]

@@ -416,8 +416,10 @@ def scrolls_as_a_whole(page: Page) -> bool:
 
 
 def scrolls_sideways(page: Page) -> bool:
-    """Whether the page is wider than its window."""
-    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    """Whether the page, or what scrolls in it beside the sidebar, is wider than its window."""
+    return page.evaluate(
+        "[document.documentElement, document.querySelector('#page')].some(e => e && e.scrollWidth > e.clientWidth)"
+    )
 
 
 @pytest.hookimpl(wrapper=True)

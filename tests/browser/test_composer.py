@@ -150,7 +150,7 @@ def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, mode
     # The word that it was left is on its way.
     until(page, lambda: page.request.get(address).status == 404, "gone")
     page.goto(address)
-    expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
+    expect(page.get_by_role("heading", name="Not found")).to_be_visible()
     assert serious_findings(page) == []
     tab.go("/?temporary=1")
     send(page, "A quiet matter")

@@ -281,35 +281,6 @@ def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, mak
     assert "OPENAI" not in said["user"] and "Please tell your administrator." in said["user"]
 
 
-ROUTES = [
-    ("GET", "/turns/{reply}/events"),
-    ("POST", "{place}/stop"),
-    ("POST", "/turns/{reply}/retry"),
-    ("POST", "/turns/{reply}/regenerate"),
-    ("GET", "/messages/{message}"),
-    ("GET", "/messages/{message}/edit"),
-    ("POST", "/messages/{message}/edit"),
-    ("GET", "/messages/{message}/versions"),
-    ("POST", "/messages/{message}/branch"),
-    ("POST", "/turns/{reply}/continue"),
-    ("POST", "/messages/{message}/versions/{message}/restore"),
-]
-
-
-def test_somebody_elses_messages_are_unknown(browser, login, make_user, model):
-    model.script(reply="A secret reply.")
-    place, message, reply = asked(browser, "A secret question")
-    stranger = login(make_user(is_admin=True))
-    token = page_token(stranger)
-    for method, path in ROUTES:
-        data = {"csrf_token": token, "content": "x"} if method == "POST" else None
-        for headers in ({}, HTMX):
-            path = path.format(message=message, reply=reply, place=place)
-            answer = stranger.open(path, method=method, data=data, headers=headers)
-            assert answer.status_code == 404, path
-            assert "secret" not in answer.text
-
-
 def test_a_prompt_is_shown_by_its_shares(app, browser, model):
     model.script(reply="Here.")
     _, _, reply = asked(browser)

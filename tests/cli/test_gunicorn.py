@@ -7,19 +7,21 @@ import json
 import logging
 import os
 import runpy
+import socket
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from flask import Flask
+from gunicorn.http.unreader import SocketUnreader
 
 from testkit.people import Person
 from testkit.processes import ROOT, descendants
 from tests.support.live import LiveServer
-from webapp.config import ConfigError
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(m
     assert os.environ["DATABASE_SECONDS"] == "4"
     assert found["graceful_timeout"] == 24
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
-    with pytest.raises(ConfigError, match="TURN_DRAIN_SECONDS"):
+    with pytest.raises(SystemExit, match="TURN_DRAIN_SECONDS"):
         runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
@@ -123,6 +125,20 @@ def test_what_cannot_reach_the_application_is_a_problem_too(live_web: LiveServer
         assert body["status"] == status and body["detail"].endswith(".")
 
 
+def test_whoever_sends_half_a_request_does_not_hold_up_a_thread(hooks: dict[str, Any]) -> None:
+    hooks["receive"].__globals__["PATIENCE_SECONDS"] = 0.2
+    client, server = socket.socketpair()
+    with client, server:
+        reader = SocketUnreader(server)
+        client.sendall(b"GET / HTTP/1.1\r\n")
+        assert reader.read() == b"GET / HTTP/1.1\r\n"
+        assert reader.read() == b""
+        client.sendall(bytes(400))
+        assert reader.read() == bytes(400), "what it has sent earns it time"
+        start = time.monotonic()
+        assert reader.read() == b"" and time.monotonic() - start > 0.2
+
+
 def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: LiveServer) -> None:
     """Otherwise gunicorn says that it stays, and a client that believes it loses the request it sends next."""
     small, large = b"{}", b" " * 1_000_000
@@ -135,6 +151,19 @@ def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: Liv
             connection.request("POST", "/api/memories", body, more)
             with connection.getresponse() as answer:
                 assert (answer.status, answer.getheader("Connection")) == (401, announced)
+
+
+def test_clients_that_leave_closing_to_the_server_stop_nothing(live_web: LiveServer) -> None:
+    """Waiting two seconds for each in its main thread, gunicorn served nobody, and killed the process after thirty."""
+    start = time.monotonic()
+    with ExitStack() as stack:
+        for _ in range(20):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", live_web.port)))
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert client.recv(4_096).startswith(b"HTTP/1.1 200 ")
+        with _asked(live_web, "/healthz") as answer:
+            assert answer.status == 200
+    assert time.monotonic() - start < 20
 
 
 def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, user: Person) -> None:

@@ -13,7 +13,7 @@ from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 from webapp.environment import env_file
 
-LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
+LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
     "ENV_FILE",  # of webapp/environment.py
     "REQUIRE_HASHES",  # of webapp/cli/prepare
 }

@@ -17,8 +17,6 @@ from webapp.http.validation import MAX_METADATA_BYTES
 
 CASES = json.loads(Path(__file__).with_name("api.json").read_text(encoding="utf-8"))
 
-OWNED = CASES["owned"]
-
 
 @pytest.fixture
 def ids(app: Flask, user: Person) -> dict[str, int]:
@@ -26,12 +24,6 @@ def ids(app: Flask, user: Person) -> dict[str, int]:
     conversation_id = add_conversation(app, user.user_id, title="Mine")
     asked, reply = add_messages(app, conversation_id, 2)
     return {"c": conversation_id, "m": asked, "r": reply}
-
-
-def _filled(value: Any, ids: dict[str, int]) -> Any:
-    if isinstance(value, dict):
-        return {name: ids["c"] if part == "{c}" else part for name, part in value.items()}
-    return value
 
 
 def assert_problem(response: Any, status: int) -> dict[str, Any]:
@@ -43,24 +35,6 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     assert {"type", "title", "status", "detail"} <= set(body)
     assert status != 422 or all(item["loc"] and item["msg"] for item in body["errors"])
     return body
-
-
-@pytest.mark.parametrize("is_admin", [False, True])
-def test_strangers_and_admins_get_404(
-    api: Callable[[Person], ApiClient],
-    make_user: Callable[..., Person],
-    client: ApiClient,
-    ids: dict[str, int],
-    is_admin: bool,
-) -> None:
-    other = api(make_user(is_admin=is_admin))
-    unknown = dict.fromkeys(ids, 2000000000)
-    for method, path, body in OWNED:
-        theirs = assert_problem(other.open(path.format(**ids), method=method, json=_filled(body, ids)), 404)
-        nobodys = assert_problem(other.open(path.format(**unknown), method=method, json=_filled(body, unknown)), 404)
-        assert theirs == nobodys, (method, path)
-        mine = client.get(f"/api/conversations/{ids['c']}").get_json()
-        assert (mine["title"], mine["message_count"]) == ("Mine", 2), (method, path)
 
 
 def test_a_service_token_owns_nothing(api: Callable, make_user: Callable, ids: dict[str, int]) -> None:

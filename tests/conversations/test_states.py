@@ -49,10 +49,6 @@ def test_a_reply_being_written_is_said_in_the_list(app, user, login, talk):
     assert "data-writing" in browser.get(f"/c/{talk}").text, "also where the conversation itself was read before"
 
 
-def test_somebody_elses_is_not_seen(login, make_user, talk):
-    assert post_form(login(make_user(is_admin=True)), f"/c/{talk}/seen").status_code == 404
-
-
 def test_temporary_ones_are_never_listed_or_found(app, user, login, client):
     with app.app_context(), write_transaction():
         row = create_conversation(user.user_id, NewConversation(title="A quiet matter", is_temporary=True))
@@ -80,7 +76,7 @@ def test_what_was_done_is_said_with_its_name(login, user, talk):
 def test_an_unknown_page_keeps_the_sidebar_of_whoever_is_signed_in(app, login, user, talk):
     page = login(user).get("/c/999999")
     assert page.status_code == 404 and 'id="sidebar"' in page.text and "Knee exercises" in page.text
-    assert "This page does not exist" in page.text
+    assert "Not found" in page.text
     assert 'id="sidebar"' not in app.test_client().get("/no/such/page").text
 
 

@@ -63,16 +63,6 @@ def test_writing_keeps_every_version_and_is_no_activity(app, user, app_context):
     assert service.history(conversation_id) == []
 
 
-def test_somebody_elses_is_unknown(app, user, make_user, app_context):
-    conversation_id = quiet(app, user)
-    with pytest.raises(NotFound), write_transaction():
-        service.upsert_digest(make_user().user_id, conversation_id, DATA)
-    with pytest.raises(NotFound), write_transaction():
-        service.upsert_digest(None, 2_000_000_000, DATA)
-    with pytest.raises(NotFound):
-        service.get_digest(conversation_id)
-
-
 def test_absent_then_fresh_then_stale(app, user, app_context):
     conversation_id = quiet(app, user)
     assert needing() == needing(user) == [conversation_id]

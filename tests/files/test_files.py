@@ -205,20 +205,6 @@ def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkey
         assert file.data == b"same words"
 
 
-def test_files_are_their_owners(client, api, make_user, anonymous, login):
-    file = _send(client, b"my words").get_json()["file_id"]
-    for person in (make_user(), make_user(is_admin=True)):
-        stranger = api(person)
-        for path in (f"/api/files/{file}", f"/api/files/{file}/content", f"/api/files/{file}/pages/1"):
-            assert stranger.get(path).status_code == 404
-        assert stranger.delete(f"/api/files/{file}").status_code == 404
-        talk = stranger.post("/api/conversations", json={}).get_json()["conversation_id"]
-        body = {"content": "Hi", "file_ids": [file]}
-        assert stranger.post(f"/api/conversations/{talk}/messages", json=body).status_code == 404
-        assert login(person).get(f"/files/{file}").status_code == 404
-    assert anonymous.get(f"/api/files/{file}").status_code == 401
-
-
 def test_large_files_and_empty_forms_are_refused(app, client, monkeypatch):
     assert client.post("/api/files", data={}, content_type="multipart/form-data").status_code == 422
     monkeypatch.setitem(app.config, "MAX_FILE_BYTES", 1_000)

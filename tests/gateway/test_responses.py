@@ -116,7 +116,8 @@ def test_what_had_been_said_before_a_response_is_listed(client: ApiClient, model
     assert one["has_more"] is True and one["data"][0]["content"][0]["text"] == "One"
     rest = client.get(f"{place}?order=asc&after={one['last_id']}").get_json()
     assert [item["content"][0]["text"] for item in rest["data"]] == ["First.", "Two"]
-    assert client.get(f"{place}?order=up").status_code == 400
+    for wrong in ("order=up", "after=nothing", f"after=msg_{second['id'].removeprefix('resp_')}"):
+        assert client.get(f"{place}?{wrong}").status_code == 400, wrong
 
 
 def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(

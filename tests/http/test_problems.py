@@ -103,10 +103,16 @@ def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client: A
 
 
 def test_a_fragment_goes_to_the_toasts(anonymous: FlaskClient) -> None:
-    response = anonymous.get("/nothing", headers={"HX-Request": "true"})
-    assert response.status_code == 404
-    assert response.headers["HX-Retarget"] == "#toasts"
-    assert "<html" not in response.text.lower()
+    for response in (
+        anonymous.get("/nothing", headers={"HX-Request": "true"}),
+        anonymous.delete("/memories", headers={"HX-Request": "true"}),
+    ):
+        assert response.status_code in (404, 405)
+        assert response.headers["HX-Retarget"] == "#toasts"
+        assert "This page is out of date. Reload it and try again." in response.text, (
+            "a page from before an upgrade asks"
+        )
+        assert "<html" not in response.text.lower()
 
 
 def test_which_database_errors_pass(app: Flask) -> None:

@@ -70,16 +70,6 @@ def test_ones_own_journey_is_nobody_elses(app: Flask, client: ApiClient, admin: 
     assert slugs(client) == ["my-week"] and slugs(admin) == []
     begin(client, "my-week")
     assert_problem(admin.post("/api/conversations", json={"journey": "my-week"}), 404)
-    for answer in (
-        admin.get("/api/journeys/my-week"),
-        admin.get("/api/journeys/my-week/draft"),
-        admin.put("/api/journeys/my-week", json=SHORT),
-        admin.post("/api/journeys/my-week/publish", json={}),
-        admin.delete("/api/journeys/my-week"),
-        admin.post("/api/journeys/my-week/duplicate"),
-        admin.get("/api/journeys/my-week/export"),
-    ):
-        assert_problem(answer, 404)
     assert made(admin)["slug"] == "my-week-2", "that the name is taken is not to be learned"
     with app.app_context(), write_transaction():
         delete_user(user.user_id)
@@ -186,4 +176,15 @@ def test_the_editor(garden: Path, admin: ApiClient, login: Callable, model: Serv
     assert browser.post("/journeys/garden/duplicate", data={"csrf_token": token}).status_code == 303
     assert "A garden (copy)" in browser.get("/journeys/mine").text
     pasted = browser.post("/journeys/mine", data={"csrf_token": token, "text": "title: [1"})
-    assert pasted.status_code == 422 and "cannot be read" in pasted.text
+    assert pasted.status_code == 422 and "The file cannot be read" in pasted.text
+    browser.set_cookie("language", "de")
+    for text, words in (
+        ("title: [1", "Die Datei lässt sich nicht lesen"),
+        ("- 1", "Die Datei ist keine Reise"),
+        ('{"title": "A", "points": [{"title": " "}]}', "„description“ fehlt."),
+        ('{"title": "A", "points": [{"title": " "}]}', "„points[0].elicitation_goals“ fehlt."),
+        ('{"title": "A", "points": [{"keeps": "ever"}]}', "„points[0].keeps“ muss eines davon sein: &#39;days&#39;"),
+        ('{"title": "A", "points": [3], "x": 1}', "„points[0]“ hat die falsche Form."),
+    ):
+        pasted = browser.post("/journeys/mine", data={"csrf_token": token, "text": text})
+        assert pasted.status_code == 422 and words in pasted.text, words

@@ -87,19 +87,6 @@ def test_ordinary_conversations_have_no_bubbles(garden: Path, user: Person, logi
     assert re.search(r'id="tab-points"[^>]* hidden>', shown)
 
 
-def test_pages_of_a_conversation_are_its_owners(
-    told: int, login: Callable, make_user: Callable[..., Person], anonymous
-) -> None:
-    for other in (login(make_user()), login(make_user(is_admin=True))):
-        token = page_token(other)
-        assert other.get(f"/c/{told}/points").status_code == 404
-        assert other.get(f"/c/{told}/summary").status_code == 404
-        for path in ("points/place", "points/place/confirm", "points/place/memories/1"):
-            assert other.post(f"/c/{told}/{path}", data={"csrf_token": token, "answer": "yes"}).status_code == 404
-    assert anonymous.get(f"/c/{told}/points").status_code == 303
-    assert anonymous.get("/journeys").status_code == 303
-
-
 def test_admins_look_at_a_users_memory_and_leave_a_record(
     app: Flask, told: int, user: Person, login: Callable, make_user: Callable[..., Person]
 ) -> None:

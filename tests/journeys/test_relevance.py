@@ -57,6 +57,16 @@ def test_they_are_made_once_the_embedder_is_back(
     assert len(models(app)) == POINTS
 
 
+def test_the_name_of_their_model_may_be_as_long_as_any(
+    app: Flask, garden: Path, swept: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "library/" + "m" * 192
+    with app.app_context():
+        monkeypatch.setattr(type(relevance.embedder()), "model", name)
+    assert swept() == 1
+    assert set(models(app)) == {name}
+
+
 def test_another_model_or_other_words_make_them_anew(
     app: Flask, garden: Path, tmp_path: Path, swept: Callable[..., int]
 ) -> None:

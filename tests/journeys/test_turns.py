@@ -322,21 +322,6 @@ def test_temporary_conversations_and_memory_switched_off_know_nothing(
     assert points(client, made["conversation_id"])["by"]["place"]["evidence"] == []
 
 
-@pytest.mark.parametrize("is_admin", [False, True])
-def test_strangers_and_admins_get_404(
-    guided: int, api: Callable[[Person], ApiClient], make_user: Callable[..., Person], is_admin: bool
-) -> None:
-    other = api(make_user(is_admin=is_admin))
-    base = f"/memory/conversation/{guided}"
-    for method, path in (
-        ("GET", f"{base}/points/"),
-        ("POST", f"{base}/points/place/initiate/"),
-        ("GET", f"{base}/summary/status/"),
-        ("GET", f"{base}/summary/download/"),
-    ):
-        assert_problem(other.open(path, method=method), 404)
-
-
 def test_unknown_journeys_and_points_are_404(guided: int, client: ApiClient) -> None:
     assert_problem(client.post(f"/memory/conversation/{guided}/points/unknown/initiate/"), 404)
     plain = client.post("/api/conversations", json={}).json["conversation_id"]

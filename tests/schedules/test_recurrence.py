@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from icalendar import Calendar
 
-from testkit.people import ApiClient, Person, csrf_token
+from testkit.people import ApiClient, Person, csrf_token, follow
 from tests.conversations.test_api import assert_problem
 from webapp.accounts.models import User
 from webapp.db.base import db, write_transaction
@@ -114,7 +114,9 @@ def add(client: ApiClient, title: str, **fields: Any) -> int:
 
 def secret_place(browser: Any) -> str:
     page = browser.get("/schedules").text
-    shown = browser.post("/schedules/calendar", data={"csrf_token": csrf_token(page), "do": "make"}).text
+    shown = follow(
+        browser, browser.post("/schedules/calendar", data={"csrf_token": csrf_token(page), "do": "make"})
+    ).text
     assert 'data-copy-from="calendar-url"' in shown
     return "/schedules/" + shown.partition(".ics")[0].rpartition("/schedules/")[2] + ".ics"
 

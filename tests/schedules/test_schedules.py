@@ -135,21 +135,6 @@ def test_too_many_are_refused(app: Flask, client: ApiClient) -> None:
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
 
 
-def test_it_is_its_owners(client: ApiClient, api: Callable, make_user: Callable, anonymous: Any) -> None:
-    place = f"/api/schedules/{make(client)['schedule_id']}"
-    for other in (api(make_user()), api(make_user(is_admin=True))):
-        assert other.get("/api/schedules").json["schedules"] == []
-        for answer in (
-            other.get(place),
-            other.patch(place, json={"title": "Mine"}),
-            other.delete(place),
-            other.post(f"{place}/run"),
-            other.get(f"{place}/runs"),
-        ):
-            assert_problem(answer, 404)
-    assert anonymous.get(place).status_code == anonymous.post("/api/schedules", json=WEEKLY).status_code == 401
-
-
 def test_what_is_due_is_sent_in_a_conversation_of_its_own(
     app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:
@@ -252,6 +237,54 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
         assert db.session.query(Message).filter_by(content=WEEKLY["prompt"]).count() == 1
     (run,) = runs(client, made["schedule_id"])
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
+
+
+def test_a_reply_whose_worker_died_is_written_once_more(
+    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    turns = []
+
+    def die(_started: object) -> None:
+        raise KeyboardInterrupt
+
+    with app.app_context():
+        for _ in range(2):
+            with monkeypatch.context() as patched:
+                patched.setattr(sending, "launch", die)
+                with pytest.raises(KeyboardInterrupt):
+                    sending.run(run_id)
+            db.session.rollback()
+            turns.append(db.session.get_one(ScheduleRun, run_id).message_id)
+            with write_transaction():  # as recovery leaves it once the lease has lapsed
+                reply = db.session.get_one(Message, turns[-1])
+                reply.status, reply.error_code = "interrupted", "interrupted"
+            assert list(sending.runs_to_resume()) == [run_id]
+        assert sending.run(run_id) is False, "no third time"
+        assert db.session.query(Message).filter_by(content=WEEKLY["prompt"]).count() == 1
+    (run,) = runs(client, made["schedule_id"])
+    assert (run["status"], run["message_id"]) == ("failed", turns[1]) and turns[0] != turns[1]
+
+
+def test_a_repeated_reply_ends_its_run(app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    with app.app_context():
+        with monkeypatch.context() as patched:
+            patched.setattr(sending, "launch", lambda _started: None)
+            patched.setattr(sending, "follow", lambda *_given, **_more: ())
+            assert sending.run(run_id) is False
+        with write_transaction():
+            reply = db.session.get_one(Message, db.session.get_one(ScheduleRun, run_id).message_id)
+            reply.status, reply.error_code = "interrupted", "interrupted"
+        assert sending.run(run_id) is True
+    (run,) = runs(client, made["schedule_id"])
+    assert run["status"] == "done"
 
 
 def test_what_waits_or_was_deleted_comes_to_an_end(app: Flask, client: ApiClient, run_jobs: Callable) -> None:

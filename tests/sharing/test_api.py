@@ -125,22 +125,12 @@ def test_revoked_expired_and_deleted_links_show_nothing(app, client, talk):
     assert client.get("/api/shares").get_json()["shares"] == []
 
 
-def test_only_the_owner_makes_sees_and_revokes_links(app, client, api, make_user, other, talk):
+def test_a_link_for_accounts_asks_others_to_sign_in(app, client, other, talk):
     made = _share(client, talk[0], audience="accounts")
     answer = _page(browser_client(app), made["url"])
     assert answer.status_code == 303 and "/login?next=/s/" in answer.location
-    browser = browser_client(app, other)
-    assert "Words 1" in _page(browser, made["url"]).text
-    assert browser.get(f"/c/{talk[0]}/share").status_code == 404
-    assert post_form(browser, f"/c/{talk[0]}/share", page="/shares").status_code == 404
-    assert post_form(browser, f"/shares/{made['share_id']}/revoke", page="/shares").status_code == 404
-    for stranger in (api(other), api(make_user(is_admin=True))):
-        assert stranger.post(f"/api/conversations/{talk[0]}/shares", json={}).status_code == 404
-        assert stranger.get("/api/shares").get_json()["shares"] == []
-        assert stranger.delete(f"/api/shares/{made['share_id']}").status_code == 404
-    anonymous = browser_client(app)
-    assert anonymous.get("/api/shares").status_code == 401
-    assert anonymous.get("/s/unknown").status_code == 404
+    assert "Words 1" in _page(browser_client(app, other), made["url"]).text
+    assert browser_client(app).get("/s/unknown").status_code == 404
 
 
 def test_lists_are_paged_and_the_same_key_makes_one_link(client, talk):

@@ -36,6 +36,22 @@ def others(message, said=()):
         ),
         (MAIL, [MAIL]),
         (
+            (
+                'why?\nTraceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f("x")\n'
+                '  File "a.py", line 9, in f\n    raise E(s)\nE: I live in Leeds\nI am Ann'
+            ),
+            [
+                (
+                    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    f("x")\n'
+                    '  File "a.py", line 9, in f\n    raise E(s)\nE: I live in Leeds'
+                )
+            ],
+        ),
+        (
+            "why?\nE: I live in Leeds\n\tat a.B.c(B.java:12)\n\tat a.B.d(B.java:9)\n\nI am Ann",
+            ["E: I live in Leeds\n\tat a.B.c(B.java:12)\n\tat a.B.d(B.java:9)"],
+        ),
+        (
             'he sent me this: "I am allergic to lime plaster. Regards, Geert", what now?',
             ['"I am allergic to lime plaster. Regards, Geert"'],
         ),

@@ -24,7 +24,7 @@ from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
-from webapp.chat.turns import consent, turnlog
+from webapp.chat.turns import tool_calls, turnlog
 from webapp.config import Settings
 from webapp.db.base import db, write_transaction
 from webapp.extensions import limiter
@@ -190,7 +190,7 @@ def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
 def test_silence_is_no_permission(
     app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(consent, "ASK_SECONDS", 0.3)
+    monkeypatch.setattr(tool_calls, "ASK_SECONDS", 0.3)
     add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}), ("Garden_write_note", {"text": "y"}), last="Well.")
     reply = send(client)
@@ -203,8 +203,8 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
         async def getdel(self, _key: str) -> None:
             raise RedisError("away")
 
-    monkeypatch.setattr(consent, "UNREACHABLE_SECONDS", 0.3)
-    assert asyncio.run(consent.ConsentWaiter(Away()).ask(1, 0)) == consent.UNREACHABLE  # type: ignore[arg-type]
+    monkeypatch.setattr(tool_calls, "UNREACHABLE_SECONDS", 0.3)
+    assert asyncio.run(tool_calls.ConsentWaiter(Away()).ask(1, 0)) == tool_calls.UNREACHABLE  # type: ignore[arg-type]
 
 
 def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
@@ -282,7 +282,7 @@ def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(
 def test_who_keeps_a_server(
     app: Flask, api: Callable, session_api: Callable, make_user: Callable, login: Callable, garden: RealServer
 ) -> None:
-    owner, stranger, admin = make_user(), make_user(), make_user(is_admin=True)
+    owner, admin = make_user(), make_user(is_admin=True)
     secret = "quagga-token-of-the-owner"
     made = add(api(owner), garden.url, token=secret)
     theirs = f"/api/tool-servers/{made['server_id']}"
@@ -290,21 +290,15 @@ def test_who_keeps_a_server(
     common = f"/api/tool-servers/{shared['server_id']}"
     body = {"name": "x", "url": garden.url, "for_everyone": True}
     assert session_api(owner).post("/api/tool-servers", json=body).status_code == 403
-    for person, path in ((stranger, theirs), (admin, theirs), (owner, common), (stranger, common)):
-        caller = session_api(person)
-        page = path.replace("/api/tool-servers", "/settings/tools/servers")
-        assert caller.get(path).status_code == 404 and caller.delete(path).status_code == 404
-        assert caller.patch(path, json={"name": "Mine"}).status_code == 404
-        assert caller.post(f"{path}/test").status_code == 404
-        browser = login(person)
-        assert browser.get(page).status_code == 404
-        for action in ("", "/test", "/delete"):
-            assert post_form(browser, page + action, name="Mine", url=garden.url).status_code == 404
-    nobody = app.test_client()
-    assert nobody.get(theirs).status_code == 401 and nobody.get("/settings/tools").status_code == 303
+    caller, browser = session_api(owner), login(owner)  # strangers: tests/test_access_matrix.py
+    page = common.replace("/api/tool-servers", "/settings/tools/servers")
+    assert caller.get(common).status_code == caller.delete(common).status_code == 404
+    assert caller.patch(common, json={"name": "Mine"}).status_code == caller.post(f"{common}/test").status_code == 404
+    assert browser.get(page).status_code == 404
+    for action in ("", "/test", "/delete"):
+        assert post_form(browser, page + action, name="Mine", url=garden.url).status_code == 404
     assert [row["name"] for row in api(owner).get("/api/tool-servers").json["servers"]] == ["Garden"]
     assert [row["name"] for row in api(admin).get("/api/tool-servers").json["servers"]] == ["Everybody's"]
-    browser = login(owner)
     pages = "".join(
         browser.get(path).text for path in ("/settings/tools", f"/settings/tools/servers/{made['server_id']}")
     )

@@ -210,19 +210,6 @@ def test_bad_wishes_and_too_many_at_once_are_refused(client):
     assert made == [202, 202, 202, 409]
 
 
-def test_exports_are_their_owners_and_admins_see_none(client, api, make_user, anonymous, run_jobs, talk):
-    shown, _ = _export(client, run_jobs, what="account")
-    place = f"/api/exports/{shown['export_id']}"
-    for person in (make_user(), make_user(is_admin=True)):
-        stranger = api(person)
-        assert stranger.get(place).status_code == 404
-        assert stranger.get(f"{place}/download").status_code == 404
-        assert stranger.get("/api/exports").get_json()["exports"] == []
-        wish = {"what": "conversation", "conversation_id": talk}
-        assert stranger.post("/api/exports", json=wish).status_code == 404
-    assert anonymous.get(f"{place}/download").status_code == 401
-
-
 @pytest.fixture
 def before(app):
     """The files of other tests."""

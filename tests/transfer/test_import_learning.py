@@ -191,17 +191,6 @@ def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, us
     assert client.post(_place(done["import_id"]), json={}).status_code == 409
 
 
-def test_learning_is_its_owners(client, api, make_user, anonymous, login, brought):
-    for person in (make_user(), make_user(is_admin=True)):
-        stranger = api(person)
-        assert stranger.get(_place(brought)).status_code == 404
-        assert stranger.post(_place(brought), json={}).status_code == 404
-        assert stranger.post(f"{_place(brought)}/pause", json={}).status_code == 404
-        assert stranger.post(f"{_place(brought)}/stop", json={}).status_code == 404
-        assert login(person).get(f"/imports/{brought}/learning").status_code == 404
-    assert anonymous.get(_place(brought)).status_code == 401
-
-
 def test_the_page_leads_through_it(app, login, user, model, run_jobs, brought, monkeypatch):
     model.script(match="memory_operations", structured={"statements": []})
     browser = login(user)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import select
 from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, operation
+from webapp.background import job_specs
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MAX_TAGS
@@ -168,6 +170,8 @@ def test_what_has_no_date_is_not_dated_today(client, login, user, run_jobs):
     done = _bring(client, run_jobs, zipped({"conversations.json": [talk]}))
     (item,) = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     assert item["reason"] == "It has no date in the export."
+    german = login(user).get(f"/imports/{done['import_id']}", headers={"Accept-Language": "de"}).text
+    assert "Im Export steht kein Datum." in german
     (shown,) = _talks(client)
     assert shown["created_at"].startswith("1971-01-01")
     page = login(user).get(f"/c/{shown['conversation_id']}").text
@@ -186,7 +190,7 @@ def test_what_was_gone_on_with_here_is_left_alone(app, client, run_jobs):
     done = _bring(client, run_jobs, zipped({"conversations.json": [longer]}))
     assert done["counts"]["conversations skipped"] == 1
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
-    assert items[0]["reason"] == "You have gone on with it here."
+    assert items[0]["reason"] == "You have continued it here."
 
 
 def test_projects_become_spaces_with_their_memories(client, run_jobs):
@@ -320,10 +324,37 @@ def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client
     monkeypatch.setattr(import_jobs, "write_conversation", killed)
     with app.app_context(), pytest.raises(SystemExit):
         import_jobs.run(made["import_id"])
+    drop = storage.drop_file_of
+
+    def killed_at_the_end(row):
+        drop(row)
+        raise SystemExit
+
+    monkeypatch.setattr(storage, "drop_file_of", killed_at_the_end)
+    with app.app_context(), pytest.raises(SystemExit):
+        import_jobs.run(made["import_id"])
+    monkeypatch.setattr(storage, "drop_file_of", drop)
     with app.app_context():
         assert import_jobs.run(made["import_id"]) == "done"
         assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(Conversation).count() == 6
+
+
+def test_files_that_a_killed_process_left_are_swept(app, client, run_jobs):
+    named = _upload(client, b"[]", "conversations.json").get_json()["import_id"]
+    with app.app_context():
+        kept = storage.path_of(db.session.get_one(Import, named).stored_as)
+        left, new = storage.folder() / "left", storage.folder() / "new"
+        for path in (left, new):
+            path.write_bytes(b"of nobody")
+        for path in (kept, left):
+            os.utime(path, (0, 0))
+        job_specs.push(app.extensions["redis"], job_specs.JobRequest("sweep_files"))
+        assert storage.sweep() == 1 and storage.sweep() == 0
+        assert kept.exists() and new.exists()
+        os.utime(new, (0, 0))
+    run_jobs()
+    assert not new.exists()
 
 
 def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
@@ -401,20 +432,6 @@ def test_the_same_key_makes_one_import(client):
     assert answers[2].status_code == 409
 
 
-def test_imports_are_their_owners(client, api, make_user, anonymous, login, run_jobs, chatgpt):
-    done = _bring(client, run_jobs, chatgpt)
-    place = f"/api/imports/{done['import_id']}"
-    for person in (make_user(), make_user(is_admin=True)):
-        stranger = api(person)
-        assert stranger.get(place).status_code == 404
-        assert stranger.get(f"{place}/items").status_code == 404
-        assert all(stranger.post(f"{place}/{do}", json={}).status_code == 404 for do in ("start", "cancel", "undo"))
-        assert stranger.get("/api/imports").get_json()["imports"] == []
-        assert login(person).get(f"/imports/{done['import_id']}").status_code == 404
-    assert anonymous.get(place).status_code == 401
-    assert anonymous.get("/transfer").status_code == 303
-
-
 def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):
     browser = login(user)
     page = "/transfer"
@@ -427,15 +444,17 @@ def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt
     run_jobs()
     done = browser.get(**asked)  # the page that asked is read anew, with what to do next
     assert "hx-get" not in done.text and done.headers["HX-Refresh"] == "true"
-    assert ">Import</button>" in browser.get(place).text
+    preview = browser.get(place).text
+    assert ">Import</button>" in preview and "14 November 2023 – 14 November 2023" in preview
     assert post_form(browser, f"{place}/start", page=place, take=["conversations", "memories"]).status_code == 303
     run_jobs()
     text = browser.get(place).text
     assert "Talk 2" in text and "Review 4 memories" in text
-    order = [text.index(words) for words in ("Open conversations", "Review 4 memories", "Details", "Undo this import")]
+    order = [text.index(words) for words in ("Open conversations", "Review 4 memories", "Undo this import", "Details")]
     assert order == sorted(order)
     assert browser.get(re.search(r'href="([^"]+)">Open conversations', text)[1]).status_code == 200
     assert post_form(browser, f"{place}/undo", page=place).status_code == 303
-    assert "Undone" in browser.get(place).text
+    undone = browser.get(place).text
+    assert "Undone" in undone and "conversations imported" not in undone.lower()
     assert post_form(browser, "/imports", page=page, text="- Likes tea").status_code == 303
     assert post_form(browser, "/imports", page=page).status_code == 422

@@ -25,12 +25,12 @@ from webapp.accounts.access import (
     writes,
 )
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.first_account import init_first_account
 from webapp.accounts.identity import Identity, current_identity, current_user_id, require_identity, session_identity
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
+from webapp.accounts.site import init_first_account
 from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
-from webapp.errors import Forbidden, NotFound, Unauthenticated
+from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
 from webapp.http.answers import redirect_to
 from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
@@ -221,7 +221,7 @@ def _check_csrf(identity: Identity | None) -> None:
     try:
         csrf.protect()
     except CSRFError as error:
-        raise Forbidden("This page is out of date. Reload it and try again.") from error
+        raise Forbidden(OUTDATED_PAGE) from error
 
 
 def _note(identity: Identity | None) -> None:

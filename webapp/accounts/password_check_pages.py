@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
@@ -112,7 +112,7 @@ def set_new_password() -> ViewResult:
 @blueprint.get("/settings/two-step")
 def two_step() -> ViewResult:
     """Return whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
-    return _two_step()
+    return _two_step(**take_values())
 
 
 @blueprint.post("/settings/two-step/start")
@@ -125,15 +125,14 @@ def start_two_step() -> ViewResult:
 
 @blueprint.post("/settings/two-step/confirm")
 def confirm_two_step() -> ViewResult:
-    """Turn it on; the response is the only page that ever shows the recovery codes."""
+    """Turn it on; the next page is the only one that ever shows the recovery codes."""
     auth.count_attempt("code", str(current_user_id()))
     try:
         codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
     except Invalid as error:
         db.session.rollback()
         return _two_step(sentences(error, N_({"code": "This"}), otherwise="code")), 422
-    db.session.commit()
-    return _two_step(codes=codes), 201
+    return show_once(url_for(".two_step"), codes=codes)
 
 
 @blueprint.post("/settings/two-step/off")

@@ -1,7 +1,6 @@
 """Pages of Settings that are about the account itself, in the blueprint of its pages: one topic a page."""
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 from flask import flash, make_response, redirect, render_template, request, url_for
@@ -16,7 +15,7 @@ from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, Se
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import read_form, sentences, validate
 from webapp.http.paging import PageQuery
 from webapp.http.views import ViewResult, absolute, wants_partial
@@ -110,20 +109,19 @@ def password() -> ViewResult:
 @blueprint.get("/settings/tokens")
 def tokens_page() -> ViewResult:
     """The API tokens, and the form for another one."""
-    return _tokens()
+    return _tokens(**take_values())
 
 
 @blueprint.post("/settings/tokens")
 @password_required
 def create_token() -> ViewResult:
-    """Create an API token; the response is the only page that ever shows it."""
+    """Create an API token; the next page is the only one that ever shows it."""
     try:
         token, secret = tokens.create_token(current_user_id(), _new_token())
-        db.session.commit()
     except Invalid as error:
         db.session.rollback()
         return _tokens(sentences(error, TOKEN_LABELS, otherwise="token_name"), values=request.form), 422
-    return _tokens(new_token=SimpleNamespace(name=token.name, secret=secret)), 201
+    return show_once(url_for(".tokens_page"), new_token={"name": token.name, "secret": secret})
 
 
 @blueprint.post("/settings/tokens/<int:token_id>/revoke")

@@ -8,6 +8,7 @@ from flask.cli import AppGroup, with_appcontext
 
 from webapp.admin.backups.archive import Manifest
 from webapp.admin.backups.backup import check_backup, make_backup, note_backup
+from webapp.admin.backups.forget import forget_again
 from webapp.admin.backups.restore import other_key, restore
 from webapp.admin.doctor.checks import ALL, look_at
 from webapp.admin.doctor.findings import in_lines, is_sound
@@ -68,6 +69,22 @@ def restore_backup(file: Path) -> None:
             err=True,
         )
     click.echo(f"Restored into {public_url(db.engine)}. Empty a Redis that was used with other data, then start.")
+    click.echo("If there is a newer backup, first: flask --app wsgi backup forget NEWER")
+
+
+@backups.command("forget")
+@_file
+def forget(file: Path) -> None:
+    """Forget again, after an older backup was restored, what had been forgotten when a newer FILE was made."""
+    result = forget_again(file)
+    click.echo(f"Forgotten again: {result.memories}")
+    if result.gone:
+        click.echo(f"Accounts that are not in {file}, so probably deleted since: {', '.join(result.gone)}")
+    if result.unmatched:
+        raise click.ClickException(
+            f"{result.unmatched} things cannot be recognised: they were forgotten under another SECRET_KEY. "
+            "Set it, or its TOMBSTONE_KEYS, and repeat."
+        )
 
 
 def _print_manifest(manifest: Manifest) -> None:

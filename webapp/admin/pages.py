@@ -17,7 +17,7 @@ from webapp.charts import sparkline
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.answers import commit, commit_and_redirect
+from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
@@ -88,13 +88,13 @@ def add_user() -> ViewResult:
     except Invalid as error:
         errors = sentences(error, N_({"email": "The address", "name": "The name"}), otherwise="email")
         return _render_users(errors=errors, values=request.form), 422
-    return commit(_render_user(user, password=password)), 201
+    return show_once(url_for(".user", user_id=user.user_id), password=password)
 
 
 @blueprint.get("/admin/users/<int:user_id>")
 def user(user_id: int) -> ViewResult:
     """One account, and what can be done about it."""
-    return _render_user(service.get_user(user_id))
+    return _render_user(service.get_user(user_id), **take_values())
 
 
 @blueprint.post("/admin/users/<int:user_id>/admin")
@@ -125,8 +125,8 @@ def set_active(user_id: int) -> ViewResult:
 @password_required
 def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
-    user, password = people.reset_password(current_user_id(), user_id)
-    return commit(_render_user(user, password=password))
+    _user, password = people.reset_password(current_user_id(), user_id)
+    return show_once(url_for(".user", user_id=user_id), password=password)
 
 
 @blueprint.post("/admin/users/<int:user_id>/delete")

@@ -4,19 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
+from webapp.audit.actions import Action
+from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
 from webapp.memories.models import Memory
 from webapp.memories.service import readable, visible
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.spaces.models import Space, SpaceMember
+from webapp.spaces.service import member_space_ids
 
-KINDS = ("invitation", "schedule", "review", "shared")
-SHARED_WITHIN = timedelta(days=14)
+KINDS = ("invitation", "removal", "schedule", "review", "shared")
+LATELY = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,13 @@ def dismiss(user_id: int, kind: str, newest: int) -> None:
 
 def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:
     """Return what came for a user, without what was `dismissed`: by kind, the newest of then."""
-    counts = (_invitations(user_id), _replies(user_id), _pending_memories(user_id), _shared(user_id))
+    counts = (
+        _invitations(user_id),
+        _removals(user_id),
+        _replies(user_id),
+        _pending_memories(user_id),
+        _shared(user_id),
+    )
     return [item for item in counts if item is not None and item.newest > dismissed.get(item.kind, 0)]
 
 
@@ -62,6 +71,23 @@ def _invitations(user_id: int) -> Arrival | None:
         return None
     newest = rows[0]
     return Arrival("invitation", len(rows), newest.space_member_id, newest.name, space_id=newest.space_id)
+
+
+def _removals(user_id: int) -> Arrival | None:
+    """Return the spaces that the user lately belonged to until somebody else ended it."""
+    events = db.session.scalars(
+        select(AuditEvent)
+        .where(
+            AuditEvent.user_id == user_id,
+            AuditEvent.action == Action.SPACE_LEFT,
+            or_(AuditEvent.actor_id.is_(None), AuditEvent.actor_id != user_id),
+            AuditEvent.created_at > now() - LATELY,
+        )
+        .order_by(AuditEvent.event_id.desc())
+        .limit(20)
+    ).all()
+    events = [event for event in events if (event.detail or {}).get("space_id") not in member_space_ids(user_id)]
+    return Arrival("removal", len(events), events[0].event_id, events[0].what) if events else None
 
 
 def _replies(user_id: int) -> Arrival | None:
@@ -103,7 +129,7 @@ def _shared(user_id: int) -> Arrival | None:
     """Return what other members have shared lately."""
     rows = db.session.execute(
         readable(user_id)
-        .where(Memory.user_id != user_id, Memory.updated_at > now() - SHARED_WITHIN)
+        .where(Memory.user_id != user_id, Memory.updated_at > now() - LATELY)
         .with_only_columns(Memory.memory_id, Memory.space_id)
         .order_by(Memory.memory_id.desc())
         .limit(20)

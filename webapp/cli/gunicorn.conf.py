@@ -10,17 +10,20 @@ import select
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import gunicorn.util  # type: ignore[import-untyped]
+from gunicorn.http.unreader import SocketUnreader  # type: ignore[import-untyped]
 
-from webapp.config import Settings
+from webapp.config import Settings, exit_on_config_error
 from webapp.llm.process_memory import return_free_memory
 from webapp.llm.sdk import warm_up
 
-settings = Settings.from_env()  # completes the environment, which the lines below read
+with exit_on_config_error():
+    settings = Settings.from_env()  # completes the environment, which the lines below read
 
 M_ARENA_MAX = -8
 libc = ctypes.CDLL(None)
@@ -34,9 +37,9 @@ os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 wsgi_app = "wsgi:app"
 host = os.environ.get("HOST") or "127.0.0.1"
 bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
-workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+workers = settings.web_concurrency
 worker_class = "gthread"
-threads = int(os.environ.get("WEB_THREADS") or 600)
+threads = settings.web_threads
 worker_connections = 2000
 backlog = 4096
 keepalive = 30
@@ -62,6 +65,40 @@ def refuse(connection: socket.socket, status: int, title: str, _reason: str) -> 
 
 
 gunicorn.util.write_error = refuse
+
+PATIENCE_SECONDS, PATIENCE_BYTES = 10.0, 1_024
+
+
+def receive(self: Any, size_hint: int | None = None) -> bytes:
+    """Read from a client as gunicorn does, but count one as gone that holds up a thread for longer than ten seconds and
+    one more for each kilobyte it has sent: a few hundred that send half a request would stop the site.
+    """
+    patience = getattr(self, "patience", PATIENCE_SECONDS)
+    start, socket_poll = time.monotonic(), select.poll()
+    socket_poll.register(self.sock, select.POLLIN)
+    if not socket_poll.poll(1_000 * max(0.0, patience)):
+        return b""
+    data: bytes = self.sock.recv(max(self.mxchunk, min(size_hint or 0, self.max_body_chunk)))
+    self.patience = patience + len(data) / PATIENCE_BYTES - (time.monotonic() - start)
+    return data
+
+
+SocketUnreader.chunk = receive
+
+wait_for_end = gunicorn.util.close_graceful
+
+
+def close_aside(worker: Any) -> None:
+    """Have the worker's threads wait for clients to close, up to two seconds for each: gunicorn's main thread would."""
+
+    def close(client: socket.socket) -> None:
+        try:
+            worker.tpool.submit(wait_for_end, client)
+        except RuntimeError:  # it is stopping
+            client.close()
+
+    gunicorn.util.close_graceful = close
+
 
 UNREAD_BYTES = 65_536
 
@@ -140,6 +177,7 @@ def post_worker_init(worker: Any) -> None:
     from webapp.telemetry.metrics import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
 
     stay_on_one_core(worker.number)
+    close_aside(worker)
     warm_up()
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated

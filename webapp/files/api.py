@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from flask import Response, request
 from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
@@ -13,14 +14,7 @@ from webapp.errors import Invalid, NotFound, require
 from webapp.extensions import limiter
 from webapp.files import service
 from webapp.files.documents import add_to_space, page_of_document, picture_of_document
-from webapp.files.schemas import (
-    DocumentPageOut,
-    FileAsDocument,
-    FileList,
-    FileOut,
-    PageOut,
-    PictureQuery,
-)
+from webapp.files.schemas import DocumentPageOut, FileAsDocument, FileList, FileOut, PageOut, PictureQuery
 from webapp.files.storage import file_storage, key_of
 from webapp.files.uploads import store_upload
 from webapp.http.json_api import api_blueprint
@@ -179,9 +173,7 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
     ):
         byte_range = request_range.range_for_length(size)
         if byte_range is None:
-            response.status_code = 416
-            response.headers["Content-Range"] = f"bytes */{size}"
-            return response
+            raise RequestedRangeNotSatisfiable(size)
         start, stop = byte_range
         response.status_code = 206
         response.headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"

@@ -68,7 +68,9 @@ def list_inputs(user_id: int, reply_id: int, query: ItemQuery) -> tuple[list[Mes
         parent_id = parents[parent_id]
     ids = ids if query.order == "desc" else ids[::-1]
     after = item_message(query.after)
-    rest = ids[ids.index(after) + 1 :] if after in ids else ids
+    if query.after is not None and after not in ids:
+        raise Invalid.field("after", "There is no such item before this response.")
+    rest = ids if after is None else ids[ids.index(after) + 1 :]
     page = rest[: query.limit]
     by_id = {row.message_id: row for row in db.session.scalars(select(Message).where(Message.message_id.in_(page)))}
     return [by_id[number] for number in page], len(rest) > len(page)

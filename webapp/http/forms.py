@@ -21,9 +21,24 @@ SHARED = ("title", "text", "url")
 """The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
 MAX_DRAFT = 8_000
 
-_LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (?:character|item)s?.*$")
-"""How pydantic reports that a text is too long or too short, with and without validators of our own."""
-_EMPTY = re.compile(r"^(?:String|Value) should have at least 1 (?:character|item).*$")
+_CHECKS = N_(
+    {
+        r"(?:String|Value) should have at least (?P<number>\d+) (?:character|item)": "%(field)s must have at least "
+        "%(number)s characters.",
+        r"(?:String|Value) should have at most (?P<number>\d+) (?:character|item)": "%(field)s must have at most "
+        "%(number)s characters.",
+        r"Field required": "%(field)s is missing.",
+        r"List should have at least (?P<number>\d+) item": "%(field)s must have at least %(number)s entries.",
+        r"List should have at most (?P<number>\d+) item": "%(field)s must have at most %(number)s entries.",
+        r"Input should be greater than or equal to (?P<number>\S+)": "%(field)s must be %(number)s or more.",
+        r"Input should be less than or equal to (?P<number>\S+)": "%(field)s must be %(number)s or less.",
+        r"Extra inputs are not permitted": "%(field)s is not known here.",
+        r"(?:Input should be a valid|String should match pattern)": "%(field)s has the wrong form.",
+        r"Input should be (?P<choices>'.+)": "%(field)s must be one of: %(choices)s.",
+    }
+)
+"""How pydantic reports what it checks, and how a page says it; with and without validators of our own."""
+_EMPTY = re.compile(r"^(?:String|Value|List) should have at least 1 (?:character|item).*$")
 
 
 _SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": False}
@@ -69,31 +84,17 @@ def sentences(
 def sentence(label: str, item: Mapping[str, Any]) -> str:
     """Return one error of `field_errors` as a sentence about the field with this label."""
     message = "Field required" if _EMPTY.match(item["msg"]) else item["msg"]
+    field = translate(label) if label else _("This")
+    for pattern, words in _CHECKS.items():
+        if match := re.match(pattern, message):
+            return _(words, field=field, **match.groupdict())
     if language_of(this_app()).code != SOURCE:
-        return _translated(label, message)
+        if message[:1].isupper():
+            return translate(message)
+        return about_field(message, field) or f"{field}: {translate(message)}"
     message = message.removeprefix("Value error, ").strip()
     words = message if message[:1].isupper() or not label else f"{label} {message}"
-    words = _LENGTH.sub(rf"{label or 'This'} must have \1 \2 characters", words)
-    words = words.replace("Field required", f"{label or 'Something'} is missing")
     return words[:1].upper() + words[1:].rstrip(".") + "."
-
-
-def _translated(label: str, message: str) -> str:
-    """Return the same in another language, in which the message about a field is a sentence that contains the field."""
-    field = translate(label) if label else _("This")
-    if match := _LENGTH.match(message):
-        bound = N_(
-            {
-                "at least": "%(field)s must have at least %(number)s characters.",
-                "at most": "%(field)s must have at most %(number)s characters.",
-            }
-        )
-        return _(bound[match[1]], field=field, number=match[2])
-    if message == "Field required":
-        return _("%(field)s is missing.", field=field)
-    if message[:1].isupper():
-        return translate(message)
-    return about_field(message, field) or f"{field}: {translate(message)}"
 
 
 def first_sentence(errors: Iterable[str]) -> str:

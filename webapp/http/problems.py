@@ -22,7 +22,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.db.base import database_is_away, database_is_full, db
 from webapp.db.conflicts import forget_session
-from webapp.errors import DomainError, TooMany, Unavailable
+from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial
 from webapp.i18n.marks import N_, Sentence
@@ -44,7 +44,7 @@ _MEANT = {
     "/folders": "/organise",
 }
 """Pages whose URL differs from the word in the form's URL."""
-_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
@@ -177,14 +177,16 @@ def init_errors(app: Flask) -> None:
             return redirect(nearest_page(adapter, request.path))
         status = error.code or 500
         retry_after = getattr(error, "retry_after", None)
+        detail = UNKNOWN_PAGE if error.description == NotFound.description else error.description or ""
         response = present(
             status,
             HTTPStatus(status).phrase.capitalize(),
-            UNKNOWN_PAGE if error.description == NotFound.description else error.description or "",
+            # Only a page of another version asks for a part that no route gives.
+            OUTDATED_PAGE if wants_partial() and request.url_rule is None else detail,
             retry_after=retry_after if isinstance(retry_after, int) else None,
         )
         for name, value in error.get_headers(request.environ):
-            if name.lower() in ("allow", "retry-after"):
+            if name.lower() in ("allow", "content-range", "retry-after"):
                 response.headers[name] = value
         return response
 

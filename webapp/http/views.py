@@ -12,7 +12,7 @@ from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.wrappers import Response
 
-from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.errors import DomainError, Invalid, UnsupportedMediaType
 from webapp.extensions import app_settings
 from webapp.http.paging import LONGEST_CURSOR
 from webapp.http.validation import MAX_ID
@@ -169,7 +169,7 @@ def check_json_request() -> None:
     except Exception as error:
         raise DomainError("The body is not valid JSON.") from error
     if not isinstance(body, dict):
-        raise DomainError("The body must be a JSON object.")
+        raise Invalid.field("body", "must be a JSON object")
 
 
 def static_version() -> str:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Texts = tuple[str, ...]
 
 MARKS = {"_", "gettext", "say"}
-TEXT_ARGUMENTS = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3)}
+TEXT_ARGUMENTS = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3), "WriteResult": slice(1, 2)}
 """Classes of data whose texts are shown on pages, and the positions of those texts among the arguments."""
 PAIRS = {"ngettext", "say_n", "NN_"}
 ERRORS = {

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from flask import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
@@ -18,6 +18,7 @@ from webapp.http.views import ViewResult
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
+from webapp.journeys.journey_files import problems
 from webapp.journeys.schemas import Slug
 
 blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys", access="user")
@@ -104,8 +105,8 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> JourneyWork:
     """Create a draft from a journey's file."""
     try:
         definition = read_definition(body.text)
-    except ValueError as error:
-        raise Invalid.field("text", str(error)) from None
+    except ValidationError as error:
+        raise Invalid.field("text", "\n".join(problems(error))) from None
     work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
     return JourneyWork.of(work)
 

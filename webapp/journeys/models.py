@@ -146,7 +146,7 @@ class PointVectors(Base):
     point_id: Mapped[int] = mapped_column(
         ForeignKey("conversation_points.point_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
-    model: Mapped[str] = mapped_column(String(100))
+    model: Mapped[str] = mapped_column(String(200))
     digest: Mapped[str] = mapped_column(String(64))
     vectors: Mapped[bytes] = mapped_column(PDF)
 

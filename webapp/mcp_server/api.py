@@ -14,7 +14,7 @@ from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult, absolute
-from webapp.mcp_server import access, protocol, read_tools, schedule_tools, schemas, write_tools
+from webapp.mcp_server import access, protocol, read_tools, schemas, write_tools
 from webapp.mcp_server.protocol import Call, ProtocolError
 from webapp.oauth.service import GRANTABLE
 
@@ -31,12 +31,12 @@ _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
     "remember": write_tools.remember,
     "update_memory": write_tools.update_memory,
     "forget": write_tools.forget,
-    "list_schedules": schedule_tools.list_schedules,
-    "create_schedule": schedule_tools.create_schedule,
-    "pause_schedule": schedule_tools.pause_schedule,
-    "resume_schedule": schedule_tools.resume_schedule,
-    "run_schedule": schedule_tools.run_schedule,
-    "delete_schedule": schedule_tools.delete_schedule,
+    "list_schedules": write_tools.list_schedules,
+    "create_schedule": write_tools.create_schedule,
+    "pause_schedule": write_tools.pause_schedule,
+    "resume_schedule": write_tools.resume_schedule,
+    "run_schedule": write_tools.run_schedule,
+    "delete_schedule": write_tools.delete_schedule,
 }
 
 
@@ -103,7 +103,9 @@ def _call_tool(user_id: int, call: Call) -> dict[str, Any]:
     name = call.params.get("name")
     if not isinstance(name, str) or name not in schemas.TOOLS:
         raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
-    given = call.params.get("arguments") or {}
+    given = {} if call.params.get("arguments") is None else call.params["arguments"]
+    if not isinstance(given, dict):
+        raise ProtocolError(protocol.INVALID_PARAMS, "arguments has to be an object.")
     try:
         args = schemas.TOOLS[name][0].model_validate(given)
         access.require_right(name)
@@ -139,11 +141,9 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
 
 
 def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
-    code = protocol.INTERNAL_ERROR if status >= 500 else protocol.INVALID_REQUEST
-    if status == 400 and request.get_json(silent=True) is None and request.get_data().strip() != b"null":
-        code = protocol.PARSE_ERROR
-    response = jsonify(protocol.error(None, code, message))
-    response.status_code = status
+    code = {400: protocol.PARSE_ERROR}.get(status, protocol.INVALID_REQUEST)
+    response = jsonify(protocol.error(None, protocol.INTERNAL_ERROR if status >= 500 else code, message))
+    response.status_code = 400 if status == 422 else status
     if status == 401:
         where = absolute(f"{_METADATA}/mcp")
         response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{where}", scope="mcp"'

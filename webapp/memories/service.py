@@ -148,6 +148,28 @@ _STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "i
 
 def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause: str = "edited") -> Memory:
     """Change the given fields as the user's own words. Raises NotFound, Conflict for a taken key, Invalid."""
+    memory, is_changed = _set_fields(user_id, memory_id, changes)
+    if is_changed:
+        _record(user_id, [memory], cause)
+    return memory
+
+
+def update_memories(user_id: int, memory_ids: Collection[int], changes: MemoryChanges, *, cause: str) -> int | None:
+    """Change the same fields of several memories as one change set; returns its id, None if nothing was different."""
+    results = [_set_fields(user_id, memory_id, changes) for memory_id in memory_ids]
+    rows = [memory for memory, is_changed in results if is_changed]
+    return _record(user_id, rows, cause) if rows else None
+
+
+def _record(user_id: int, rows: Collection[Memory], cause: str) -> int:
+    journal = Journal(user_id, cause)
+    for memory in rows:
+        journal.record_change(memory)
+    return journal.close({"updated": len(rows)}).change_set_id
+
+
+def _set_fields(user_id: int, memory_id: int, changes: MemoryChanges) -> tuple[Memory, bool]:
+    """Set the given fields; returns the memory, and whether they were different."""
     fields = changes.model_dump(exclude_unset=True)
     if {"space_id", "visibility"} & fields.keys():
         lock_withdrawal(user_id, [memory_id])
@@ -168,7 +190,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         fields.setdefault("fact_value", value_after(fields["content"], memory.content, memory.fact_value))
     before = {name: getattr(memory, name) for name in fields}
     if before == fields:
-        return memory
+        return memory, False
     was_shared, old_space_id = memory.visibility == "shared", memory.space_id
     _refuse_secrets(*(fields.get(name) for name in ("content", "fact_value", "fact_key", "category")))
     if any(name in fields and fields[name] != before[name] for name in _STATEMENT):
@@ -186,10 +208,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         forgetting.remove_tombstones(user_id, memory.content, memory.fact_key, memory.fact_value)
     if was_shared and (memory.visibility != "shared" or memory.space_id != old_space_id):
         withdraw(user_id, [memory])
-    journal = Journal(user_id, cause)
-    journal.record_change(memory)
-    journal.close({"updated": 1})
-    return memory
+    return memory, True
 
 
 def archive_memory(user_id: int, memory_id: int, archived: bool = True) -> Memory:

@@ -140,7 +140,9 @@ class LookUp:
         clock.lap("index")
         # Nothing to compare with means nothing to wait for: the first words of a newcomer's reply come at once.
         self._pending = query_vectors().start(self._text if entry is not None and entry.index.generations else "")
-        self._facts = exact_facts(self._text, self._own, position) if question.memories and position.memory_version else []
+        self._facts = (
+            exact_facts(self._text, self._own, position) if question.memories and position.memory_version else []
+        )
         clock.lap("facts")
 
     @trace_calls("retrieval")

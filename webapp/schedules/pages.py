@@ -13,7 +13,7 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.answers import commit_and_redirect
+from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import sentences, validate
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
@@ -68,7 +68,7 @@ def _proposals() -> dict[str, Any]:
 
 @blueprint.get("/schedules")
 def index() -> ViewResult:
-    return _list()
+    return _list(**take_values())
 
 
 @blueprint.get("/schedules/<secret>.ics")
@@ -85,9 +85,7 @@ def change_calendar() -> ViewResult:
     """Make or withdraw the URL of the user's calendar; `do` says which. It is shown this once."""
     user_id, action = current_user_id(), request.form.get("do", "")
     if action == "make":
-        url = feed.feed_url(feed.make_feed(user_id).secret)
-        db.session.commit()
-        return _list(calendar_url=url)
+        return show_once(url_for(".index"), calendar_url=feed.feed_url(feed.make_feed(user_id).secret))
     if action != "withdraw":
         raise Invalid.field("do", "is not a possible action")
     feed.delete_feed(user_id)

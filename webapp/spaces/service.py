@@ -121,7 +121,7 @@ def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answe
     """
     space_id, name = space.space_id, space.name
     results = signals.membership_ends.send(None, space=space, user_id=user_id, forget=forget)
-    audit.record(user_id, Action.SPACE_LEFT, name)
+    audit.record(user_id, Action.SPACE_LEFT, name, detail={"space_id": space_id})
     db.session.execute(delete(SpaceMember).where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id))
     db.session.expire_all()
     touch(space_id)

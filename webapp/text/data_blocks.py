@@ -1,5 +1,5 @@
 """Parts of a message that are data by their form, and so were not typed as one's words: JSON, pairs of tags, code,
-tables, logs, changes of files; pure."""
+tables, logs, traces of errors, changes of files; pure."""
 
 import json
 import re
@@ -27,6 +27,8 @@ _STAMP = re.compile(
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts without spaces, in which a comma has none either."""
 _HUNK = re.compile(r"@@ [-+,\d ]{3,60} @@")
+_FRAME = re.compile(r"[ \t]+(?:File \"[^\"\n]{1,300}\", line \d|\S[^\n]{0,300}\.[A-Za-z]{1,6}:\d)")
+"""An indented line that names a file and a line in it, as the trace of an error does."""
 _RULE = re.compile(r":?-{2,}:?")
 _MIN_ROWS = 3
 _MAX_TRIALS = 50
@@ -42,6 +44,7 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     yield from _tables(text, lines)
     yield from _logs(text, lines)
     yield from _changes(text, lines)
+    yield from _traces(text, lines)
 
 
 def _between_tags(text: str) -> Iterator[Span]:
@@ -155,3 +158,12 @@ def _changes(text: str, lines: Sequence[Span]) -> Iterator[Span]:
             while last + 1 < len(lines) and text[lines[last + 1].start] in "+- ":
                 last += 1
             yield Span(line.start, lines[last].end)
+
+
+def _traces(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield indented lines in which two or more name a place in a program, with the lines around them that say why."""
+    indented = {n for n, line in enumerate(lines) if 0 < _indent(text, line) < 10_000}
+    for is_inside, group in groupby(range(len(lines)), indented.__contains__):
+        rows = list(group)
+        if is_inside and sum(_FRAME.match(text, lines[n].start, lines[n].end) is not None for n in rows) > 1:
+            yield Span(lines[max(0, rows[0] - 1)].start, lines[min(rows[-1] + 1, len(lines) - 1)].end)

@@ -16,6 +16,7 @@ from webapp.conversations.signals import messages_changed
 from webapp.db.base import db
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.i18n.dates import UNDATED, is_dated
+from webapp.i18n.marks import N_
 from webapp.spaces.documents import add_document
 from webapp.spaces.models import Space
 from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
@@ -77,7 +78,7 @@ def write_conversation(
     else:
         db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
     _append(row, import_id, part.messages, period[0], parent_id=None, files=files or {})
-    reason = "" if is_dated(period[1]) else "It has no date in the export."
+    reason = "" if is_dated(period[1]) else N_("It has no date in the export.")
     return WriteResult("imported", reason, row.conversation_id, len(part.messages))
 
 
@@ -86,7 +87,7 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
     origin = origin_of(source, "project", part.source_id)
     row = db.session.get(ImportSource, (user_id, origin))
     if row and db.session.get(Space, row.target_id):
-        return WriteResult("unchanged", "It is there already.", row.target_id)
+        return WriteResult("unchanged", target_id=row.target_id)
     fields = NewSpace(
         kind="project",
         name=part.name[:200],
@@ -140,12 +141,11 @@ def _continue(
     pairs = zip(rows[:count], part.messages[:count], strict=True)
     completed = _complete(row, {entry.message_id: (entry.digest, read) for entry, read in pairs}, files)
     if any(entry.source_id is None for entry in rows):
-        reason = "You have gone on with it here."
-        return WriteResult("updated" if completed else "skipped", reason, row.conversation_id)
+        return WriteResult("updated" if completed else "skipped", "You have continued it here.", row.conversation_id)
     if count == len(keys):
         if completed:
             return WriteResult("updated", "Files or words that were missing are there now.", row.conversation_id)
-        return WriteResult("unchanged", "It is there already.", row.conversation_id)
+        return WriteResult("unchanged", target_id=row.conversation_id)
     parent = rows[count - 1].message_id if count else None
     new = _append(row, import_id, part.messages[count:], _span(part)[0], parent_id=parent, files=files)
     if count < len(rows):

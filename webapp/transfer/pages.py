@@ -1,5 +1,6 @@
 """The pages of imports and exports: upload, preview, progress, report; exports and their files."""
 
+from datetime import datetime
 from typing import Any, get_args
 
 from flask import flash, make_response, redirect, render_template, request, send_file, url_for
@@ -105,7 +106,10 @@ def show_import(import_id: int) -> ViewResult:
     context = {
         "row": row,
         "reader": READERS.get(row.format or ""),
-        "counted": [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
+        "counted": []
+        if row.stage in ("undoing", "undone")
+        else [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
+        "period": [datetime.fromisoformat(text) for text in (row.preview or {}).get("dates", {}).values() if text],
         "items": page.items,
         "next_cursor": page.next_cursor,
         "outcome": outcome,

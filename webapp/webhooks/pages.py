@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from flask import flash, redirect, render_template, request, url_for
+from flask import flash, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.audit.targets import reason
-from webapp.db.base import db
 from webapp.errors import DomainError
+from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult
@@ -39,7 +39,7 @@ WORDS = N_(
 @password_required
 def index() -> ViewResult:
     """The webhooks, their latest deliveries, and the form for a new one."""
-    return _page()
+    return _page(**take_values())
 
 
 @blueprint.post("/settings/webhooks")
@@ -55,8 +55,7 @@ def create() -> ViewResult:
         return _page(errors={error_fields["loc"][0]: _error_text(error_fields)}, values=values), 422
     except DomainError as error:
         return _page(errors={"url": error.detail}, values=values), error.status
-    db.session.commit()
-    return _page(secret=secret, fresh=row.webhook_id), 201
+    return show_once(url_for(".index"), secret=secret, fresh=row.webhook_id)
 
 
 @blueprint.post("/settings/webhooks/<int:webhook_id>")
@@ -64,7 +63,6 @@ def create() -> ViewResult:
 def change(webhook_id: int) -> ViewResult:
     """Switch on or off, test, or delete."""
     user_id, deed = current_user_id(), request.form.get("deed", "")
-    secret = ""
     if deed == "delete":
         service.delete_webhook(user_id, webhook_id)
         flash(_("The webhook has been deleted."))
@@ -73,12 +71,10 @@ def change(webhook_id: int) -> ViewResult:
         flash(_("A test is on its way. Reload the page to see the answer."))
     elif deed == "secret":
         _row, secret = service.renew_secret(user_id, webhook_id)
+        return show_once(url_for(".index"), secret=secret, fresh=webhook_id)
     elif deed in ("on", "off"):
         service.change_webhook(user_id, webhook_id, WebhookChanges(is_active=deed == "on"))
-    db.session.commit()
-    if secret:
-        return _page(secret=secret, fresh=webhook_id)
-    return redirect(url_for(".index"), 303)
+    return commit_and_redirect(url_for(".index"))
 
 
 def _page(

@@ -14,8 +14,6 @@ from sqlalchemy import insert
 
 from testkit.people import Person
 from tests.support.queries import count_queries
-from webapp.accounts import scopes, tokens
-from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory, MemoryEvidence
@@ -119,22 +117,6 @@ def test_the_page_says_what_will_be_there_and_survives_odd_addresses(client, use
     assert browser.get(f"{PAGE}?start=5&name=").status_code == 200
     client.delete(f"/api/memories/{tom}")
     assert "Tom" not in browser.get(PAGE).text and browser.get(f"{PAGE}?name=tom").status_code == 404
-
-
-def test_neither_strangers_nor_programs_see_it(app, user, make_user, login, anonymous, remember):
-    remember("Met Tom")
-    addresses = (PAGE, f"{PAGE}?name=tom")
-    with app.app_context(), write_transaction():
-        made = [tokens.create_token(user.user_id, NewToken(name="x", scopes=[scope]))[1] for scope in scopes.SCOPES]
-        made.append(tokens.create_token(user.user_id, NewToken(name="all"))[1])
-    owner, others = login(user), [login(make_user()), login(make_user(is_admin=True))]
-    for address in addresses:
-        assert owner.get(address).status_code == 200
-        assert anonymous.get(address).status_code == 303
-        assert not any("Tom" in other.get(address).text for other in others)
-        for secret in made:
-            answer = app.test_client().get(address, headers={"Authorization": f"Bearer {secret}"})
-            assert answer.status_code in (303, 401, 403) and "Tom" not in answer.text
 
 
 def test_an_arabic_reader_sees_names_of_both_scripts(client, user, login):

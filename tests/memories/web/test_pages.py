@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from sqlalchemy import select, update
 
-from testkit.people import api_client, page_token, post_form
+from testkit.people import api_client, post_form
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.spaces.helpers import join
 from webapp.conversations.models import Message
@@ -61,46 +61,11 @@ def browser(login, user):
     return login(user)
 
 
-ASKED = [f"/memories/{{id}}{part}" for part in ("", "/edit", "/forget")]
-ASKED += [f"/messages/{{message}}/{part}" for part in ("used", "prompt")]
-ASKED += [f"/c/{{talk}}/{part}" for part in ("memory/extract/some-job", "delete", "used")]
-SENT = [f"/memories/{{id}}/{part}" for part in ("edit", "pin", "archive", "forget", "restore", "review")]
-SENT += [f"/c/{{talk}}/{part}" for part in ("memory", "memory/extract", "memory/extract/stop", "delete-with-memories")]
-SENT += ["/memories/health/keep/{id}", "/memories/changes/{change}/undo", "/messages/{message}/used"]
-PATHS = [*(("GET", path) for path in (*ASKED, "/memories/changes/{change}")), *(("POST", path) for path in SENT)]
-FORM = {"content": "Mine now", "revision": "1", "decision": "accept", "kind": "memory", "id": "1", "verdict": "wrong"}
-
-
-@pytest.fixture
-def numbers(app, make_user, learn):
-    """Ids of somebody else's memory, change set, conversation and message; that person is an admin, and so sees all."""
-    other = make_user(is_admin=True)
-    talk = learn(other, SECRET)
-    with app.app_context():
-        row = memories_of(app, other.user_id)[0]
-        change = revisions.revisions_of(other.user_id, row.memory_id)[0].change_set_id
-        message = revisions.evidence_of(other.user_id, [row.memory_id])[row.memory_id][0].row.message_id
-    return {"owner": other, "id": row.memory_id, "change": change, "talk": talk, "message": message + 1}
-
-
-def test_somebody_elses_memory_is_unknown(app, browser, numbers, login, make_user):
-    """With forms filled in, which tests/test_access_matrix.py does not send."""
-    admin = login(make_user(is_admin=True))  # an admin looks through the admin's pages, which leave a trace
-    for client in (browser, admin):
-        filled = {**FORM, "csrf_token": page_token(client)}
-        for (method, path), headers in product(PATHS, ({}, HTMX)):
-            form = filled if method == "POST" else None
-            answer = client.open(path.format(**numbers), method=method, headers=headers, data=form)
-            assert answer.status_code == 404 and SECRET not in answer.text, (method, path, headers)
-    assert [row.content for row in memories_of(app, numbers["owner"].user_id)] == [SECRET]
-    owner = login(numbers["owner"])
-    for path in ("memory", "memories/list", "memories/panel", "find?q=bees", "memories/changes", "memories/review", ""):
-        for headers in ({}, HTMX):
-            assert "on the roof" not in browser.get(f"/{path}", headers=headers).text, (path, headers)
-        if path in ("memory", "memories/list", "memories/panel", "find?q=bees"):
-            found = owner.get(f"/{path}", headers={} if path == "memory" else HTMX).text
-            assert "on the roof" in found.replace("<mark>", "").replace("</mark>", ""), path
-    assert "on the roof" not in browser.get("/memories/health").text
+def test_what_one_has_is_listed_and_found(browser, user, learn):
+    learn(user, SECRET)
+    for path in ("memory", "memories/list", "memories/panel", "find?q=bees"):
+        found = browser.get(f"/{path}", headers={} if path == "memory" else HTMX).text
+        assert "on the roof" in found.replace("<mark>", "").replace("</mark>", ""), path
 
 
 def panel_beside(browser, path: str) -> str:
@@ -142,6 +107,17 @@ def test_what_is_forgotten_leaves_the_line_under_an_earlier_reply_too(app, brows
     fresh = browser.get(f"/c/{talk}/news", query_string=query, headers=HTMX).text
     assert re.findall(r'<hx-partial hx-target="#remembered-(\d+)"', fresh) == [shown[0][0]]
     assert "peanuts" not in fresh and "bees" not in fresh
+
+
+def test_an_empty_list_says_where_the_other_memories_are(browser, client, remember, user):
+    number = remember(user)
+    over = {"is_archived": False, "valid_to": "2020-01-01T00:00:00Z"}
+    for change, show in (({"is_archived": True}, "archived"), (over, "past")):
+        assert client.put(f"/api/memories/{number}", json=change).status_code == 200
+        page = browser.get("/memories/list", headers=HTMX).text
+        assert f'href="/memory?show={show}"' in page and "Nothing remembered" not in page
+    client.delete(f"/api/memories/{number}")
+    assert "Nothing remembered yet" in browser.get("/memory").text
 
 
 def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
@@ -424,6 +400,15 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     assert page.count('name="ids"') == 4 and "Fact" in page
     assert post_form(browser, "/memories/many", ids=ids[:2], action="archive").status_code == 303
     assert post_form(browser, "/memories/many", ids=ids[2:], action="pin").status_code == 303
+    rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
+    assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
+    assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
+    for action, field in (("unpin", "is_pinned"), ("unarchive", "is_archived")):  # one notice undoes each as a whole
+        chosen = [number for number in ids if getattr(rows[number], field)]
+        done = post_form(browser, "/memories/many", ids=chosen, action=action)
+        *_, undo = re.findall(r'action="(/memories/changes/\d+/undo[^"]*)"', browser.get(done.location).text)
+        assert post_form(browser, html.unescape(undo)).location == "/memory"
+        assert post_form(browser, html.unescape(undo)).status_code == 409
     rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
     assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
     assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]

@@ -18,10 +18,10 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.consent import Consent, ConsentWaiter
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
+from webapp.chat.turns.tool_calls import Consent, ConsentWaiter
 from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter

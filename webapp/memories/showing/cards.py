@@ -156,6 +156,13 @@ def has_any(user_id: int) -> bool:
     return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True
 
 
+def other_lists(user_id: int) -> list[str]:
+    """Return which lists besides that of the memories in use hold any of the user's."""
+    queries = {show: Filters(show=show).query() for show in ("review", "archived", "past")}
+    exists = {show: service.filter_memories(user_id, query).exists() for show, query in queries.items()}
+    return [show for show, condition in exists.items() if db.session.scalar(select(true()).where(condition))]
+
+
 def counts(user_id: int, space_id: int | None = None) -> Counts:
     """Return the numbers on the badges of a panel, of everything or one of the user's spaces."""
     values = {"user": user_id, "space": space_id}

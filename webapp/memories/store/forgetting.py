@@ -127,6 +127,14 @@ def forget_all(user_id: int) -> int:
     return count
 
 
+def repeat(user_id: int, memory_ids: Collection[int]) -> ForgetReport:
+    """Forget those memories that the user's tombstones forbid: they came back from an earlier time."""
+    tombstones = tombstone_set(user_id)
+    fields = (Memory.memory_id, Memory.content, Memory.fact_key, Memory.fact_value)
+    rows = db.session.execute(select(*fields).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)))
+    return forget(user_id, [memory_id for memory_id, text, key, value in rows if tombstones.forbids(text, key, value)])
+
+
 def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_value: str | None) -> None:
     """Let the user write again what they had forgotten: its tombstones are removed."""
     digests = tombstone_set(user_id).digests_of(content, fact_key, fact_value)

@@ -4,13 +4,14 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
 from webapp.conversations.models import Message
 from webapp.db.base import db
@@ -70,6 +71,23 @@ def import_keys(user_id: int, keys: Collection[bytes]) -> None:
         if key_id(key) not in existing:
             db.session.merge(TombstoneKey(user_id=user_id, key_id=key_id(key), sealed=box.encrypt(key).decode()))
     db.session.flush()
+
+
+def import_tombstones(user_id: int, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Store a user's tombstones (`digest`, `kind`, `key_id`, `created_at`) whose keys exist here; returns how many."""
+    names = {None, *keys_of(user_id)}
+    matched = {row["digest"]: {"user_id": user_id, **row} for row in rows if row["key_id"] in names}
+    stored = set(
+        db.session.scalars(
+            select(MemoryTombstone.digest).where(
+                MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_(matched)
+            )
+        )
+    )
+    fresh = [row for digest, row in matched.items() if digest not in stored]
+    if fresh:
+        db.session.execute(insert(MemoryTombstone), fresh)
+    return len(matched)
 
 
 def default_key() -> bytes:

@@ -14,6 +14,7 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
+from webapp.http.answers import commit_and_redirect, redirect_to
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
@@ -32,7 +33,7 @@ from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
 from webapp.memories.store import forgetting
 from webapp.memories.store.reach import Uses, uses_of
-from webapp.memories.web.pages import CHANGED, fragment
+from webapp.memories.web.pages import CHANGED, fragment, undo_in_notice
 from webapp.rendering import reader_zone
 
 blueprint = PageBlueprint("memory_activity", __name__, access="user")
@@ -100,10 +101,13 @@ def undo(change_set_id: int) -> ViewResult:
         change_sets.undo(user_id, change_set_id)
     except Conflict as error:
         db.session.rollback()
-        if "queue" in request.form:
+        if "queue" in request.form or "notice" in request.args:
             raise
         obstacles, lines = _obstacles(user_id, error), ()
     db.session.commit()
+    if "notice" in request.args:
+        flash(_("Undone."), "message")
+        return redirect_to(url_for("memories.page"))
     if "queue" in request.form:
         return go_to(requested_position(safe_next(request.form["queue"])))
     view = change_sets.get_change_set(user_id, change_set_id)
@@ -155,13 +159,10 @@ def keep_one(memory_id: int) -> ViewResult:
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
     other_ids = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
-    for other in sorted(other_ids):
-        service.archive_memory(user_id, other)
-    db.session.commit()
-    flash(
-        ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(other_ids)), "message"
-    )
-    return redirect(url_for(".health"), 303)
+    changes = MemoryChanges(is_archived=True)
+    undo_at = undo_in_notice(service.update_memories(user_id, sorted(other_ids), changes, cause="archived"))
+    words = ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(other_ids))
+    return commit_and_redirect(url_for(".health"), words, undo_at)
 
 
 @blueprint.post("/memories/<int:memory_id>/still-true")

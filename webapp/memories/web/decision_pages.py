@@ -17,18 +17,23 @@ from webapp.i18n.request_language import ngettext
 from webapp.memories import service
 from webapp.memories.review import decisions, proposals
 from webapp.memories.rules.user_decisions import Decision
+from webapp.memories.schemas import MemoryChanges
 from webapp.memories.showing import cards
 from webapp.memories.store import forgetting
-from webapp.memories.web.pages import fragment
+from webapp.memories.web.pages import fragment, undo_in_notice
 
 blueprint = PageBlueprint("decision_pages", __name__, access="user")
 
 MAX_DECISIONS = 100
-_DONE = {
-    "archive": NN_("%(num)s memory archived.", "%(num)s memories archived."),
-    "unarchive": NN_("%(num)s memory back in use.", "%(num)s memories back in use."),
-    "pin": NN_("%(num)s memory pinned.", "%(num)s memories pinned."),
-    "unpin": NN_("%(num)s memory unpinned.", "%(num)s memories unpinned."),
+_ACTIONS = {
+    "archive": ({"is_archived": True}, "archived", NN_("%(num)s memory archived.", "%(num)s memories archived.")),
+    "unarchive": (
+        {"is_archived": False},
+        "unarchived",
+        NN_("%(num)s memory back in use.", "%(num)s memories back in use."),
+    ),
+    "pin": ({"is_pinned": True}, "pinned", NN_("%(num)s memory pinned.", "%(num)s memories pinned.")),
+    "unpin": ({"is_pinned": False}, "unpinned", NN_("%(num)s memory unpinned.", "%(num)s memories unpinned.")),
 }
 
 
@@ -37,6 +42,7 @@ def act() -> ViewResult:
     """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
     user_id, ids, action = current_user_id(), _chosen_ids(), request.form.get("action", "")
     rows = [service.get_memory(user_id, number) for number in ids]
+    undo = "message"
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
@@ -48,16 +54,14 @@ def act() -> ViewResult:
                 "%(num)s replies may say it in other words; Changes links to them.",
                 use_count,
             )
-    elif action in _DONE:
-        for number in ids:
-            if action.endswith("archive"):
-                service.archive_memory(user_id, number, action == "archive")
-            else:
-                service.pin_memory(user_id, number, action == "pin")
-        message = ngettext(*_DONE[action], len(ids))
+    elif action in _ACTIONS:
+        fields, cause, words = _ACTIONS[action]
+        change_set_id = service.update_memories(user_id, ids, MemoryChanges(**fields), cause=cause)
+        message = ngettext(*words, len(ids))
+        undo = undo_in_notice(change_set_id)
     else:
         raise Invalid.field("action", "is not one of the choices offered")
-    return commit_and_redirect(url_for("memories.page", view="rows"), message)
+    return commit_and_redirect(url_for("memories.page", view="rows"), message, undo)
 
 
 @blueprint.post("/memories/review")

@@ -49,6 +49,7 @@ def _panel() -> dict[str, Any]:
         "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": changes_under_reply,
         "load_facets": lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
+        "other_lists": lambda: cards.other_lists(current_user_id()),
         "review_count": review_count,
         "note_messages": note_messages,
     }
@@ -265,6 +266,11 @@ def _show_card(memory_id: int, note: str) -> ViewResult:
         flash(f"{note}.", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
     return fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note, opened=True)
+
+
+def undo_in_notice(change_set_id: int | None) -> str:
+    """Return where a notice undoes a change; without one it is a message alone."""
+    return url_for("memory_activity.undo", change_set_id=change_set_id, notice=1) if change_set_id else "message"
 
 
 def fragment(template: str, **context: Any) -> ViewResult:

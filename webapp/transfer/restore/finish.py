@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, update
 
 from webapp.db.base import db
 from webapp.journeys.models import PointMemory, ReportEvidence
-from webapp.memories.history.revisions import is_forgotten
-from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone, version_of
+from webapp.memories.models import Memory, MemoryChangeSet, version_of
 from webapp.memories.rules.tombstones import TombstoneKind, key_id
 from webapp.memories.store import forgetting
-from webapp.memories.store.tombstones import import_keys, keys_of, tombstone_set
+from webapp.memories.store.tombstones import import_keys, import_tombstones, keys_of
 from webapp.transfer.restore.values import RestoreBatch, moment
 
 MAX_KEYS = 50
@@ -101,34 +100,20 @@ def tombstone_keys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the tombstones whose key exists here; without its key a tombstone recognises nothing."""
-    keys = set(keys_of(batch.user_id))
     kinds = {kind.value for kind in TombstoneKind}
-    rows = {
-        line["digest"]: {
-            "user_id": batch.user_id,
-            "digest": line["digest"],
-            "kind": line["kind"],
-            "key_id": line["key_id"],
-            "created_at": moment(line.get("created_at")),
-        }
+    rows = [
+        {name: line[name] for name in ("digest", "kind", "key_id")} | {"created_at": moment(line.get("created_at"))}
         for line in lines
-        if line.get("key_id") in keys and line.get("kind") in kinds and _is_hex(line.get("digest"))
-    }
-    statement = select(MemoryTombstone.digest).where(
-        MemoryTombstone.user_id == batch.user_id, MemoryTombstone.digest.in_(rows)
-    )
-    for digest in db.session.scalars(statement).all():
-        del rows[digest]
-    if rows:
-        db.session.execute(insert(MemoryTombstone), list(rows.values()))
+        if line.get("key_id") and line.get("kind") in kinds and _is_hex(line.get("digest"))
+    ]
+    import_tombstones(batch.user_id, rows)
 
 
 def repeat_forgetting(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
-    own_tombstones = tombstone_set(batch.user_id)
     batch.look_up("memory", _numbers(lines, ("memory_id",)))
-    ids = [batch.new("memory", line.get("memory_id")) for line in lines if is_forgotten(own_tombstones, line)]
-    forgetting.forget(batch.user_id, [number for number in ids if number is not None])
+    ids = [batch.new("memory", line.get("memory_id")) for line in lines]
+    forgetting.repeat(batch.user_id, [number for number in ids if number is not None])
 
 
 def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
