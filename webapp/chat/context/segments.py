@@ -54,7 +54,7 @@ def filled_mark(placeholder: str) -> str:
 
 
 def model_text(segments: Iterable[Segment]) -> str:
-    return "".join(segment.text for segment in segments)
+    return "".join([segment.text for segment in segments])
 
 
 def tokens_of(segments: Iterable[Segment]) -> int:
@@ -63,7 +63,7 @@ def tokens_of(segments: Iterable[Segment]) -> int:
 
 
 def stored_text(segments: Iterable[Segment]) -> str:
-    return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
+    return "".join([segment.text if segment.mark is None else segment.mark for segment in segments])
 
 
 def join_segments(separator: str, texts: Iterable[Line]) -> list[Segment]:

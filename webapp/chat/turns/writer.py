@@ -1,4 +1,4 @@
-"""Writes the streams of all turns of a process: to viewers in it at once, to Redis in one pipeline.
+"""Writes the streams of all turns of a process: to viewers in it at once, to Redis in one write.
 
 The ids of entries are chosen here, so that an entry written again because an answer was lost is one entry.
 """
