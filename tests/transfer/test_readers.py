@@ -369,6 +369,15 @@ def test_notes(read):
     assert _only(parts, ReadProject)[0].documents == [("bees", "# Bees\n\nThey dance.")]
 
 
+def test_notes_of_open_webui(read):
+    def note(title, text):
+        return {"id": title, "title": title, "data": {"content": {"json": None, "html": "", "md": text}}, "meta": {}}
+
+    name, parts = read([note("Bees", "# Bees\n\nThey dance."), note("", "Likes tea"), note("None", "")], "notes.json")
+    assert (name, _only(parts, ReadMemory)[0].content) == ("notes", "Likes tea")
+    assert _only(parts, ReadProject)[0].documents == [("Bees", "# Bees\n\nThey dance.")]
+
+
 @pytest.mark.parametrize(
     ("content", "filename"),
     [
