@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
 from webapp.accounts import groups
 from webapp.accounts.models import UserGroup
-from webapp.http.validation import Id, Input, Instant, Line, Output
+from webapp.http.validation import Id, Input, Instant, Line, Output, not_null
 from webapp.usage import service as usage
 from webapp.usage.schemas import QuotaFields, Quotas
 
@@ -29,6 +29,8 @@ class GroupChanges(Input):
     name: Line | None = Field(None, min_length=1, max_length=100)
     user_ids: Members | None = Field(None, description=MEMBERS)
     quotas: list[QuotaFields] | None = Field(None, max_length=2, description=QUOTAS)
+
+    _not_null = field_validator("*")(not_null)
 
 
 class GroupOut(Output):
