@@ -18,6 +18,7 @@ from functools import partial
 from typing import NoReturn
 
 from flask import Flask
+from redis.exceptions import RedisError
 from rq.serializers import JSONSerializer
 from sqlalchemy.orm import configure_mappers
 
@@ -118,6 +119,8 @@ def _run_process(task: Callable[[], None]) -> NoReturn:
     try:
         task()
         code = 0
+    except RedisError as error:
+        log.warning("redis away, worker begins anew: %s", error)
     except Exception:
         log.exception("%s failed", getattr(task, "func", task).__name__)
     finally:

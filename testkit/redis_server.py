@@ -7,7 +7,7 @@ from pathlib import Path
 
 from testkit.processes import answers, end, spawn, wait_until
 from webapp.cli.launch.plan import redis_options
-from webapp.cli.launch.redis_programs import newest_redis
+from webapp.cli.prepare.packages import newest_redis
 
 
 class RedisServer:

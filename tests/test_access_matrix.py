@@ -62,7 +62,7 @@ ADMINS_MAY_SEE = (
     "/api/internal/",
     "/api/prompts/",
 )
-# Its own answer to a digest that an admin may read, recorded each time (webapp/digests/access.py).
+# Its own answer to a digest that an admin may read, recorded each time (webapp/digests/service.py).
 ADMINS_DIGESTS = re.compile(r"/api/conversations/\d+/memory")
 ADMINS_BUSINESS = ("model_connections", "user_groups", "user_group_members")
 CASES = json.loads(Path(__file__).with_name("access_matrix.json").read_text())

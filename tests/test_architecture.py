@@ -67,7 +67,7 @@ PURE = {
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
     "webapp.chat.context": "builder excerpts memory_sections sections segments values",
-    "webapp.journeys": "guidance evidence_matches assessment_merge report_content report_fonts report_pages report_pdf",
+    "webapp.journeys": "guidance assessment_merge report_content report_fonts report_pages report_pdf",
     "webapp.files": "citations kinds picture",
     "webapp.files.readers": "mail page result text",
     "webapp.gateway": "functions responses_input responses_output wire",
@@ -81,7 +81,7 @@ PURE = {
     "webapp.openapi": "document examples",
     "webapp.prompts": "transcript",
     "webapp.tour": "answers",
-    "webapp.tools": "urls calculator calls date_arithmetic toolset outside_text",
+    "webapp.tools": "urls calculator calls date_arithmetic toolset",
     "webapp.spaces": "chunks personas",
     "webapp.retrieval": "bm25f columns fusion index passages vectors",
 }

@@ -118,7 +118,7 @@ def test_a_sqlite_without_room_is_503(client: ApiClient, monkeypatch: Any, words
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ESTALE])
 def test_a_disk_that_takes_no_files_is_503(client: ApiClient, monkeypatch: Any, number: int) -> None:
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise OSError(number, os.strerror(number))

@@ -23,7 +23,7 @@ from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal
 from webapp.retrieval import vector_jobs
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.models import MessageEmbedding
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.spaces import documents
 from webapp.spaces.models import SpaceDocument
 from webapp.spaces.originals import queue_outdated_documents
@@ -88,6 +88,27 @@ def test_every_message_gets_its_vectors(app_context, user, talks) -> None:
         ).all()
         assert len(rows) == 4
         assert not [row.content for row in rows if row.model is None], f"gap {gap.number}"
+        assert not db.session.get(Conversation, talks[-1].id, populate_existing=True).index_due
+        db.session.remove()
+
+
+def test_every_summary_gets_its_vector(app_context, user, talks) -> None:
+    def prepare() -> Callable[[], object]:
+        talks.append(Talk(user.user_id))
+        return lambda: vector_jobs.index_user(user.user_id)
+
+    def summary_comes() -> None:
+        """As a restore brings it."""
+        with write_transaction():
+            row = get_conversation(user.user_id, talks[-1].id, lock=True)
+            row.index_due = True
+            of = {"conversation_id": row.conversation_id, "user_id": user.user_id}
+            db.session.add(ConversationChunk(**of, content="Boats.", message_range_start=1, message_range_end=2))
+
+    for gap in in_each_gap(app_context, prepare, summary_comes):
+        vector_jobs.index_user(user.user_id)
+        (chunk,) = db.session.scalars(select(ConversationChunk).filter_by(conversation_id=talks[-1].id))
+        assert chunk.embedding_model, f"gap {gap.number}"
         assert not db.session.get(Conversation, talks[-1].id, populate_existing=True).index_due
         db.session.remove()
 

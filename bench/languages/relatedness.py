@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bench.report import table
-from webapp.llm.embedder_choice import floor_of
 from webapp.llm.embeddings import Vector
-from webapp.llm.packaged_models import packaged_embedder
+from webapp.llm.packaged_models import floor_of, packaged_embedder
 
 ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщыэюя", "あいうえおかきくけこさしすせそたちつてと")
 NONSENSE = 40

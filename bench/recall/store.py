@@ -18,9 +18,9 @@ from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
-from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, Vector
 from webapp.llm.errors import ModelUnavailable
+from webapp.llm.packaged_models import Embeddings
 from webapp.retrieval.query_vectors import make_query_vectors
 from webapp.retrieval.vector_jobs import index_user
 

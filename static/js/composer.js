@@ -122,12 +122,14 @@ document.addEventListener("htmx:before:swap", (event) => {
   if (ctx.sourceElement.id !== "composer") return;
   if (ctx.response.status >= 400) return restoreMessage();
   const rest = markedText(text());
+  const chips = [...$("#composer-files").children];
   write(rest, ctx.sourceElement);
   form().sent = null;
   removePending();
   follow();
-  // A new conversation brings a composer of its own: what was typed meanwhile moves there.
+  // A new conversation brings a composer of its own: what was typed and attached meanwhile moves there.
   document.addEventListener("htmx:finally:swap", () => {
+    $("#composer-files")?.append(...chips);
     if (rest.text && text() && !text().value) fill(rest);
   }, { once: true });
 });

@@ -6,7 +6,7 @@ const key = (form) => `draft:${document.body.dataset.user ?? ""}:${form.dataset.
 export const form = () => $("#composer");
 
 /** The files that are attached, as they are added again after a reload. */
-const filesOf = (composer) => $$("[name=file_ids]", composer).map(({ value: id, parentElement: chip }) =>
+export const filesOf = (composer) => $$("[name=file_ids]", composer).map(({ value: id, parentElement: chip }) =>
   ({ id, name: $("a, [data-file-name]", chip).textContent, mode: $("select", chip)?.value ?? "" }));
 
 /**

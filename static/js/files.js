@@ -14,11 +14,11 @@ let waitingComposer = null; // the composer whose message waits for its files
 const isBusy = () => [...uploads.keys()].some((chip) => chip.isConnected);
 
 /** A chip with the progress of an upload. */
-function chipOf(file) {
+function chipOf(file, place) {
   const chip = $("#file-chip-template").content.firstElementChild.cloneNode(true);
   $("[data-file-name]", chip).textContent = file.name;
   if (file.id) chip.insertAdjacentHTML("beforeend", `<input type="hidden" name="file_ids" value="${Number(file.id)}">`);
-  chips().append(chip);
+  place.append(chip);
   return chip;
 }
 
@@ -71,11 +71,11 @@ function upload(file, chip) {
   });
 }
 
-/** Attaches files: those of the browser, or `{id, name, mode}` of a draft. */
-export function add(files) {
+/** Attaches files, to the composer or to what waits: those of the browser, or `{id, name, mode}` of a draft. */
+export function add(files, place = chips()) {
   if (!files.length || !field()) return false;
   for (const file of files) {
-    const chip = chipOf(file);
+    const chip = chipOf(file, place);
     if (file.size > Number(field().dataset.largest)) {
       fail(chip, t("The file is too large."));
       continue;

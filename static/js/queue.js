@@ -2,7 +2,8 @@
 // once, although every tab of the conversation sends it. If the reply was stopped or failed, the words go back to where
 // they were typed.
 import { $, $$, on, randomKey, store } from "./dom.js";
-import { form, write } from "./drafts.js";
+import { filesOf, form, write } from "./drafts.js";
+import { add } from "./files.js";
 import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
 
 const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
@@ -11,6 +12,8 @@ const OTHERS_MS = 1000; // the tab in which it was written comes first; others s
 let isMine = false;
 let isForNew = false; // what waits belongs to the conversation that is being made
 const text = () => $("#composer-text");
+const attached = () => $("#composer-files");
+const files = () => $("[data-queued-files]");
 
 const EMPTY = { text: "" };
 
@@ -31,9 +34,11 @@ function show() {
     store.set(key(), store.get(keyOf("new")) ?? EMPTY);
     store.remove(keyOf("new"));
   }
-  const words = queued().text;
-  line.hidden = !words;
-  $("[data-queued-text]", line).textContent = words;
+  const words = queued();
+  line.hidden = !words.text;
+  $("[data-queued-text]", line).textContent = words.text;
+  if (!words.files?.length) files().replaceChildren();
+  else if (!files().firstElementChild) add(words.files, files());
 }
 
 function setText(words) {
@@ -47,13 +52,15 @@ export function queue() {
   if (!words.text) return;
   isForNew = form().dataset.draft === "new";
   const follows = $$("#thread [data-streaming]").at(-1)?.dataset.message; // none yet while what it answers is on its way
-  save({ ...joinTexts("\n\n", queued(), words), follows, key: randomKey() });
+  files().append(...attached().children);
+  save({ ...joinTexts("\n\n", queued(), words), follows, key: randomKey(), files: filesOf(files()) });
   setText(EMPTY);
   text().focus();
 }
 
 function restore() {
   const words = queued();
+  attached().prepend(...files().children);
   save(EMPTY);
   setText(joinTexts("\n\n", words, markedText(text())));
 }
@@ -65,10 +72,15 @@ function sendNext() {
   if (!words.text || before?.matches("[data-streaming]") || form().classList.contains("htmx-request")) return;
   if (before?.dataset.status !== "complete") return restore();
   const draft = markedText(text());
+  const others = [...attached().children];
+  attached().replaceChildren(...files().children);
   save(EMPTY);
   setText(words);
   write(words);
-  form().addEventListener("composer:sent", () => draft.text && setText(draft), { once: true });
+  form().addEventListener("composer:sent", () => {
+    attached().append(...others);
+    if (draft.text) setText(draft);
+  }, { once: true });
   form().requestSubmit();
 }
 

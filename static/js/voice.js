@@ -1,17 +1,11 @@
 // Dictation and reading aloud, by the browser's own means; where it has none, nothing is offered.
-import { $, $$, on, onContent } from "./dom.js";
+import { $, $$, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
 const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
-const canSpeak = "speechSynthesis" in window && "SpeechSynthesisUtterance" in window;
 let listening = null;
 let speaking = null; // the button of what is being read
-
-onContent((root) => {
-  if (Recognition) for (const button of $$("[data-voice]", root)) button.hidden = false;
-  if (canSpeak) for (const button of $$("[data-read-aloud]", root)) button.hidden = false;
-});
 
 function listen(button) {
   const field = $("#composer-text");
@@ -65,4 +59,4 @@ on("click", "[data-read-aloud]", (_event, button) => {
   button.setAttribute("aria-pressed", "true");
   speechSynthesis.speak(utterance);
 });
-if (canSpeak) addEventListener("pagehide", stopSpeaking);
+addEventListener("pagehide", () => speaking && stopSpeaking());

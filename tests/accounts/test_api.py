@@ -124,6 +124,8 @@ def test_changing_the_address(people: People) -> None:
     people.user("eve")
     taken = browser.post("/api/account/email", json={"email": "eve@example.com", "password": PASSWORD})
     assert taken.status_code == 422
+    wrong = browser.post("/api/account/email", json={"email": "free@example.com", "password": "wrong"})
+    assert wrong.status_code == 422 and wrong.get_json()["errors"][0]["loc"] == ["password"]
 
 
 def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) -> None:

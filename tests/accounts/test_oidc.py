@@ -11,12 +11,12 @@ from sqlalchemy import func, select
 from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from webapp.accounts import deletion, identities, second_factor, service
-from webapp.accounts.first_account import first_account
 from webapp.accounts.identities import ProviderClaims
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.schemas import EmailChange, Registration
 from webapp.accounts.service import create_user
+from webapp.accounts.site import first_account
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db, now, write_transaction
 from webapp.spaces import members
@@ -260,17 +260,6 @@ def test_letters_that_look_alike_are_one_address(app, configure, provider, anony
     assert accounts(app) == 1
 
 
-def test_who_has_no_name_at_the_provider_is_refused(app, make_user, configure, provider, anonymous):
-    make_user()
-    configure()
-    provider.claims["sub"] = " "
-    refused = anonymous.get(at_the_provider(anonymous))
-    assert refused.status_code in (401, 403) and "Not signed in" in refused.text
-    del provider.claims["sub"]
-    assert anonymous.get(at_the_provider(anonymous)).status_code in (401, 403)
-    assert accounts(app) == 1
-
-
 def test_an_admin_vouches_for_the_address_of_an_account_they_make(app, configure, anonymous):
     with app.app_context(), write_transaction():
         made = create_user(Registration(email="ann@example.org", password="a heron on the tide mill")).user_id
@@ -297,13 +286,6 @@ def test_groups_that_are_not_told_change_nothing(make_user, configure, provider,
         assert me(anonymous)["is_admin"]
     assert "did not send your groups" in anonymous.get("/settings").text
     assert "the provider did not send somebody's groups" in caplog.messages
-
-
-def test_an_address_counts_as_verified_as_the_admin_says(ann, configure, provider, anonymous):
-    provider.claims.pop("email_verified")
-    for trust, status in (("claim", 403), ("always", 303)):
-        configure(oidc_email_verified=trust)
-        assert anonymous.get(at_the_provider(anonymous)).status_code == status
 
 
 def test_the_address_may_be_in_another_claim(ann, configure, provider, anonymous):

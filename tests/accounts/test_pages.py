@@ -3,7 +3,6 @@
 import html
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 from flask import Flask
@@ -216,18 +215,6 @@ def test_what_is_for_admins_or_services_says_so(app: Flask) -> None:
 def test_signing_in_without_the_csrf_token_is_refused(anonymous: FlaskClient, user: Person) -> None:
     answer = anonymous.post("/login", data={"email": user.email, "password": user.password})
     assert answer.status_code == 403 and "out of date" in answer.text
-
-
-def test_the_jobs_dashboard_is_for_admins_and_for_requests_of_this_site(
-    login: Callable[[Person], FlaskClient], make_user: Callable[..., Person], user: Person
-) -> None:
-    assert login(user).get("/admin/rq/").status_code == 403
-    admin = login(make_user(is_admin=True))
-    assert admin.get("/admin/rq/").status_code == 200
-    path = "/admin/rq/queues/turn/failed/requeue"
-    assert admin.post(path, headers={"Origin": "http://localhost"}).status_code == 403
-    token = csrf_token(admin.get("/admin").text)
-    assert admin.post(path, headers={"X-CSRFToken": token}).status_code == 303
 
 
 def form_token(browser, path: str) -> str:

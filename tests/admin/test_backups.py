@@ -210,7 +210,10 @@ def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(
     second = converse(filled, user.user_id, f"By the way, {late} these days")
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     with filled.app_context():
+        add_user("left@example.org")
         make_backup(old)
+        with write_transaction():
+            db.session.execute(text("DELETE FROM users WHERE email = 'left@example.org'"))
     answers(model, operation(late, "Has a boat named Aurelia."))
     extract(client, second)
     for memory in client.get("/api/memories").get_json()["memories"]:
@@ -229,7 +232,7 @@ def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(
     for _ in range(2):
         said = cli.invoke(args=["backup", "forget", str(new)])
         assert said.exit_code == 0, said.output
-    assert "Forgotten again: 0" in said.output
+    assert "Forgotten again: 0" in said.output and "deleted since: left@example.org" in said.output
     answer = other.test_client().get("/api/memories", headers={"Authorization": f"Bearer {user.token}"})
     assert [memory["content"] for memory in answer.get_json()["memories"]] == ["Likes the harbour 🎈 at 0°"]
     with other.app_context():

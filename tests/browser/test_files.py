@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 
-from .conftest import replies, send
+from .conftest import held, replies, send
 
 
 def text_file(name: str, text: str) -> dict[str, Any]:
@@ -37,6 +37,26 @@ def test_a_picture_and_a_page_that_is_quoted(tab, model):
     expect(page.get_by_text("Page 2 of 3")).to_be_visible()
     page.locator(".file-words summary").click()
     expect(page.locator("mark")).to_have_text("dance in the dark")
+
+
+def test_files_wait_with_the_message_they_were_attached_to(tab, model):
+    hold = held(model, match="first")
+    model.script(reply="Both.", match="second")
+    page = tab.page
+    send(page, "The first")
+    chips = page.locator("#composer-files .file-chip")
+    page.locator("[data-attach]").set_input_files([text_file("bees.txt", "Bees dance.")])
+    expect(chips).to_contain_text("bees.txt 1 page")
+    send(page, "The second")
+    expect(page.locator("[data-queued] .file-chip")).to_contain_text("bees.txt")
+    page.reload()
+    expect(page.locator("[data-queued] .file-chip")).to_contain_text("bees.txt 1 page")
+    page.locator("[data-attach]").set_input_files([text_file("wasps.txt", "Wasps sting.")])
+    expect(chips).to_contain_text("wasps.txt 1 page")
+    hold.release()
+    expect(replies(page)).to_have_count(2)
+    expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
+    expect(chips).to_contain_text("wasps.txt")
 
 
 def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model):

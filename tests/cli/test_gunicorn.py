@@ -10,7 +10,7 @@ import runpy
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -151,6 +151,19 @@ def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web: Liv
             connection.request("POST", "/api/memories", body, more)
             with connection.getresponse() as answer:
                 assert (answer.status, answer.getheader("Connection")) == (401, announced)
+
+
+def test_clients_that_leave_closing_to_the_server_stop_nothing(live_web: LiveServer) -> None:
+    """Waiting two seconds for each in its main thread, gunicorn served nobody, and killed the process after thirty."""
+    start = time.monotonic()
+    with ExitStack() as stack:
+        for _ in range(20):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", live_web.port)))
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert client.recv(4_096).startswith(b"HTTP/1.1 200 ")
+        with _asked(live_web, "/healthz") as answer:
+            assert answer.status == 200
+    assert time.monotonic() - start < 20
 
 
 def test_open_event_streams_do_not_keep_it_from_stopping(live_web: LiveServer, user: Person) -> None:

@@ -4,43 +4,22 @@ import asyncio
 import contextlib
 import json
 import socket
-import subprocess
-import sys
-import threading
 import urllib.error
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
-from enum import Enum
-from functools import partial
-from pathlib import Path
 
-import jsonschema_rs
-import numpy as np
 import openai
 import pytest
-from pydantic import BaseModel, Field
 
-from fakemodel.script import Hold, Script
+from fakemodel.script import Script
 from fakemodel.server import FakeServer, serving
-from fakemodel.tasks.fallback import minimal_instance
 from fakemodel.testing import serve_in_thread
 from tests.llm.helpers import ASK, listen
-from webapp.llm.capabilities import Capabilities
-from webapp.llm.complete import CompletionClient
-from webapp.llm.settings import ModelSettings
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def demo():
     with serve_in_thread(scripted=False) as server:
         yield server
-
-
-@pytest.fixture
-def demo_settings(demo):
-    return ModelSettings(base_url=demo.base_url, chat_model="offline-demo", background_model="offline-demo")
 
 
 def call(url, body=None, method=None):
@@ -72,20 +51,6 @@ def test_the_sdk_itself_understands_every_answer(demo):
         assert [len(item.embedding) for item in vectors.data] == [384, 384]
 
 
-def test_title_through_every_structured_mode(demo_settings):
-    class Title(BaseModel):
-        title: str
-
-    messages = [{"role": "user", "content": "Hello, please explain tides to me"}]
-    for mode in ("json_schema", "json_object", "text"):
-        known = Capabilities()
-        known.set_structured_mode(demo_settings.base_url, "offline-demo", mode)
-        client = CompletionClient(demo_settings, known)
-        parsed, completion = client.complete_structured(messages, Title, "conversation_title")
-        client.close()
-        assert (parsed.title, completion.mode) == ("Hello, please explain tides to me", mode)
-
-
 def test_bad_requests_are_refused_as_openai_does(demo):
     for path, body, status in (
         ("chat/completions", b"{nope", 400),
@@ -99,16 +64,6 @@ def test_bad_requests_are_refused_as_openai_does(demo):
         code, answer = call(f"{demo.base_url}/{path}", body)
         assert code == status, (path, body)
         assert answer["error"]["message"], (path, body)
-
-
-def test_health_and_no_script_without_scripted(demo):
-    root = demo.base_url.removesuffix("/v1")
-    assert call(f"{root}/healthz")[1]["status"] == "ok"
-    for path in ("_calls", "_script"):
-        with pytest.raises(urllib.error.HTTPError) as caught, urllib.request.urlopen(f"{root}/{path}"):
-            pass
-        with caught.value:
-            assert caught.value.code == 404
 
 
 def test_script_over_http(server):
@@ -141,98 +96,6 @@ def test_stamps_are_numbered_and_timed_when_sent(server, settings):
     times = [int(time) for _, time in stamps]
     assert times == sorted(times)
     assert times[4] - times[0] > 20_000_000
-
-
-def test_a_question_waits_for_one_page_of_a_document_at_most(monkeypatch):
-    embedded, begun, goes_on = [], threading.Event(), threading.Event()
-
-    def embed(_server, text):
-        embedded.append(text)
-        begun.set()
-        assert goes_on.wait(10)
-        return np.zeros(384, np.float32)
-
-    monkeypatch.setattr(FakeServer, "_embed", embed)
-    with serve_in_thread() as server, ThreadPoolExecutor(2) as clients:
-        ask = partial(call, f"{server.base_url}/embeddings")
-        pages = clients.submit(ask, {"model": "m", "input": [f"page {number}" for number in range(20)]})
-        assert begun.wait(10)
-        question = clients.submit(ask, {"model": "m", "input": "question"})
-        server.wait_for(lambda calls: len(calls) == 2)
-        goes_on.set()
-        assert question.result()[0] == pages.result()[0] == 200
-        assert len(pages.result()[1]["data"]) == 20
-    assert embedded[:3] == ["page 0", "question", "page 1"]
-
-
-class Kind(Enum):
-    ONE = "one"
-
-
-class Inner(BaseModel):
-    when: str = Field(json_schema_extra={"format": "date"})
-    share: float = Field(gt=0, lt=1)
-    count: int = Field(ge=3)
-
-
-class Outer(BaseModel):
-    name: str = Field(min_length=4)
-    kind: Kind
-    inner: Inner
-    many: list[Inner] = Field(min_length=2)
-    maybe: str | None
-    choice: Inner | Kind
-    extra: dict[str, int]
-
-
-def test_schemas_without_a_task_get_a_valid_instance(demo_settings):
-    schema = Outer.model_json_schema()
-    instance = minimal_instance(schema)
-    jsonschema_rs.validate(schema, instance)
-    Outer.model_validate(instance)
-    client = CompletionClient(demo_settings)
-    parsed, _ = client.complete_structured(ASK, Outer, "unheard_of")
-    client.close()
-    assert parsed.inner.count == 3
-
-
-def test_the_process_starts_light_and_stops_on_sigterm():
-    # -X importtime lists every module on stderr: none of the heavy ones may be among them
-    command = [sys.executable, "-X", "importtime", "-m", "fakemodel", "--port", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    try:
-        seen = []
-        for line in process.stderr:
-            seen.append(line)
-            if "fake model on http://" in line:
-                break
-        address = seen[-1].split(" on ")[1].strip()
-        status, answer = call(f"{address}/chat/completions", {"model": "offline-demo", "messages": ASK})
-        assert status == 200
-        assert answer["choices"][0]["message"]["content"].startswith("token0 ")
-    finally:
-        process.terminate()
-        rest = process.stderr.read()
-        process.stderr.close()
-    assert process.wait(20) == 0
-    modules = {
-        line.rsplit("|", 1)[1].strip() for line in [*seen, *rest.splitlines()] if line.startswith("import time:")
-    }
-    assert "aiohttp" in modules
-    assert not modules & {"flask", "sqlalchemy", "openai", "pydantic", "numpy", "onnxruntime", "redis"}
-
-
-def test_a_held_reply_waits_until_it_is_let_go_on():
-    hold = Hold(after=2)
-    with serve_in_thread() as server, openai.OpenAI(base_url=server.base_url, api_key="x", max_retries=0) as client:
-        server.script(reply=["one ", "two ", "three ", "four"], hold=hold)
-        with client.chat.completions.create(model="m", messages=ASK, stream=True) as stream:
-            words = (chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content)
-            assert [next(words), next(words)] == ["one ", "two "]
-            assert server.calls()[0]["outcome"] == "open"
-            hold.release()
-            assert list(words) == ["three ", "four"]
-        server.wait_for(lambda calls: calls[0]["outcome"] == "complete" and calls[0]["sent"] == 5)
 
 
 @pytest.mark.parametrize("turns", range(8))

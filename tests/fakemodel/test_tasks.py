@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakemodel.tasks import SUMMARY_CHARS, run_task, summary_of, title_of
+from fakemodel.tasks import SUMMARY_CHARS, run_task, summary_of
 from fakemodel.tasks.request import TaskRequest
 from testkit.memory_extraction import apply_effects
 from tests.memories.worlds import INSTRUCTIONS
-from webapp.legacies.extraction_prompt import fact_task
 from webapp.llm.structured import Part, schema_of
 from webapp.memories.learning import journey_points
 from webapp.memories.learning.model_call import SCHEMA_NAME
@@ -79,13 +78,6 @@ def test_any_text_gives_grounded_operations(parts):
     assert "quote_not_verbatim" not in reasons and "unknown_message" not in reasons
 
 
-def test_a_title_is_the_first_words_of_the_user():
-    exchange = {"role": "user", "content": "User:\nPlan a garden\n\nAssistant:\nWhere?"}
-    assert run_task(TaskRequest("conversation_title", messages=[exchange])) == {"title": "Plan a garden"}
-    assert about("conversation_title", "Plan a garden", "Here") == {"title": "Plan a garden"}
-    assert title_of("?!") == "New conversation"
-
-
 def test_a_summary_has_the_first_sentence_of_each_message_and_is_shorter_than_they_are():
     assert about("conversation_summary", "My boat is Ida. She is long.")["summary"] == "The user said: My boat is Ida."
     told = "I painted boat {n}0, a long one, with the help of friends. It took hours and hours in the yard by the sea."
@@ -94,17 +86,3 @@ def test_a_summary_has_the_first_sentence_of_each_message_and_is_shorter_than_th
     assert all(f"boat {n}0," in summary for n in range(13)) and summary.count("The user said") == 1
     assert len(summary) <= SUMMARY_CHARS + 20
     assert summary_of([("user", "Thanks!"), ("assistant", "Welcome")]) == "2 messages."
-
-
-def test_facts_of_a_legacy_are_the_users_sentences_that_name_its_person():
-    said = "Rosa was born in Porto in 1921. I live in Oslo. Did Rosa like tea?"
-    facts = about("conversation_summary", said, system=fact_task("Rosa Almeida"))["facts"]
-    assert [(fact["content"], fact["message"]) for fact in facts] == [("Rosa was born in Porto in 1921.", 1)]
-    assert about("conversation_summary", said)["facts"] == []
-
-
-def test_a_digest_counts():
-    found = about("conversation_digest", "Why do plants need light?", "I want to grow seeds. Can I?")
-    assert found["main_topics"][0] == "Why do plants need light"
-    assert found["action"] == ["grow seeds"]
-    assert found["typical_observation"] == "Wrote 2 messages, 2 of them questions."

@@ -109,6 +109,33 @@ def test_several_rounds_stay_one_conversation_and_the_page_shows_them(
     assert "Rain in Lisbon." in page
 
 
+@pytest.mark.parametrize("is_here", [True, False], ids=["here", "elsewhere"])
+def test_what_a_server_sends_with_a_call_goes_back_to_it_once_it_is_answered(
+    client: ApiClient, model: ServerHandle, is_here: bool
+) -> None:
+    own = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
+    model.script(tool_calls=[{"name": "get_weather", "arguments": {"city": "Porto"}, **own}], times=1)
+    first, _conversation = send(client, QUESTION)
+    (call,) = first["message"]["tool_calls"]
+    assert call["extra_content"] == own["extra_content"]
+    if not is_here:
+        call["id"] = "call_1"  # of a conversation that nobody here knows
+    else:
+        del call["extra_content"]  # by a client that does not send it back
+    model.script(reply="Sunny.", times=1)
+    send(client, QUESTION, *answered(first))
+    assert bodies(model)[-1]["messages"][-2]["tool_calls"][0]["extra_content"] == own["extra_content"]
+
+
+def test_arguments_that_were_written_as_text_twice_are_handed_over_as_meant(
+    client: ApiClient, model: ServerHandle
+) -> None:
+    arguments = json.dumps({"city": "Porto"})
+    model.script(tool_calls=[{"name": "get_weather", "arguments": json.dumps(arguments)}], times=1)
+    choice, _conversation = send(client, QUESTION)
+    assert json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"]) == {"city": "Porto"}
+
+
 def test_the_same_answers_again_make_another_version(app: Flask, client: ApiClient, model: ServerHandle) -> None:
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)

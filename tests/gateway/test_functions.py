@@ -7,7 +7,6 @@ import pytest
 from webapp.gateway.functions import UnsupportedRequest, read_tools
 from webapp.gateway.wire import Completion, read
 from webapp.llm.partial_calls import ToolCall
-from webapp.tools.built_in import BUILT_IN
 from webapp.tools.client_tools import (
     MAX_RESULT,
     ClientTools,
@@ -18,6 +17,7 @@ from webapp.tools.client_tools import (
     rounds_as_prompt,
     with_clients,
 )
+from webapp.tools.registry import BUILT_IN
 from webapp.tools.toolset import Toolset
 
 

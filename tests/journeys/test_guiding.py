@@ -14,7 +14,7 @@ from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
-from webapp.journeys.evidence_matches import assign, assign_data, keyword_count
+from webapp.journeys.assessment_merge import assign, assign_data, keyword_count
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.shell import upkeep
 

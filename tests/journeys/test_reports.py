@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.i18n import LANGUAGES
 from webapp.journeys.models import ConversationReport, JourneyGuide
-from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, file_name, fingerprint
+from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, as_markdown, file_name, fingerprint
 from webapp.journeys.report_fonts import printable
 from webapp.journeys.report_pdf import make_pdf
 from webapp.journeys.reports import texts_in
@@ -232,6 +233,17 @@ def test_the_front_page_and_marks_on_every_page(tmp_path: Path) -> None:
     assert "Back pain" in pages[1] and "Score" in pages[1]
     beside = next(line for line in pages[1].splitlines() if "Score" in line)
     assert "7 of 10" in beside
+
+
+def test_the_front_page_says_the_same_in_every_form_and_is_left_out_with_nothing_on_it(tmp_path: Path) -> None:
+    quoted = Answer("Days", "", [], [Quotation("I cannot run.", AT)])
+    with_quote = Report("Back pain", "", "Ada", "", [quoted, Answer("Signs", "", [], [])], "For your clinician")
+    assert "## For your clinician\n\n- **Days**: “I cannot run.”" in as_markdown(with_quote, DAY)
+    assert "For your clinician Ada" in text_of(make_pdf(with_quote, DAY), tmp_path)
+    empty = replace(with_quote, answers=with_quote.answers[1:])
+    assert "For your clinician" not in as_markdown(empty, DAY) + text_of(make_pdf(empty, DAY), tmp_path)
+    values = replace(quoted, quotes=[], values=[("Score", "7 of 10")])
+    assert "7 of 10" in text_of(make_pdf(replace(with_quote, answers=[values]), DAY), tmp_path).partition("Summary")[2]
 
 
 def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.i18n import LANGUAGES, SOURCE
-from webapp.journeys.builtin import DEFAULT_QUESTIONS, FORMER, texts_in, translate_text
-from webapp.journeys.definitions import definition_of
+from webapp.journeys.definitions import DEFAULT_QUESTIONS, FORMER, definition_of, texts_in, translate_text
 from webapp.journeys.journey_files import read_fixtures
 from webapp.journeys.reports import source_of
 

@@ -8,11 +8,10 @@ import pytest
 
 from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.embedder_choice import MAX_KEPT, Embeddings, floor_of
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalise_rows
 from webapp.llm.encoders import DIM, LocalEmbedder, MultilingualEmbedder
 from webapp.llm.errors import MalformedOutput, ModelError
-from webapp.llm.packaged_models import packaged_embedder
+from webapp.llm.packaged_models import MAX_KEPT, Embeddings, floor_of, packaged_embedder
 from webapp.llm.settings import ModelSettings
 
 TEXTS = [

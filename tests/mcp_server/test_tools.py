@@ -157,6 +157,22 @@ def test_a_token_that_may_write_writes(app: Flask, user: Person, anonymous: Flas
     assert len(audit(app, user)) == 3
 
 
+@pytest.mark.parametrize("is_whole_key", [False, True], ids=["value", "key"])
+def test_a_program_brings_back_no_fact_that_was_forgotten_in_other_words(
+    app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient, is_whole_key: bool
+) -> None:
+    def home(content: str, value: str) -> int:
+        fields = {"memory_type": "fact", "content": content, "fact_key": "home", "fact_value": value}
+        return client.post("/api/memories", json=fields).json["memory_id"]
+
+    gone = home("My home is Oslo", "Oslo")
+    assert client.delete(f"/api/memories/{gone}?whole_key={str(is_whole_key).lower()}").status_code == 200
+    known = home("Lives in Rome", "Rome")
+    secret = token(app, user, "mcp", "write")
+    assert call(anonymous, secret, "update_memory", memory_id=known, content="Lives in Oslo")["isError"] is True
+    assert contents(app, user) == [("Lives in Rome", False)]
+
+
 @pytest.mark.parametrize("scopes", [("mcp",), ("mcp", "write")])
 def test_forgotten_stays_forgotten(
     app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient, scopes: tuple[Scope, ...]

@@ -206,7 +206,7 @@ def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(
         answer = call(anonymous, tokens["access_token"], "remember", content=content, quote=content)
         return str(answer["structuredContent"]["status"])
 
-    assert remembered("Keeps bees") == "proposed" and "Always from this source" in browser.get(page).text
+    assert remembered("Keeps bees") == "proposed" and "Keep without asking" in browser.get(page).text
     for other in (make_user(), make_user(is_admin=True)):
         assert post_form(browser_client(app, other), place, "/settings", on="1").status_code == 404
     assert post_form(browser, place, page, on="1").status_code == 303

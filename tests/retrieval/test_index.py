@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.llm.embedder_choice import floor_of
 from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
+from webapp.llm.packaged_models import floor_of
 from webapp.retrieval.fusion import relevant, terms_of, worth_listing
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, NO_SPACE, Filter, Passage, Scope, may_see, visible_rows

@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.errors import ModelUnavailable
+from webapp.llm.packaged_models import Embeddings
 from webapp.retrieval import query_vectors, stored_vectors, vector_jobs
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.models import MessageEmbedding

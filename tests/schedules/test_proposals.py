@@ -13,7 +13,7 @@ from testkit.people import ApiClient, Person, csrf_token
 from tests.tools.test_turns import calls_tool, send
 from webapp.db.base import now
 from webapp.schedules import service
-from webapp.tools.built_in import BUILT_IN
+from webapp.tools.registry import BUILT_IN
 from webapp.tools.toolset import ToolContext
 
 CALL = {"message": "Call the clinic", "at": "2036-12-03T09:00", "repeat": "once"}

@@ -239,6 +239,54 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
 
 
+def test_a_reply_whose_worker_died_is_written_once_more(
+    app: Flask, client: ApiClient, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    turns = []
+
+    def die(_started: object) -> None:
+        raise KeyboardInterrupt
+
+    with app.app_context():
+        for _ in range(2):
+            with monkeypatch.context() as patched:
+                patched.setattr(sending, "launch", die)
+                with pytest.raises(KeyboardInterrupt):
+                    sending.run(run_id)
+            db.session.rollback()
+            turns.append(db.session.get_one(ScheduleRun, run_id).message_id)
+            with write_transaction():  # as recovery leaves it once the lease has lapsed
+                reply = db.session.get_one(Message, turns[-1])
+                reply.status, reply.error_code = "interrupted", "interrupted"
+            assert list(sending.runs_to_resume()) == [run_id]
+        assert sending.run(run_id) is False, "no third time"
+        assert db.session.query(Message).filter_by(content=WEEKLY["prompt"]).count() == 1
+    (run,) = runs(client, made["schedule_id"])
+    assert (run["status"], run["message_id"]) == ("failed", turns[1]) and turns[0] != turns[1]
+
+
+def test_a_repeated_reply_ends_its_run(app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = make(client)
+    make_due(app, made["schedule_id"])
+    claim(app)
+    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    with app.app_context():
+        with monkeypatch.context() as patched:
+            patched.setattr(sending, "launch", lambda _started: None)
+            patched.setattr(sending, "follow", lambda *_given, **_more: ())
+            assert sending.run(run_id) is False
+        with write_transaction():
+            reply = db.session.get_one(Message, db.session.get_one(ScheduleRun, run_id).message_id)
+            reply.status, reply.error_code = "interrupted", "interrupted"
+        assert sending.run(run_id) is True
+    (run,) = runs(client, made["schedule_id"])
+    assert run["status"] == "done"
+
+
 def test_what_waits_or_was_deleted_comes_to_an_end(app: Flask, client: ApiClient, run_jobs: Callable) -> None:
     made = make(client)
     make_due(app, made["schedule_id"], timedelta(minutes=5))

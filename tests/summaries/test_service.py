@@ -18,7 +18,7 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.service import search
-from webapp.summaries import model_call, service
+from webapp.summaries import overviews, service
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SUMMARY = "The user keeps bees near Porto and will harvest on 4 June 2026."
@@ -113,7 +113,7 @@ def test_a_chunk_stays_beside_later_changes_and_goes_with_the_messages_it_stood_
 def test_what_changes_while_the_model_writes_is_not_summarised(app, user, model, long_talk, monkeypatch):
     script(model)
     with app.app_context():
-        ask = model_call.completions
+        ask = overviews.completions
 
         def edited_meanwhile():
             with write_transaction():
@@ -122,7 +122,7 @@ def test_what_changes_while_the_model_writes_is_not_summarised(app, user, model,
                 messages.supersede_from(conversation, long_talk.ids[0], asked, keep=[reply.message_id])
             return ask()
 
-        monkeypatch.setattr(model_call, "completions", edited_meanwhile)
+        monkeypatch.setattr(overviews, "completions", edited_meanwhile)
         assert service.summarise(long_talk.conversation_id) is None and chunks(long_talk.conversation_id) == []
 
 

@@ -5,6 +5,8 @@ run_all.py starts two of these once: one under slipcover, which adds what the fo
 here, for the parts in which coverage is measured, and one for whatever else is a process of its own: the other parts,
 and the web and the worker of `tests/support/live.py`.
 
+Templates are compiled once for all forks: what one has compiled lies in a folder beside the socket for the others.
+
 It listens on a given Unix socket. A client sends the arguments of `run` as one line of JSON, and receives the process
 id of the fork and, at its end, its exit code, each on a line; a client that sends nothing ends it once all forks have
 ended.
@@ -12,16 +14,22 @@ ended.
 
 import ctypes
 import gc
+import hashlib
 import importlib
 import json
+import marshal
 import os
 import runpy
 import signal
 import socket
 import sys
+import threading
 import traceback
 import warnings
 from contextlib import suppress
+from pathlib import Path
+from types import CodeType
+from typing import Any
 
 LOADED = (
     "jobs.worker",
@@ -53,6 +61,29 @@ def load() -> None:
         importlib.import_module("webapp.shell.routes").import_served()
     gc.collect()
     gc.freeze()  # otherwise the forks' collectors would write to all of it, and so copy it
+
+
+def share_templates(folder: Path) -> None:
+    """Have what is compiled of the templates' files kept in the folder, by source and language, and found there."""
+    environment = importlib.import_module("webapp.templating").Environment
+    compile_template = environment.compile
+
+    def compiled(
+        self: Any, source: str, name: str | None = None, filename: str | None = None, raw: bool = False
+    ) -> Any:
+        if filename is None or raw:
+            return compile_template(self, source, name, filename, raw)
+        place = folder / hashlib.sha256(f"{self.language}\0{filename}\0{source}".encode()).hexdigest()
+        if place.exists():
+            return marshal.loads(place.read_bytes())
+        code: CodeType = compile_template(self, source, name, filename)
+        written = place.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        written.write_bytes(marshal.dumps(code))
+        written.replace(place)
+        return code
+
+    folder.mkdir(exist_ok=True)
+    environment.compile = compiled
 
 
 def run(module: str, arguments: list[str], output: str, environment: dict[str, str]) -> int:
@@ -92,6 +123,7 @@ def serve(caller: socket.socket, task: dict[str, object]) -> None:
 def main(path: str) -> None:
     """Fork for each connection."""
     load()
+    share_templates(Path(path).with_name("templates"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt ends the forks, and the end of all ends this one
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

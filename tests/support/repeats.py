@@ -26,9 +26,9 @@ OURS = tuple(f"{ROOT / name}/" for name in ("webapp", "jobs", "migrations"))
 TESTS = f"{ROOT / 'tests'}/"
 
 KEPT = re.compile(
-    r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups"
-    r"|transfer/test_(restore|imports|undoing)|chat/test_(durable|faults)"
-    r"|\S*(race|conflict|order|search|ownership|hot_pages|at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
+    r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups|transfer/test_restore|chat/test_faults"
+    r"|(conversations|memories|retrieval)/\S*search|\S*test_order\.|\S*/test_ownership|\S*/test_hot_pages"
+    r"|\S*(race|conflict|(two|clicks|many)\S*_at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
 )
 """Tests about transactions, locks, order, dumps and search run on both, whatever they send."""
 
@@ -98,9 +98,15 @@ def _is_ours(frame: FrameType | None) -> bool:
     return True  # a library's thread
 
 
+COLUMN = r'[\w."]+(?: AS [\w"]+)?'
+VALUES = re.compile(r"\(\?(?:, \?)*\)(?:, \(\?(?:, \?)*\))*")
+
+
 def _shape(statement: str) -> str:
-    """The statement, regardless of the number of its values."""
-    return re.sub(r"\?(, \?)+", "?", re.sub(r"\(\?(, \?)*\)(, \(\?(, \?)*\))*", "(?)", statement))
+    """The statement, regardless of which columns it reads or writes, and of the number of its values."""
+    shape = re.sub(r"\?(, \?)+", "?", VALUES.sub("(?)", statement))
+    shape = re.sub(rf"(SELECT|RETURNING) {COLUMN}(, {COLUMN})+", r"\1 columns", shape)
+    return re.sub(r"(INTO \w+) \([^()]+\)", r"\1", re.sub(r"SET \w+=\?(, \w+=\?)*", "SET columns", shape))
 
 
 def pytest_sessionfinish() -> None:

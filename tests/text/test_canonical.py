@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.text.canonical import (
-    canonical_statement,
-    earlier_statement,
-    fold,
-    plain_text,
-    signs,
-    slug,
-    split_at_signs,
-)
+from webapp.text.canonical import canonical_statement, earlier_statement, fold, plain_text, signs, slug, split_at_signs
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from tests.tools.servers import Asked, Site
 from webapp.tools.mcp_client import client as mcp
 from webapp.tools.mcp_client import wire
-from webapp.tools.mcp_client.argument_names import own_arguments, plain_schema
+from webapp.tools.mcp_client.tool_schemas import own_arguments, plain_schema
 from webapp.tools.toolset import ToolFailed
 
 CASES = json.loads(Path(__file__).with_name("odd_servers.json").read_text(encoding="utf-8"))

@@ -24,7 +24,7 @@ from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
-from webapp.chat.turns import consent, turnlog
+from webapp.chat.turns import tool_calls, turnlog
 from webapp.config import Settings
 from webapp.db.base import db, write_transaction
 from webapp.extensions import limiter
@@ -190,7 +190,7 @@ def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
 def test_silence_is_no_permission(
     app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(consent, "ASK_SECONDS", 0.3)
+    monkeypatch.setattr(tool_calls, "ASK_SECONDS", 0.3)
     add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "x"}), ("Garden_write_note", {"text": "y"}), last="Well.")
     reply = send(client)
@@ -203,8 +203,8 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
         async def getdel(self, _key: str) -> None:
             raise RedisError("away")
 
-    monkeypatch.setattr(consent, "UNREACHABLE_SECONDS", 0.3)
-    assert asyncio.run(consent.ConsentWaiter(Away()).ask(1, 0)) == consent.UNREACHABLE  # type: ignore[arg-type]
+    monkeypatch.setattr(tool_calls, "UNREACHABLE_SECONDS", 0.3)
+    assert asyncio.run(tool_calls.ConsentWaiter(Away()).ask(1, 0)) == tool_calls.UNREACHABLE  # type: ignore[arg-type]
 
 
 def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(

@@ -25,8 +25,8 @@ from webapp.conversations.tool_records import arguments_line, outside_texts, sou
 from webapp.db.base import db, write_transaction
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection, ModelOffer
-from webapp.tools.built_in import BUILT_IN
 from webapp.tools.calls import storable
+from webapp.tools.registry import BUILT_IN
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
 

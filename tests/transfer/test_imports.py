@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import select
 from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, operation
+from webapp.background import job_specs
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MAX_TAGS
@@ -322,10 +324,37 @@ def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client
     monkeypatch.setattr(import_jobs, "write_conversation", killed)
     with app.app_context(), pytest.raises(SystemExit):
         import_jobs.run(made["import_id"])
+    drop = storage.drop_file_of
+
+    def killed_at_the_end(row):
+        drop(row)
+        raise SystemExit
+
+    monkeypatch.setattr(storage, "drop_file_of", killed_at_the_end)
+    with app.app_context(), pytest.raises(SystemExit):
+        import_jobs.run(made["import_id"])
+    monkeypatch.setattr(storage, "drop_file_of", drop)
     with app.app_context():
         assert import_jobs.run(made["import_id"]) == "done"
         assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(Conversation).count() == 6
+
+
+def test_files_that_a_killed_process_left_are_swept(app, client, run_jobs):
+    named = _upload(client, b"[]", "conversations.json").get_json()["import_id"]
+    with app.app_context():
+        kept = storage.path_of(db.session.get_one(Import, named).stored_as)
+        left, new = storage.folder() / "left", storage.folder() / "new"
+        for path in (left, new):
+            path.write_bytes(b"of nobody")
+        for path in (kept, left):
+            os.utime(path, (0, 0))
+        job_specs.push(app.extensions["redis"], job_specs.JobRequest("sweep_files"))
+        assert storage.sweep() == 1 and storage.sweep() == 0
+        assert kept.exists() and new.exists()
+        os.utime(new, (0, 0))
+    run_jobs()
+    assert not new.exists()
 
 
 def test_the_sweep_finds_what_stands_still(app, client, chatgpt):

@@ -21,8 +21,8 @@ from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import MemoryEvidence
 from webapp.transfer import portrait_files
+from webapp.transfer.writers.pdf import make_pdf
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
-from webapp.transfer.writers.portrait_pdf import make_pdf
 
 PLACE = "/memories/portrait/pdf"
 DAUGHTER, BOAT = "I have a daughter, Ada", "I own a boat called Kestrel"

@@ -41,6 +41,7 @@ from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
+from webapp.retrieval.vector_jobs import index_user
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.schemas import ScheduleEdit, ScheduleFields
@@ -381,6 +382,23 @@ def elsewhere(settings: Settings, place: Path) -> Iterator[Flask]:
         finally:
             db.session.remove()
             db.engine.dispose()
+
+
+def test_summaries_get_vectors_although_their_conversations_were_indexed_before_they_came(app, make_user, monkeypatch):
+    person, other = make_user(), make_user()
+    run = import_jobs.run
+
+    def run_and_index(*args: Any, **wishes: Any) -> str:
+        status = run(*args, **wishes)
+        index_user(other.user_id)
+        return status
+
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"]], ["Tea"])
+        monkeypatch.setattr(import_jobs, "run", run_and_index)
+        restored(other.user_id, exported(person.user_id), slices=-1)
+        chunk = db.session.scalar(select(ConversationChunk).where(ConversationChunk.user_id == other.user_id))
+        assert chunk is not None and chunk.embedding_model
 
 
 def test_from_one_installation_and_database_to_another_and_back(app, make_user, settings, tmp_path):

@@ -18,7 +18,7 @@ from webapp.llm.usage import Usage
 from webapp.providers import catalogue
 from webapp.usage import records, service
 from webapp.usage.models import UsageRecord
-from webapp.usage.prices import cost
+from webapp.usage.records import cost
 from webapp.usage.schemas import QuotaFields
 
 

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from testkit.people import WAYS_OUT, ApiClient, Person, browser_client, put_out_of_use
 from webapp.accounts import sessions, tokens
 from webapp.db.base import write_transaction
-from webapp.webhooks import event_stream, events_api
+from webapp.webhooks import events_api
 
 Event = tuple[str, str, Any]
 
@@ -98,13 +98,13 @@ def test_others_hear_nothing(app: Flask, client: ApiClient, make_user: Callable[
         for stream in streams:
             stream.close()
         for other in (make_user(), make_user()):
-            assert list(event_stream.read(other.user_id, "0-0")) == []
+            assert list(events_api.read(other.user_id, "0-0")) == []
 
 
 def test_nothing_is_kept_where_nobody_listens(app: Flask, client: ApiClient) -> None:
     remember(client, "Keeps bees")
     with app.app_context():
-        assert list(event_stream.read(client.person.user_id, "0-0")) == []
+        assert list(events_api.read(client.person.user_id, "0-0")) == []
 
 
 def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:

@@ -25,10 +25,10 @@ from webapp.accounts.access import (
     writes,
 )
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.first_account import init_first_account
 from webapp.accounts.identity import Identity, current_identity, current_user_id, require_identity, session_identity
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
+from webapp.accounts.site import init_first_account
 from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login

@@ -5,10 +5,10 @@ from flask.cli import AppGroup
 from sqlalchemy import select
 
 from webapp.accounts import deletion, second_factor, service, tokens
-from webapp.accounts.first_account import first_account
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
+from webapp.accounts.site import first_account
 from webapp.db.base import db, write_transaction
 
 users = AppGroup("user", help="Accounts.")

@@ -8,9 +8,9 @@ from flask import Flask, current_app, flash, render_template, request, session, 
 
 from webapp.accounts import auth, groups, identities, signals
 from webapp.accounts.auth import public, writes
-from webapp.accounts.first_account import first_account
 from webapp.accounts.identities import ProviderClaims, find_claim, find_email
 from webapp.accounts.password_check_pages import complete_sign_in
+from webapp.accounts.site import first_account
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Unavailable, require

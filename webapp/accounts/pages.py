@@ -6,10 +6,9 @@ from flask import redirect, render_template, request, url_for
 
 from webapp.accounts import auth, service
 from webapp.accounts.auth import current_identity, public
-from webapp.accounts.first_account import first_account
 from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.accounts.schemas import Credentials, Registration
-from webapp.accounts.site import has_users, registration_is_open
+from webapp.accounts.site import first_account, has_users, registration_is_open
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.extensions import app_settings

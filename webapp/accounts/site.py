@@ -1,12 +1,21 @@
-"""Settings of the site that an admin changes while it runs."""
+"""The settings of the whole site, and its first account, which is the admin."""
 
+import base64
+import hashlib
+import hmac
+import ipaddress
+import logging
+import socket
+from collections.abc import Iterable
 from typing import Any
 
+from flask import Flask, request
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting, User
 from webapp.db.base import db
-from webapp.extensions import app_settings
+from webapp.extensions import Part, app_settings
 
 REGISTRATION_OPEN = "registration_open"
 SCHEDULES_PER_PERSON = "schedules_per_person"
@@ -41,3 +50,75 @@ def schedules_per_person() -> int:
 def has_users() -> bool:
     """Return whether there is any account yet."""
     return db.session.scalar(select(User.user_id).limit(1)) is not None
+
+
+log = logging.getLogger(__name__)
+
+GROUP, GROUPS = 4, 5
+
+
+class FirstAccount:
+    """The set-up token, if the first account needs one."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self.is_open = False
+        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
+
+    @property
+    def token(self) -> str:
+        """Return the token of this installation, in groups that can be typed: 100 bits."""
+        digest = hmac.new(str(self._app.config["SECRET_KEY"]).encode(), b"first account", hashlib.sha256).digest()
+        letters = base64.b32encode(digest).decode().lower()
+        return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
+
+    def note_sockets(self, sockets: Iterable[Any], *, tells: bool) -> None:
+        """Note which sockets the web listens on; if others can reach one and there is no account yet, log the token."""
+        self.is_open = any(map(_is_open, sockets))
+        if self.is_open and tells and self._is_waiting():
+            log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
+
+    def needs_token(self) -> bool:
+        """Return whether the token is asked for in the current request."""
+        return self.is_open and not _is_local_request() and not has_users()
+
+    def is_right(self, secret: str) -> bool:
+        """Return whether this is the token, however it was spaced and capitalised."""
+        letters = "".join(ch for ch in secret.lower() if ch.isalnum())
+        return hmac.compare_digest(letters.encode(), self.token.replace("-", "").encode())
+
+    def _is_waiting(self) -> bool:
+        with self._app.app_context():
+            try:
+                return not has_users()
+            except SQLAlchemyError:
+                return True  # better logged in vain
+            finally:
+                db.session.remove()
+
+
+first_account: Part[FirstAccount] = Part("first_account")
+
+
+def init_first_account(app: Flask) -> None:
+    """Prepare to be told where the web listens (by webapp/cli/gunicorn.conf.py)."""
+    first_account.put(app, FirstAccount(app))
+
+
+def _is_open(listener: Any) -> bool:
+    if listener.family not in (socket.AF_INET, socket.AF_INET6):
+        return False
+    return not _is_loopback(listener.getsockname()[0].partition("%")[0])
+
+
+def _is_local_request() -> bool:
+    """Return whether the request comes from this machine, and not through a proxy."""
+    return "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
+
+
+def _is_loopback(text: str) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

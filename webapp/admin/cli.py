@@ -78,6 +78,8 @@ def forget(file: Path) -> None:
     """Forget again, after an older backup was restored, what had been forgotten when a newer FILE was made."""
     result = forget_again(file)
     click.echo(f"Forgotten again: {result.memories}")
+    if result.gone:
+        click.echo(f"Accounts that are not in {file}, so probably deleted since: {', '.join(result.gone)}")
     if result.unmatched:
         raise click.ClickException(
             f"{result.unmatched} things cannot be recognised: they were forgotten under another SECRET_KEY. "

@@ -1,24 +1,66 @@
 """Groups of people, for admins: creating, filling, limiting and deleting them, over the API and on pages."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import Annotated, Any
 
 from flask import flash, redirect, render_template, request, url_for
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from webapp.accounts import groups, idempotency
 from webapp.accounts import service as accounts
 from webapp.accounts.models import UserGroup
-from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, NewGroup
 from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Id, parse_id
+from webapp.http.validation import Id, Input, Instant, Line, Output, not_null, parse_id
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 from webapp.providers.catalogue import catalogue
 from webapp.usage import service as usage
 from webapp.usage.pages import read_quotas_form
+from webapp.usage.schemas import QuotaFields, Quotas
+
+MEMBERS = "Who is in it, by id."
+QUOTAS = "What each member may spend who has no limits of their own; of several groups the largest holds."
+Members = Annotated[list[Id], Field(max_length=5_000)]
+
+
+class NewGroup(Input):
+    name: Line = Field(min_length=1, max_length=100, description="Follows a group of the OpenID provider.")
+    user_ids: Members = Field([], description=MEMBERS)
+    quotas: list[QuotaFields] = Field([], max_length=2, description=QUOTAS)
+
+
+class GroupChanges(Input):
+    """Only the fields that are given are changed; lists are replaced whole."""
+
+    name: Line | None = Field(None, min_length=1, max_length=100)
+    user_ids: Members | None = Field(None, description=MEMBERS)
+    quotas: list[QuotaFields] | None = Field(None, max_length=2, description=QUOTAS)
+
+    _not_null = field_validator("*")(not_null)
+
+
+class GroupOut(Output):
+    group_id: int
+    name: str
+    user_ids: list[int] = Field(description=MEMBERS)
+    quotas: list[QuotaFields] = Field(description=QUOTAS)
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: UserGroup) -> GroupOut:
+        quotas = usage.quotas_of(None, group_id=row.group_id)
+        return cls.from_row(
+            row, user_ids=[user.user_id for user in groups.members_of(row.group_id)], quotas=Quotas.of(quotas).quotas
+        )
+
+
+class GroupList(BaseModel):
+    groups: list[GroupOut]
+
 
 blueprint = api_blueprint("groups_api", __name__, tag="Models", access="admin")
 pages = PageBlueprint("admin_groups", __name__, url_prefix="/admin/groups", access="admin")

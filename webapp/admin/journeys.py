@@ -9,7 +9,7 @@ from webapp.http.answers import commit_and_redirect
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
-from webapp.memories.prompt.profile import get_profile
+from webapp.memories.prompt.instructions import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import note_look, view_as_admin
 

@@ -8,8 +8,7 @@ from webapp.accounts.auth import current_user_id, require_identity
 from webapp.accounts.service import names_of
 from webapp.admin import prompt_trials as trials
 from webapp.db.base import db
-from webapp.digests.access import note_look
-from webapp.digests.service import existing_conversation
+from webapp.digests.service import existing_conversation, note_look
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
 from webapp.http.answers import commit_and_redirect

@@ -6,7 +6,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
-from webapp.journeys.guide_state import note_opened
+from webapp.journeys.guides import note_opened
 from webapp.journeys.points import find_point, journey_view
 from webapp.journeys.progress import begin_journey
 

@@ -10,9 +10,9 @@ from sqlalchemy import select
 from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.consent import Consent
 from webapp.chat.turns.follow import header
 from webapp.chat.turns.runtime import ask_to_stop, runtime
+from webapp.chat.turns.tool_calls import Consent
 from webapp.conversations import branches, messages
 from webapp.conversations.current_messages import first_unfinished
 from webapp.conversations.models import Conversation, Message

@@ -8,8 +8,8 @@ from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.chat.service import StartedTurn, reply_of
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.consent import ASK_SECONDS, Decision
 from webapp.chat.turns.runtime import runtime
+from webapp.chat.turns.tool_calls import ASK_SECONDS, Decision
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation

@@ -20,7 +20,7 @@ from webapp.http.forms import read_form
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
-from webapp.journeys.builtin import questions_of
+from webapp.journeys.definitions import questions_of
 from webapp.journeys.models import Journey
 from webapp.journeys.points import find_point
 from webapp.providers.model_choice import choices

@@ -8,13 +8,13 @@ from pydantic import ValidationError
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.conversations.service import get_conversation
 from webapp.digests import service
-from webapp.digests.access import note_look, reachable_conversation
 from webapp.digests.schemas import (
     ConversationMemoryData,
     ConversationMemoryHistory,
     ConversationMemoryOut,
     ConversationMemoryVersionOut,
 )
+from webapp.digests.service import note_look, reachable_conversation
 from webapp.errors import Invalid
 from webapp.http.json_api import api_blueprint
 from webapp.http.problems import field_errors

@@ -1,5 +1,6 @@
 """Digests: reading, writing with history, and which conversations need one."""
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import islice
@@ -7,16 +8,19 @@ from typing import Any
 
 from sqlalchemy import false, or_, select, true
 
+from webapp.accounts.auth import Identity
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
+from webapp.accounts.service import get_user
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, now
+from webapp.db.base import db, now, write_transaction
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
+from webapp.memories.showing import admin_view
 from webapp.prompts.placeholders import DIGEST
 from webapp.prompts.values import source_of
 
@@ -178,3 +182,33 @@ def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> Conversat
 def _for_prompts(conversation: Conversation) -> dict[str, Any] | None:
     row = find_digest(conversation.conversation_id) if memory_is_on(conversation) else None
     return row.memory_data if row is not None else None
+
+
+log = logging.getLogger(__name__)
+
+
+def reachable_conversation(identity: Identity, conversation_id: int) -> Conversation:
+    """Return a conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
+    if identity.is_admin or identity.is_service:
+        row = existing_conversation(conversation_id)
+        require_user(identity, row.user_id)
+        return row
+    return get_conversation(identity.user_id, conversation_id)
+
+
+def require_user(identity: Identity, user_id: int) -> None:
+    """Raise NotFound unless this is the caller, a user for an admin, or an active account for a service."""
+    if identity.is_admin or identity.is_service:
+        if not get_user(user_id).is_active and not identity.is_admin:
+            raise NotFound("There is no such account.")
+    elif identity.user_id != user_id:
+        raise NotFound("There is no such account.")
+
+
+def note_look(identity: Identity, owner_id: int, action: str) -> None:
+    """Record, and commit, that an admin is about to read what somebody else wrote."""
+    if not identity.is_admin or owner_id == identity.user_id:
+        return
+    with write_transaction():
+        admin_view.note_look(identity.user_id, owner_id, action)
+    log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": action})

@@ -14,14 +14,7 @@ from webapp.errors import Invalid, NotFound, require
 from webapp.extensions import limiter
 from webapp.files import service
 from webapp.files.documents import add_to_space, page_of_document, picture_of_document
-from webapp.files.schemas import (
-    DocumentPageOut,
-    FileAsDocument,
-    FileList,
-    FileOut,
-    PageOut,
-    PictureQuery,
-)
+from webapp.files.schemas import DocumentPageOut, FileAsDocument, FileList, FileOut, PageOut, PictureQuery
 from webapp.files.storage import file_storage, key_of
 from webapp.files.uploads import store_upload
 from webapp.http.json_api import api_blueprint

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.errors import Invalid
+from webapp.llm.partial_calls import returned_fields
 from webapp.llm.structured import describe_schema
 from webapp.tools.calls import depth_of
 from webapp.tools.client_tools import ClientTools
@@ -38,6 +39,7 @@ class Call:
     id: str
     name: str
     arguments: str
+    returned: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ def read_calls(raw: Sequence[Any] | None) -> tuple[Call, ...]:
             raise UnsupportedRequest(
                 "messages", "Each of tool_calls must have an id, and a function with a name and arguments."
             )
-        calls.append(Call(number, name, arguments))
+        calls.append(Call(number, name, arguments, returned_fields(item)))
     return tuple(calls)
 
 

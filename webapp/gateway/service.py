@@ -261,7 +261,7 @@ def start(
 
 def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.RoundElsewhere:
     """Return a round as a part of the reply, without what the person has forgotten."""
-    records = [waiting_record(call.name[:64], call.arguments, call.id) for call in item.calls]
+    records = [waiting_record(call.name[:64], call.arguments, call.id, call.returned) for call in item.calls]
     calls = [
         record
         | {name: _without_forgotten(record[name], tombstones) for name in ("input", "arguments") if name in record}

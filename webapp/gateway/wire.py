@@ -20,6 +20,7 @@ from webapp.gateway.functions import (
 )
 from webapp.gateway.pictures import picture_in
 from webapp.http.validation import Line, SearchText, encodable
+from webapp.llm.partial_calls import returned_fields
 from webapp.parameters import RequestParameters
 from webapp.tools.client_tools import ClientTools, arguments_of
 
@@ -232,7 +233,7 @@ def choice(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any
 def tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a call as OpenAI writes it, from its record."""
     function = {"name": record["tool_name"], "arguments": arguments_of(record)}
-    return {"id": record["call_id"], "type": "function", "function": function}
+    return {"id": record["call_id"], "type": "function", "function": function, **returned_fields(record)}
 
 
 def call_deltas(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

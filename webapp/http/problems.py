@@ -44,7 +44,7 @@ _MEANT = {
     "/folders": "/organise",
 }
 """Pages whose URL differs from the word in the form's URL."""
-_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 

@@ -1,9 +1,8 @@
 """JSON endpoints for services; an admin may use them too, and what they read is recorded."""
 
 from webapp.accounts.auth import require_identity
-from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.digests.service import digests_of_user, get_digest
+from webapp.digests.service import digests_of_user, get_digest, note_look, reachable_conversation, require_user
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories

@@ -13,7 +13,7 @@ from webapp.errors import Conflict, require
 from webapp.journeys.assessment import write_state
 from webapp.journeys.assessment_merge import Assessment, PointState, after_lost_evidence, merge
 from webapp.journeys.evidence import retire
-from webapp.journeys.guide_state import hold_memory, set_point_aside
+from webapp.journeys.guides import hold_memory, set_point_aside
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of

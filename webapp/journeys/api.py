@@ -13,7 +13,7 @@ from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
 from webapp.http.views import ViewResult
 from webapp.journeys import answers, reports, service
-from webapp.journeys.guide_state import pause
+from webapp.journeys.guides import pause
 from webapp.journeys.point_views import PointView
 from webapp.journeys.report_content import as_data, as_markdown, file_name
 from webapp.journeys.reports import texts_in, wait_for_report

@@ -14,12 +14,13 @@ from webapp.journeys.assessment_merge import (
     after_lost_evidence,
     is_settled,
     keep_settled,
+    keyword_count,
     merge,
     merge_texts,
+    shares_words,
 )
 from webapp.journeys.evidence import criteria_of, new_evidence, retire
-from webapp.journeys.evidence_matches import keyword_count, shares_words
-from webapp.journeys.guide_state import apply_request, hold_memory
+from webapp.journeys.guides import apply_request, hold_memory
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of

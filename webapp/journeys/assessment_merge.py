@@ -3,13 +3,14 @@
 The weights are the documented ones: high confidence moves little, low confidence follows the new assessment.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from webapp.memories.rules.policy import at_least
 from webapp.text.canonical import canonical_statement
+from webapp.text.words import terms_of
 
 HIGH, LOW = 0.8, 0.2
 
@@ -115,3 +116,37 @@ def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
 
 def _unit(value: float) -> float:
     return min(1.0, max(0.0, float(value)))
+
+
+def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
+    """Return each quote's statements: a statement is the quote's that shares most words, else the first's."""
+    matches: list[list[str]] = [[] for _ in quotes]
+    quote_terms = [set(terms_of(quote)) for quote in quotes]
+    for statement in statements if quotes else ():
+        terms = set(terms_of(statement))
+        best = max(range(len(quotes)), key=lambda place: (len(terms & quote_terms[place]), -place))
+        matches[best].append(statement)
+    return matches
+
+
+def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the named values for each quote; a value belongs to the quote that shares most of its words."""
+    result: list[dict[str, Any]] = [{} for _ in quotes]
+    for name, value in data.items():
+        places = assign([f"{value} {name.replace('_', ' ')}"], quotes)
+        for place, statements in enumerate(places):
+            if statements:
+                result[place][name] = value
+    return result
+
+
+def keyword_count(statement: str, keywords: Iterable[str]) -> int:
+    """Return how many keywords a statement contains, in any form; the words of one must be there together, in order."""
+    text = f" {' '.join(terms_of(statement))} "
+    phrases = [" ".join(terms_of(keyword)) for keyword in keywords]
+    return sum(f" {keyword} " in text for keyword in phrases if keyword)
+
+
+def shares_words(first: str, other: str) -> bool:
+    """Return whether two texts have a significant word in common."""
+    return not set(terms_of(first)).isdisjoint(terms_of(other))

@@ -16,8 +16,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
 from webapp.i18n.marks import say
-from webapp.journeys.builtin import definition_in
-from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
+from webapp.journeys.definitions import JourneyBody, definition_in, definition_of, fixture_of
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.journey_files import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import Journey, JourneyVersion

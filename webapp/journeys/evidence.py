@@ -6,8 +6,7 @@ from typing import Any
 from webapp.conversations.current_messages import previous_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
-from webapp.journeys.assessment_merge import merge_texts
-from webapp.journeys.evidence_matches import assign, assign_data
+from webapp.journeys.assessment_merge import assign, assign_data, merge_texts
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import Quote
 from webapp.journeys.replacements import Replaced

@@ -19,8 +19,8 @@ from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.journeys import answers, reports
 from webapp.journeys.api import pdf_response, text_response
-from webapp.journeys.builtin import questions_of
-from webapp.journeys.guide_state import guide_of, pause
+from webapp.journeys.definitions import questions_of
+from webapp.journeys.guides import guide_of, pause
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.progress import journeys_with_progress

@@ -11,8 +11,7 @@ from sqlalchemy.orm import load_only
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import NotFound, require
-from webapp.journeys.assessment_merge import PointState, after_lost_evidence, is_settled
-from webapp.journeys.evidence_matches import keyword_count
+from webapp.journeys.assessment_merge import PointState, after_lost_evidence, is_settled, keyword_count
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.relevance import relevant_memories

@@ -14,8 +14,8 @@ from webapp.db.base import db, get_or_raise
 from webapp.errors import require
 from webapp.journeys.answers import LockedPoint, reset_point_state
 from webapp.journeys.authoring import visible_journey
-from webapp.journeys.builtin import translate_journey_text
-from webapp.journeys.guide_state import set_point_aside
+from webapp.journeys.definitions import translate_journey_text
+from webapp.journeys.guides import set_point_aside
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view, load_evidence, point_views, points_of

@@ -11,7 +11,7 @@ from typing import Any
 from webapp.http.validation import utc_text
 from webapp.i18n.dates import full_date
 
-LAYOUT = 3
+LAYOUT = 4
 """Increased when the layout changes, so that stored summaries are made again."""
 
 
@@ -37,15 +37,24 @@ class Answer:
     unclear: Sequence[str] = ()
 
     @property
+    def essentials(self) -> Sequence[str]:
+        """Return what the front page says besides the values: the statements, or else the latest quotation."""
+        return self.statements or [f"“{quote.text}”" for quote in self.quotes[-1:]]
+
+    @property
+    def is_begun(self) -> bool:
+        """Return whether anything was found out."""
+        return bool(self.essentials or self.values)
+
+    @property
     def stage(self) -> str:
         """Return how far it is, as `PointView.stage` does."""
-        is_begun = self.statements or self.values or self.quotes
-        return "covered" if self.is_addressed else "aside" if self.is_skipped else "begun" if is_begun else "open"
+        return "covered" if self.is_addressed else "aside" if self.is_skipped else "begun" if self.is_begun else "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A summary: the journey, the person, an answer for each point; `front_page` heads a page with the essentials."""
+    """A summary: the journey, the person, an answer for each point; `front_page` heads the essentials, if any."""
 
     journey: str
     description: str
@@ -118,8 +127,8 @@ def as_markdown(report: Report, day: date, wording: ReportTexts = ENGLISH) -> st
     ]
     head += [wording.count(report), _line(report.description)]
     blocks = [*head]
-    if report.front_page:
-        blocks += [f"## {_line(report.front_page)}", _short(report.answers)]
+    if report.front_page and (essentials := _essentials(report.answers)):
+        blocks += [f"## {_line(report.front_page)}", essentials]
     for number, answer in enumerate(report.answers, 1):
         blocks += [f"## {number}. {_line(answer.title)}", *_answer(answer, wording)]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -151,17 +160,17 @@ def as_data(report: Report, day: date) -> dict[str, Any]:
     }
 
 
-def _short(answers: Sequence[Answer]) -> str:
+def _essentials(answers: Sequence[Answer]) -> str:
     lines = []
     for answer in answers:
-        points = [*answer.statements, *(f"{name}: {value}" for name, value in answer.values)]
+        points = [*answer.essentials, *(f"{name}: {value}" for name, value in answer.values)]
         if points:
             lines.append(f"- **{_line(answer.title)}**: {_line('; '.join(points))}")
     return "\n".join(lines)
 
 
 def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
-    if not (answer.statements or answer.quotes or answer.values):
+    if not answer.is_begun:
         return [f"*{wording.aside if answer.is_skipped else wording.open}*"]
     lines = [
         *(f"- {_line(text)}" for text in answer.statements),

@@ -12,7 +12,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
-from webapp.journeys.guide_state import hold_guide
+from webapp.journeys.guides import hold_guide
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
 from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row, texts_in
 

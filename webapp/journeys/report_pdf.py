@@ -47,14 +47,14 @@ def _front(pages: _Pages, report: Report) -> None:
         if line:
             pages.text_block(line, height=5.6)
     for answer in report.answers:
-        if not (answer.statements or answer.values or answer.quotes):
+        if not answer.is_begun:
             continue
         pages.ln(3)
         pages.set_font("sans", "B", 10.5)
         pages.set_text_color(*INK)
         pages.text_block(answer.title, height=5.6)
         pages.set_font("sans", size=10)
-        for text in answer.statements[:SHORT] or [f"“{answer.quotes[-1].text}”" for _ in answer.quotes[:1]]:
+        for text in answer.essentials[:SHORT]:
             _bullet(pages, text)
         for name, value in answer.values[:SHORT]:
             _value(pages, name, value)
@@ -65,7 +65,7 @@ def _front(pages: _Pages, report: Report) -> None:
 
 
 def _write(pages: _Pages, report: Report) -> None:
-    if report.front_page:
+    if report.front_page and any(answer.is_begun for answer in report.answers):
         _front(pages, report)
     pages.add_page()
     pages.heading(pages.wording.heading, report.journey)
@@ -104,7 +104,7 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
     pages.text_block(f"{number}. {answer.title}", height=7)
     pages.ln(1.5)
     pages.set_font("sans", size=11)
-    if not answer.statements and not answer.quotes:
+    if not answer.is_begun:
         pages.set_text_color(*MUTED)
         pages.text_block(pages.wording.aside if answer.is_skipped else pages.wording.open, height=5.8)
         return

@@ -23,12 +23,12 @@ from webapp.i18n.calendar import full_date
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import use_language
 from webapp.journeys.assessment_merge import merge_texts
-from webapp.journeys.builtin import translate_journey_text
+from webapp.journeys.definitions import translate_journey_text
 from webapp.journeys.models import ConversationReport, Journey, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, ReportTexts, file_name, fingerprint, label
-from webapp.memories.prompt.profile import get_profile
+from webapp.memories.prompt.instructions import get_profile
 
 WAIT_SECONDS = 20.0
 _PAUSE = 0.3

@@ -14,7 +14,7 @@ from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.journeys.answers import forget_state
 from webapp.journeys.authoring import get_editable, visible_journey, visible_journeys
 from webapp.journeys.definitions import definition_of, fixture_of
-from webapp.journeys.guide_state import hold_memory
+from webapp.journeys.guides import hold_memory
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import find_point, journey_view, points_of

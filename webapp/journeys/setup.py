@@ -10,7 +10,7 @@ from sqlalchemy import and_, delete, or_, select
 from webapp.db.base import rows_changed
 from webapp.journeys import guides  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
-from webapp.journeys.builtin import translate_journey_text
+from webapp.journeys.definitions import translate_journey_text
 from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
 from webapp.memories.learning.later_domains import Guide, guide

@@ -6,14 +6,7 @@ from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
 from webapp.legacies import conversation_moves, facts
-from webapp.legacies.schemas import (
-    FactList,
-    FactOut,
-    MoveQuery,
-    MoveReport,
-    NewFact,
-    VisibilityChange,
-)
+from webapp.legacies.schemas import FactList, FactOut, MoveQuery, MoveReport, NewFact, VisibilityChange
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces", access="user")
 

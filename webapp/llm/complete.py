@@ -14,14 +14,7 @@ from .capabilities import STRUCTURED_MODES, Capabilities
 from .chunks import text_of_parts, unwrap
 from .dialects import finish_of
 from .error_bodies import error_fields
-from .errors import (
-    CutOffAnswer,
-    MalformedOutput,
-    ModelError,
-    RefusedByModel,
-    classify_exception,
-    classify_payload,
-)
+from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception, classify_payload
 from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
 from .reply_markup import answer_text

@@ -1,18 +1,22 @@
-"""The embedding models that come with the product, by name, and how a process gets their vectors."""
+"""The embedding models that come with the product, the choice of one or of a server, and how a process gets vectors."""
 
 import json
 import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Lock
+from urllib.parse import urlsplit
 
 import numpy as np
 
+from .capabilities import Capabilities
 from .embedding_server import LENGTH, SHAPE, receive
-from .embeddings import Embedder, Vector
+from .embeddings import Embedder, OpenAIEmbedder, Vector
 from .encoders import LocalEmbedder, MultilingualEmbedder
 from .errors import ModelSilent, ModelUnavailable
+from .settings import ModelSettings
 
 Packaged = type[LocalEmbedder] | type[MultilingualEmbedder]
 _BY_SETTING: dict[str, Packaged] = {"local": LocalEmbedder, "multilingual": MultilingualEmbedder}
@@ -122,3 +126,85 @@ def packaged_embedder(name: str, path: str = "") -> Embedder | None:
     if kind is None:
         return None
     return SharedEmbedder(kind.model, kind.dim, path) if path else kind()
+
+
+MAX_KEPT = 4
+
+
+ORDINARY_FLOOR = 0.40
+"""For models that have not been measured here."""
+FLOORS = {LocalEmbedder.model: 0.40, MultilingualEmbedder.model: 0.24}
+"""By model, measured with `python -m bench languages --floors` (docs/benchmarks.md): with MiniLM's, .97 to 1.00 of the
+answers in a language lie above it, and one query in six of made-up words finds something among sixty facts; with that
+of e5, .97 and one in fifty, and .88 of the answers to a question in another language."""
+
+
+def name_at(settings: ModelSettings) -> str:
+    """Return the name stored with vectors of a chosen server's model, server included: others may use that name."""
+    parts = urlsplit(settings.base_url)
+    location = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
+    return f"{settings.embedding_model}@{location}"[:200]
+
+
+class Embeddings:
+    """The embedders of a process, thread-safe. Code that makes vectors asks `now` once: the choice may change.
+
+    `choose` may look up the chosen server, None for home; `get_settings` returns it at once. `served` lists the servers
+    of earlier choices.
+    """
+
+    def __init__(
+        self,
+        home: Embedder,
+        capabilities: Capabilities | None = None,
+        choose: Callable[[], ModelSettings | None] = lambda: None,
+        get_settings: Callable[[], ModelSettings | None] = lambda: None,
+        served: Callable[[], list[ModelSettings]] = list,
+    ) -> None:
+        self._home, self._capabilities = home, capabilities
+        self._choose, self._get_settings, self._served = choose, get_settings, served
+        self._embedders: dict[ModelSettings, OpenAIEmbedder] = {}
+        self._lock = Lock()
+
+    def now(self) -> Embedder:
+        return self._embedder_at(self._choose())
+
+    @property
+    def last(self) -> Embedder:
+        """Return the embedder that was chosen when this process last checked; does not look it up."""
+        return self._embedder_at(self._get_settings())
+
+    def embedder_of(self, model: str) -> Embedder | None:
+        """Return the embedder that made vectors of this name, if its server still exists; otherwise None."""
+        if model == self._home.model:
+            return self._home
+        name, _, _ = model.rpartition("@")
+        for server in self._served() if name else ():
+            settings = server.with_embeddings(name)
+            if name_at(settings) == model:
+                return self._embedder_at(settings)
+        return None
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        for embedder in (self._home, *self._embedders.values()):
+            if isinstance(embedder, OpenAIEmbedder):
+                embedder.close()
+
+    def _embedder_at(self, settings: ModelSettings | None) -> Embedder:
+        if settings is None:
+            return self._home
+        with self._lock:
+            embedder = self._embedders.get(settings)
+            if embedder is None:
+                while len(self._embedders) >= MAX_KEPT:
+                    self._embedders.pop(next(iter(self._embedders)))
+                embedder = self._embedders[settings] = OpenAIEmbedder(
+                    settings, self._capabilities, name=name_at(settings)
+                )
+            return embedder
+
+
+def floor_of(model: str) -> float:
+    """Return the cosine from which a passage is relevant by meaning alone, by its vector's model."""
+    return FLOORS.get(model, ORDINARY_FLOOR)

@@ -10,6 +10,8 @@ from .chunks import values_of
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
 RETURNED_FIELDS = ("extra_content", "provider_specific_fields")
 """What servers send beside a call and want back with it, such as the signature of the thought before it."""
+MAX_RETURNED = 50_000
+"""The most characters of that, as JSON, in each call."""
 _DETAIL_TEXTS = ("text", "summary", "data")
 
 
@@ -59,7 +61,7 @@ class PartialCalls:
         call = self._call_of(_index(piece.get("index")), str(piece.get("id") or ""), name)
         if name:
             call.name = name if name.startswith(call.name) else call.name + name
-        call.returned |= {field: piece[field] for field in RETURNED_FIELDS if piece.get(field)}
+        call.returned |= returned_fields(piece)
         if isinstance(arguments, str):
             call.pieces.append(arguments)
         elif arguments:  # an object instead of its text; an empty one comes before the pieces of the real one
@@ -122,6 +124,12 @@ class PartialCalls:
         return bool(name and last.name and last.pieces and _is_json(last.arguments))
 
 
+def returned_fields(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a call that go back with it to the server they are from; none if they are too long."""
+    fields = {name: item[name] for name in RETURNED_FIELDS if item.get(name)}
+    return fields if len(json.dumps(fields)) <= MAX_RETURNED else {}
+
+
 def own_id(kind: str, number: int) -> str:
     """Return an id for a call that came without one: nine letters and digits, as the strictest servers want it."""
     return f"{kind}{number:0{9 - len(kind)}}"
@@ -137,7 +145,8 @@ def _whole(pieces: list[str]) -> str:
     """Return the arguments in some pieces: the last, if each repeats those before, or if all are sent again."""
     text = "".join(pieces)
     if _is_json(text):
-        return text
+        inner = json.loads(text)
+        return inner if isinstance(inner, str) and _is_json(inner) else text  # some write the text as text again
     if len(pieces) > 1 and all(map(str.startswith, pieces[1:], pieces)):
         return pieces[-1]
     values = values_of(text)

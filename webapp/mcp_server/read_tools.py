@@ -14,8 +14,7 @@ from webapp.mcp_server import access, schemas
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
 from webapp.memories.prompt.always_used import context_memories
-from webapp.memories.prompt.instructions import standing_instructions
-from webapp.memories.prompt.profile import get_profile
+from webapp.memories.prompt.instructions import get_profile, standing_instructions
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.texts import count_noun
 from webapp.retrieval import service as retrieval

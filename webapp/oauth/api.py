@@ -6,12 +6,14 @@ from typing import Any
 from flask import Flask, Response, jsonify, request
 from pydantic import ValidationError
 
+from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.auth import cookieless, public
 from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http import problems
 from webapp.http.answers import commit
 from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute
+from webapp.i18n.marks import N_
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata
 
@@ -114,3 +116,13 @@ def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) 
     response = jsonify({"error": name, "error_description": message})
     response.status_code = status
     return response
+
+
+def init_oauth(app: Flask) -> None:
+    """Give the endpoints the form of their errors, and say that programs get into accounts."""
+    speak_oauth(app)
+    add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
+
+
+def _names(user_id: int) -> list[str]:
+    return [client.name for _grant, client, _token in service.list_grants(user_id)]

@@ -10,9 +10,8 @@ from webapp.config import Settings
 from webapp.extensions import Part, redis
 from webapp.llm.background import BackgroundClient, Observe
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
-from webapp.llm.packaged_models import packaged_embedder
+from webapp.llm.packaged_models import Embeddings, packaged_embedder
 from webapp.llm.pool import ChatPool
 from webapp.llm.settings import Target
 from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings

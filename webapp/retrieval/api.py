@@ -4,14 +4,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.retrieval import receipts, service
-from webapp.retrieval.schemas import (
-    Receipt,
-    SearchHit,
-    SearchQuery,
-    SearchResults,
-    Verdict,
-    VerdictDone,
-)
+from webapp.retrieval.schemas import Receipt, SearchHit, SearchQuery, SearchResults, Verdict, VerdictDone
 from webapp.spaces.service import require_member
 
 blueprint = api_blueprint("retrieval_api", __name__, tag="Search", access="user")

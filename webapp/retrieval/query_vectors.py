@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 
 from webapp.config import Settings
 from webapp.extensions import Part
-from webapp.llm.embedder_choice import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
-from webapp.llm.packaged_models import packaged_embedder
+from webapp.llm.packaged_models import Embeddings, packaged_embedder
 from webapp.retrieval.vectors import generation, model_of
 
 log = logging.getLogger(__name__)

@@ -127,7 +127,7 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
                     changes.note(user_id, Change("conversation", conversation_id, pending[0].message_id))
                 conversation.indexed_through = rows[-1].message_id if rows else after or None
                 # A message that was finished while the embedder worked is owed its vector: do not overwrite its mark.
-                conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
+                conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0, client.model)
                 # Messages after a reply that is still being written stay owed, and have to wait for it.
                 return conversation.index_due and bool(rows)
         if not turn.has_time():
@@ -149,8 +149,8 @@ def _messages(conversation_id: int, after: int) -> Select[int, str, str, str]:
     )
 
 
-def _has_more(conversation_id: int, after: int) -> bool:
-    """Return whether a conversation has finished messages after the watermark."""
+def _has_more(conversation_id: int, after: int, model: str) -> bool:
+    """Return whether a conversation has finished messages after the watermark, or a summary that came meanwhile."""
     statement = select(Message.message_id).where(
         Message.conversation_id == conversation_id,
         Message.message_id > after,
@@ -158,7 +158,7 @@ def _has_more(conversation_id: int, after: int) -> bool:
         Message.status.in_(FINISHED),
         Message.content != "",
     )
-    return db.session.scalar(statement.limit(1)) is not None
+    return any(db.session.execute(query.limit(1)).first() for query in (statement, _chunks(conversation_id, model)))
 
 
 def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
@@ -171,17 +171,22 @@ def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[A
     return rows
 
 
-def _index_chunks(conversation_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
-    """Make vectors of the chunks of a conversation that have none by this model; returns whether all have one now."""
-    rows = db.session.execute(
+def _chunks(conversation_id: int, model: str) -> Select[int, str, int | None]:
+    """Return the summaries of a conversation that have no vector by a model."""
+    return (
         select(ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.user_id)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
         .where(
             ConversationChunk.conversation_id == conversation_id,
             ~(Conversation.is_temporary | (ConversationChunk.level > 0)),
-            or_(ConversationChunk.embedding_model.is_(None), ConversationChunk.embedding_model != client.model),
+            or_(ConversationChunk.embedding_model.is_(None), ConversationChunk.embedding_model != model),
         )
-    ).all()
+    )
+
+
+def _index_chunks(conversation_id: int, client: Embedder, counts: IndexedCounts, turn: Slice) -> bool:
+    """Make vectors of the chunks of a conversation that have none by this model; returns whether all have one now."""
+    rows = db.session.execute(_chunks(conversation_id, client.model)).all()
     db.session.remove()
     while rows:
         batch, rows = rows[: turn.portion], rows[turn.portion :]

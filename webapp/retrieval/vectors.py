@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.llm.embedder_choice import floor_of
+from webapp.llm.packaged_models import floor_of
 from webapp.retrieval.columns import Column
 from webapp.retrieval.passages import Passage, Place
 

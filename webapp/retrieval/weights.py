@@ -68,7 +68,7 @@ BY_NEIGHBOURS = 0.2
 COVERAGE = 0.34
 """The share of the question's words, by rarity, from which a passage counts as relevant for its words alone."""
 SOME_MEANING, SOME_COVERAGE = 0.625, 0.15
-"""Shares of the model's floor (`webapp/llm/embedder_choice.py`) and of the question's words that suffice together."""
+"""Shares of the model's floor (`webapp/llm/packaged_models.py`) and of the question's words that suffice together."""
 MANY_WORDS = 0.5
 """COVERAGE's counterpart by number of words."""
 NEARBY = 0.5

@@ -7,15 +7,7 @@ from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
 from webapp.schedules import feed, service
-from webapp.schedules.schemas import (
-    FeedOut,
-    RunList,
-    RunOut,
-    ScheduleEdit,
-    ScheduleFields,
-    ScheduleList,
-    ScheduleOut,
-)
+from webapp.schedules.schemas import FeedOut, RunList, RunOut, ScheduleEdit, ScheduleFields, ScheduleList, ScheduleOut
 
 blueprint = api_blueprint("schedules_api", __name__, tag="Schedules", access="user")
 

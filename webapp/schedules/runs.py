@@ -13,13 +13,14 @@ from webapp.accounts.tokens import is_in_use
 from webapp.background import events
 from webapp.background.events import Kind
 from webapp.background.queues import enqueue_after_commit
-from webapp.chat.service import StartedTurn, launch, start_turn
+from webapp.chat.service import StartedTurn, launch, retry_turn, start_turn
 from webapp.chat.turns.follow import follow
 from webapp.chat.turns.runtime import runtime
+from webapp.conversations.messages import current_messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, get_or_raise, now, rows_changed, write_transaction
+from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed, write_transaction
 from webapp.errors import Conflict, DomainError, NotFound, Unavailable
 from webapp.extensions import this_app
 from webapp.i18n.marks import N_
@@ -123,10 +124,12 @@ def run(run_id: int) -> bool:
 
 
 def _begin(run_id: int) -> StartedTurn | None:
-    """Store a waiting run's turn; None if that was done, or its program may not any more."""
+    """Store a waiting run's turn, or that of one to repeat; None if that was done, or its program may not any more."""
     run_row = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
-    if run_row is None or run_row.status != "waiting":
+    if run_row is None or run_row.status not in ("waiting", "running"):
         return None
+    if run_row.status == "running":
+        return _repeat(run_row)
     schedule = get_or_raise(Schedule, run_row.schedule_id, lock=True)
     if not get_or_raise(User, schedule.user_id, fresh=True).is_active:
         raise Conflict("The account is not in use.")
@@ -154,6 +157,28 @@ def _begin(run_id: int) -> StartedTurn | None:
     return turn
 
 
+def _repeat(run_row: ScheduleRun) -> StartedTurn | None:
+    """Store another reply in place of one that is to be repeated, if it is."""
+    reply = db.session.get(Message, run_row.message_id) if run_row.message_id is not None else None
+    if reply is None or not _is_cut_off(reply):
+        return None
+    schedule = get_or_raise(Schedule, run_row.schedule_id, lock=True)
+    turn = retry_turn(schedule.user_id, reply.message_id)
+    turn.consent = "none"
+    run_row.message_id = turn.turn_id
+    return turn
+
+
+def _is_cut_off(reply: Message) -> bool:
+    """Return whether the process that wrote a reply died, for the first time, and nobody has gone on since."""
+    return (
+        reply.error_code in ("interrupted", "shutdown")
+        and reply.superseded_by_id is None
+        and count_rows(Message.reply_to_id == reply.reply_to_id) == 1
+        and not current_messages(reply.conversation_id, after=reply.message_id)
+    )
+
+
 def _turn_of(run_id: int) -> int | None:
     run_row = db.session.get(ScheduleRun, run_id, populate_existing=True)
     turn_id = run_row.message_id if run_row is not None and run_row.status == "running" else None
@@ -164,9 +189,10 @@ def _turn_of(run_id: int) -> int | None:
 def _note_end(run_id: int, turn_id: int) -> bool:
     reply = db.session.get(Message, turn_id, populate_existing=True)
     status, problem = (reply.status, reply.error_detail) if reply is not None else ("failed", None)
+    is_cut_off = reply is not None and _is_cut_off(reply)
     db.session.rollback()
-    if status == "streaming":
-        return False  # the sweep finishes it, and asks for this again
+    if status == "streaming" or is_cut_off:
+        return False  # the sweep finishes it, or finds it to be repeated, and asks for this again
     _end(run_id, None if status in ("complete", "stopped") else problem or "The reply was interrupted.")
     return status in ("complete", "stopped")
 

@@ -9,7 +9,7 @@ from flask_openapi3 import APIBlueprint, OpenAPI
 from webapp.digests.api import init_digests
 from webapp.gateway.api import speak_openai
 from webapp.mcp_server.api import speak_mcp
-from webapp.oauth.setup import init_oauth
+from webapp.oauth.api import init_oauth
 from webapp.shell import commands
 from webapp.webhooks import events_api
 

@@ -29,7 +29,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
-from webapp.summaries.model_call import ask
+from webapp.summaries.overviews import ask
 from webapp.summaries.prompt import LegacySummary
 
 log = logging.getLogger(__name__)

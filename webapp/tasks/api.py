@@ -3,20 +3,11 @@
 from webapp.accounts.auth import login_required, require_identity
 from webapp.background.queues import enqueue_or_find
 from webapp.digests import generation
-from webapp.digests.access import note_look, reachable_conversation, require_user
-from webapp.digests.service import get_digest
+from webapp.digests.service import get_digest, note_look, reachable_conversation, require_user
 from webapp.extensions import app_settings, limiter, redis
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import Id
-from webapp.tasks.schemas import (
-    DigestMade,
-    DigestsMade,
-    JobId,
-    SyncQuery,
-    TaskQueued,
-    TaskState,
-    UserDigestsQuery,
-)
+from webapp.tasks.schemas import DigestMade, DigestsMade, JobId, SyncQuery, TaskQueued, TaskState, UserDigestsQuery
 from webapp.tasks.service import job_state
 
 blueprint = api_blueprint("tasks_api", __name__, tag="Tasks", access="service")

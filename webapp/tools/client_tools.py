@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.llm.partial_calls import ToolCall
+from webapp.llm.partial_calls import ToolCall, returned_fields
 from webapp.text.tokens import estimate_tokens, shorten
 from webapp.tools.calls import ToolRun, parse_arguments, storable
 from webapp.tools.toolset import Tool, Toolset
@@ -88,15 +88,15 @@ def _rename_choice(choice: str | dict[str, Any], names: Mapping[str, str]) -> st
 
 def client_call_record(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
     """Return the record of a call that is handed to the client, under an id of ours: those from servers repeat."""
-    return ToolRun(waiting_record(tool.title, call.arguments, call_id(turn_id, number)))
+    return ToolRun(waiting_record(tool.title, call.arguments, call_id(turn_id, number), call.returned))
 
 
-def waiting_record(name: str, arguments: str, own_id: str) -> dict[str, Any]:
+def waiting_record(name: str, arguments: str, own_id: str, returned: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the record of a call waiting for the client, with the `arguments` that are no JSON object."""
     raw = arguments[:_ARGUMENTS] or "{}"
     parsed = parse_arguments(raw, limit=_ARGUMENTS, repair=False)
     record: dict[str, Any] = {"tool_name": name, "input": parsed, "output": dict(WAITING)}
-    record |= {"by": CLIENT, "call_id": own_id}
+    record |= {"by": CLIENT, "call_id": own_id, **(returned or {})}
     if not parsed and raw.strip() != "{}":
         record["arguments"] = raw
     return storable(record)
@@ -144,6 +144,7 @@ def rounds_as_prompt(
                     "id": name,
                     "type": "function",
                     "function": {"name": call["tool_name"], "arguments": arguments_of(call)},
+                    **returned_fields(call),
                 }
                 for name, call in zip(ids, calls, strict=True)
             ]

@@ -19,9 +19,8 @@ from webapp.providers.clients import completions
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
 from webapp.tools.mcp_client import client
-from webapp.tools.mcp_client.argument_names import own_arguments
 from webapp.tools.mcp_client.client import Server
-from webapp.tools.mcp_client.tool_schemas import definition_of, schema_of
+from webapp.tools.mcp_client.tool_schemas import definition_of, own_arguments, schema_of
 from webapp.tools.mcp_client.wire import ListedTool
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges

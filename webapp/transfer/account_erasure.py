@@ -173,8 +173,8 @@ def _has_bytes(digest: str) -> bool:
     """Return whether there are still bytes of a content that no row names."""
     result = is_named(digest)
     db.session.rollback()
-    storage = file_storage()
-    return not result and (storage.size(key_of(digest)) is not None or any(storage.entries(picture_key(digest))))
+    archives = file_storage()
+    return not result and (archives.size(key_of(digest)) is not None or any(archives.entries(picture_key(digest))))
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:

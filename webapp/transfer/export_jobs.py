@@ -17,7 +17,7 @@ from webapp.background.time_slices import Slice, Work
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import after_commit, db, now, reads_only, write_transaction
+from webapp.db.base import db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
@@ -206,7 +206,7 @@ def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str,
 
 
 def _as_pdf(transcript: conversations.ExportedConversation) -> bytes:
-    from webapp.transfer.writers.conversation_pdf import as_pdf
+    from webapp.transfer.writers.pdf import as_pdf
 
     return as_pdf(transcript)
 
@@ -243,6 +243,5 @@ def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
         select(Export).where(Export.user_id == user_id, Export.status.in_(("waiting", "ready"))).with_for_update()
     ).all()
     for row in rows:
-        if row.stored_as:
-            after_commit(partial(storage.drop, row.stored_as))
-        row.status, row.stored_as = "expired", None
+        storage.drop_file_of(row)
+        row.status = "expired"

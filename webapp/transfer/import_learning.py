@@ -22,7 +22,7 @@ from webapp.telemetry import logs
 from webapp.transfer.models import Import, ImportedMessage
 from webapp.transfer.schemas import Estimate, LearnFields
 from webapp.transfer.service import get_import
-from webapp.usage.prices import cost
+from webapp.usage.records import cost
 from webapp.usage.service import require_room
 
 CALLS = 4

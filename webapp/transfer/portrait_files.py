@@ -22,7 +22,7 @@ from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource
 
 blueprint = PageBlueprint("portrait_files", __name__, access="user")
 
-WRITER = "webapp.transfer.writers.portrait_pdf"
+WRITER = "webapp.transfer.writers.pdf"
 
 limit_files = limiter.limit("20 per minute", key_func=lambda: f"portrait:{current_user_id()}")
 

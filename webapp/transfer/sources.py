@@ -19,8 +19,7 @@ from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of
 from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, ImportRefused
-from webapp.transfer.json_text import StrictText
-from webapp.transfer.page_json import Span, open_span, span_of
+from webapp.transfer.json_text import Span, StrictText, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 MAX_SAMPLE = 20

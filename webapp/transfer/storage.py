@@ -2,16 +2,23 @@
 
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from flask import current_app
+from sqlalchemy import select
 from werkzeug.datastructures import FileStorage
 
+from webapp.db.base import after_commit, db
 from webapp.extensions import app_settings
 from webapp.transfer.models import Export, Import
+
+OLD_SECONDS = 86_400
+"""A file that is younger may belong to a row that is not committed yet."""
 
 
 def folder() -> Path:
@@ -51,8 +58,8 @@ def path_of(name: str) -> Path:
 
 
 def drop_file_of(row: Import | Export) -> None:
-    """Delete the file of an import or an export."""
-    drop(row.stored_as)
+    """Delete the file of an import or an export once that is committed: until then it may be needed again."""
+    after_commit(partial(drop, row.stored_as))
     row.stored_as = None
 
 
@@ -65,3 +72,14 @@ def drop(name: str | None) -> None:
             pass
         except OSError:
             current_app.logger.warning("stored file not deleted", exc_info=True)
+
+
+def sweep() -> int:
+    """Delete old files that no row names, as a process that is killed leaves them; return how many."""
+    before = time.time() - OLD_SECONDS
+    old = {path.name for path in folder().iterdir() if path.stat().st_mtime < before}
+    left = old.difference(*(db.session.scalars(select(model.stored_as)) for model in (Import, Export)))
+    db.session.rollback()
+    for name in left:
+        drop(name)
+    return len(left)

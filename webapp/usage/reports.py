@@ -15,7 +15,7 @@ from webapp.i18n.marks import say
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import catalogue
 from webapp.usage.models import BACKGROUND, CHAT, SCHEDULE, SOURCES
-from webapp.usage.prices import cost
+from webapp.usage.records import cost
 from webapp.usage.schemas import UsageLine, UsageQuery, UsageReport
 from webapp.usage.sums import used
 

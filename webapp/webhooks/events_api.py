@@ -1,9 +1,13 @@
 """`/api/events`: a person's events as they happen; resumable, bounded, and ended with the right to see them."""
 
+import json
+import logging
+import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any
 
 from flask import Flask, Response, request
 from pydantic import BaseModel, Field, field_validator
@@ -14,9 +18,8 @@ from webapp.accounts.identity import Identity, is_valid
 from webapp.chat import sse
 from webapp.db.base import db, expect_writes
 from webapp.errors import TooMany, Unavailable
-from webapp.extensions import this_app
+from webapp.extensions import redis, this_app
 from webapp.http.validation import Line
-from webapp.webhooks import event_stream
 from webapp.webhooks.schemas import ALL
 
 MAX_EACH, MAX_LISTENERS = 5, 100
@@ -52,8 +55,8 @@ def response(user_id: int, query: EventQuery) -> Response:
     identity = require_identity()
     kinds = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
     try:
-        event_stream.listen(user_id)
-        after, is_gap = event_stream.position(user_id, request.headers.get("Last-Event-ID") or query.after)
+        listen(user_id)
+        after, is_gap = position(user_id, request.headers.get("Last-Event-ID") or query.after)
     except RedisError:
         raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
@@ -91,7 +94,7 @@ def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set
     while time.monotonic() - start < LONGEST and not _ending.is_set():
         try:
             with app.app_context():
-                entries = list(event_stream.read(identity.user_id, after))
+                entries = list(read(identity.user_id, after))
         except RedisError:
             return  # the client reconnects by itself, and continues where this ended
         if entries and not _is_still_allowed(app, identity):
@@ -113,7 +116,7 @@ def _is_still_allowed(app: Flask, identity: Identity) -> bool:
     with app.app_context():
         expect_writes(False)
         try:
-            event_stream.listen(identity.user_id)
+            listen(identity.user_id)
             return is_valid(identity)
         except RedisError:
             return False
@@ -131,3 +134,65 @@ def _leave(user_id: int) -> None:
         _open[user_id] -= 1
         if _open[user_id] <= 0:
             del _open[user_id]
+
+
+log = logging.getLogger(__name__)
+
+MAX_EVENTS = 500
+"""Roughly how many events a listener who was away can catch up with."""
+RECORDING_SECONDS = 3_600
+"""How long events are recorded after the last sign of a listener, and kept after the last event."""
+_POSITION = re.compile(r"\d{1,15}-\d{1,10}")
+_ADD = """
+if redis.call('exists', KEYS[2]) == 0 then return false end
+local id = redis.call('xadd', KEYS[1], 'maxlen', '~', ARGV[1], '*', 'k', ARGV[2], 'd', ARGV[3])
+redis.call('expire', KEYS[1], ARGV[4])
+return id
+"""
+
+
+def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
+    """Tell those who are listening; while Redis is away, nobody is."""
+    try:
+        text = json.dumps(dict(data), separators=(",", ":"))
+        redis().eval(_ADD, 2, *_keys(user_id), MAX_EVENTS, kind, text, RECORDING_SECONDS)
+    except RedisError as error:
+        log.warning("event not told", extra={"error": type(error).__name__})
+
+
+def listen(user_id: int) -> None:
+    """Note that somebody is listening, from now on and for a while. Raises RedisError."""
+    redis().set(_keys(user_id)[1], b"1", ex=RECORDING_SECONDS)
+
+
+def position(user_id: int, last_id: str) -> tuple[str, bool]:
+    """Return where to continue (after `last_id`, or from now on), and whether something is lost. Raises RedisError."""
+    stream = _keys(user_id)[0]
+    ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
+    first, last = (_text(entries[0][0]) if entries else "" for entries in ends)
+    if not _POSITION.fullmatch(last_id):
+        return last or "0-0", False
+    if not first or _number(last_id) > _number(last):
+        return last or "0-0", True
+    return last_id, _number(last_id) < _number(first)
+
+
+def read(user_id: int, after: str) -> Iterator[tuple[str, str, str]]:
+    """Return id, kind and data (JSON) of up to a hundred events after a position, at once. Raises RedisError."""
+    rows: Any = redis().xread({_keys(user_id)[0]: after}, count=100)
+    for _, entries in rows or ():
+        for entry_id, fields in entries:
+            yield _text(entry_id), _text(fields[b"k"]), _text(fields[b"d"])
+
+
+def _keys(user_id: int) -> tuple[str, str]:
+    return f"{{events:{user_id}}}", f"{{events:{user_id}}}:heard"
+
+
+def _text(value: bytes | str | None) -> str:
+    return value.decode() if isinstance(value, bytes) else value or ""
+
+
+def _number(entry_id: str) -> tuple[int, int]:
+    milliseconds, _, order = entry_id.partition("-")
+    return int(milliseconds), int(order or 0)

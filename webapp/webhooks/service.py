@@ -22,7 +22,7 @@ from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.network import outbound
 from webapp.providers.key_encryption import Secrets, seal
-from webapp.webhooks import event_stream
+from webapp.webhooks import events_api
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.schemas import NewWebhook, WebhookChanges
 from webapp.webhooks.signatures import new_event_id, new_secret
@@ -147,7 +147,7 @@ def disable(row: Webhook, reason: str) -> None:
 @happened.connect
 def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, Any], hooked: bool | None) -> None:
     """Something happened: publish it to listeners after the commit, and queue it for the webhooks that want it."""
-    after_commit(partial(event_stream.publish, user_id, kind, dict(data)))
+    after_commit(partial(events_api.publish, user_id, kind, dict(data)))
     if hooked is False:
         return
     waiting = (

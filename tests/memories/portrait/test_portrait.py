@@ -13,7 +13,7 @@ from webapp.background.queues import enqueue
 from webapp.db.base import db
 from webapp.llm.errors import ModelError
 from webapp.memories.portrait import generation, service, subjects
-from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
+from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.schemas import KnownItem
 from webapp.transfer.account_tables import PARTS

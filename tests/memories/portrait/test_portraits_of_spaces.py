@@ -14,7 +14,7 @@ from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue
 from webapp.db.base import db, write_transaction
 from webapp.memories.portrait import generation
-from webapp.memories.portrait.evidence import WrittenPortrait, sentences_of
+from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import OF_LEGACY, OF_SPACE, Members
 from webapp.memories.schemas import KnownItem

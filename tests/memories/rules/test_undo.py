@@ -6,14 +6,7 @@ from hypothesis import given, settings
 from tests.memories.worlds import NAME, after, batches, worlds
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import KnownMemory, State
-from webapp.memories.rules.undo import (
-    Change,
-    Obstacle,
-    Present,
-    Snapshot,
-    UndoPlan,
-    plan_undo,
-)
+from webapp.memories.rules.undo import Change, Obstacle, Present, Snapshot, UndoPlan, plan_undo
 
 KEPT = [f.name for f in fields(KnownMemory) if f.name not in {"ref", "evidence", "embedding"}]
 

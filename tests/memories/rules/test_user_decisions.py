@@ -7,12 +7,7 @@ from testkit.memory_extraction import apply_effects
 from tests.memories.worlds import NAME, NOON, stored, worlds
 from webapp.errors import Conflict
 from webapp.memories.rules.state import Draft, Insert, State
-from webapp.memories.rules.user_decisions import (
-    Decision,
-    is_earlier,
-    settle,
-    store_user_value,
-)
+from webapp.memories.rules.user_decisions import Decision, is_earlier, settle, store_user_value
 from webapp.text.canonical import canonical_statement
 
 LATER = NOON + timedelta(days=1)

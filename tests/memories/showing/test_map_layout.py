@@ -6,17 +6,7 @@ from math import dist
 
 import pytest
 
-from webapp.memories.showing.map_layout import (
-    FONT,
-    LABEL,
-    NARROW,
-    WIDE,
-    Layout,
-    Link,
-    Shape,
-    place_names,
-    shorten,
-)
+from webapp.memories.showing.map_layout import FONT, LABEL, NARROW, WIDE, Layout, Link, Shape, place_names, shorten
 
 SHAPES = pytest.mark.parametrize("shape", [WIDE, NARROW], ids=["wide", "narrow"])
 

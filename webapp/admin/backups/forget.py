@@ -23,29 +23,30 @@ from webapp.text.provenance import FORGOTTEN
 
 @dataclass
 class Repeated:
-    """The memories that were forgotten again, and the tombstones whose key does not exist here."""
+    """The memories that were forgotten again, the tombstones whose key does not exist here, and the addresses of
+    accounts that the newer backup does not have."""
 
     memories: int = 0
     unmatched: int = 0
+    gone: tuple[str, ...] = ()
 
 
 def forget_again(path: Path) -> Repeated:
     """Forget what had been forgotten when a newer backup of this installation was made. Raises BackupError."""
     with open_archive(path) as archive:
         read_manifest(archive)
-        people = _people_of_both(archive)
+        people, gone = _people(archive)
         if not people:
             raise BackupError(f"{path} knows nobody who is here: it is of another installation.")
-        return _forget(archive, people)
+        return _forget(archive, people, Repeated(gone=gone))
 
 
-def _forget(archive: zipfile.ZipFile, people: set[int]) -> Repeated:
+def _forget(archive: zipfile.ZipFile, people: set[int], result: Repeated) -> Repeated:
     tombstones, keys, marks = (
         _by_person(archive, "memory_tombstones", people),
         _by_person(archive, "tombstone_keys", people),
         list(_marked(archive)),
     )
-    result = Repeated()
     for user_id, rows in tombstones.items():
         with write_transaction():
             for key in keys[user_id]:
@@ -62,14 +63,18 @@ def _forget(archive: zipfile.ZipFile, people: set[int]) -> Repeated:
     return result
 
 
-def _people_of_both(archive: zipfile.ZipFile) -> set[int]:
-    """Return the ids of the people in the backup who are here: no id is given twice, nor two at one moment."""
+def _people(archive: zipfile.ZipFile) -> tuple[set[int], tuple[str, ...]]:
+    """Return the ids of the people here who are in the backup, and the addresses of the others.
+
+    No id is given twice in an installation, and in no other at that moment.
+    """
     known = {
         (row["user_id"], datetime.fromisoformat(row["created_at"]).replace(tzinfo=UTC))
         for row in _rows(archive, "users")
     }
-    here = db.session.execute(select(User.user_id, User.created_at)).all()
-    return {user_id for user_id, since in here if (user_id, since) in known}
+    here = db.session.execute(select(User.user_id, User.created_at, User.email).order_by(User.email)).all()
+    people = {user_id for user_id, since, _ in here if (user_id, since) in known}
+    return people, tuple(email for user_id, _, email in here if user_id not in people)
 
 
 def _by_person(archive: zipfile.ZipFile, table: str, people: set[int]) -> dict[int, list[dict[str, Any]]]:

@@ -19,13 +19,7 @@ from webapp.chat.context.sections import (
     split_messages,
 )
 from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text, tokens_of
-from webapp.chat.context.values import (
-    MESSAGE_OVERHEAD,
-    BudgetTooSmall,
-    Context,
-    ContextInput,
-    Section,
-)
+from webapp.chat.context.values import MESSAGE_OVERHEAD, BudgetTooSmall, Context, ContextInput, Section
 from webapp.text.tokens import estimate_tokens, shorten
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.

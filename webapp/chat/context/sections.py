@@ -17,14 +17,7 @@ from webapp.chat.context.segments import (
     stored_text,
     tokens_of,
 )
-from webapp.chat.context.values import (
-    MESSAGE_OVERHEAD,
-    Chunk,
-    ContextInput,
-    Message,
-    Omission,
-    RetrievedPassage,
-)
+from webapp.chat.context.values import MESSAGE_OVERHEAD, Chunk, ContextInput, Message, Omission, RetrievedPassage
 from webapp.files.picture import Picture
 from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem

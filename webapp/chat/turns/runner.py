@@ -18,17 +18,17 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.consent import Consent, ConsentWaiter
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
+from webapp.chat.turns.tool_calls import Consent, ConsentWaiter
 from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool
-from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, open_async_redis
+from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, Wire, open_async_redis
 from webapp.telemetry import tracing
 from webapp.tools.client_tools import ClientTools
 
@@ -228,13 +228,14 @@ class TurnRunner:
                     self._tasks[turn_id].cancel(DELETED)
 
     async def _stop_requested_turns(self) -> None:
+        wire = Wire(self._redis)
         while await self._has_turns.wait():
             await asyncio.sleep(STOP_POLL)
             turn_ids = list(self._turns)  # a task that has not started running could not store a stopped reply
             if not turn_ids:
                 continue
             try:
-                flags = await self._redis.mget(map(turnlog.stop_key, turn_ids))
+                flags = await wire.ask("MGET", *map(turnlog.stop_key, turn_ids))
                 stopped = [turn_id for turn_id, flag in zip(turn_ids, flags, strict=True) if flag]
                 if stopped:
                     await self._redis.delete(*map(turnlog.stop_key, stopped))

@@ -4,20 +4,62 @@ and a line under the reply, never a failed turn."""
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
-from webapp.chat.turns.consent import NO_ANSWER, UNREACHABLE, Ask, Consent
+from redis.asyncio import Redis as AsyncRedis
+from redis.exceptions import RedisError
+
+from webapp.chat.turns import turnlog
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import open_client_calls
 from webapp.llm.partial_calls import ToolCall
-from webapp.tools.calls import ToolRun, call_record, failure, parse_arguments
+from webapp.tools.calls import ToolRun, bound_output, call_record, failure, mark_text, parse_arguments
 from webapp.tools.client_tools import MAX_CLIENT_TOOLS, client_call_record
-from webapp.tools.outside_text import bound_output, mark_text
 from webapp.tools.toolset import FAR_SECONDS, MAX_CALLS, MAX_TOKENS, Output, Tool, ToolContext, ToolFailed, Toolset
+
+ASK_SECONDS = 120.0
+"""How long a turn waits for an answer."""
+UNREACHABLE_SECONDS = 10.0
+"""How long it waits while Redis is unreachable, since nobody can be asked then."""
+POLL = 0.2
+NO_ANSWER, UNREACHABLE = "silence", "away"
+Consent = Literal["ask", "given", "none"]
+"""Which calls that may change something a turn makes: on request, only those allowed for good, or none."""
+Decision = Literal["once", "always", "never"]
+_WORDS = ("once", "always", "never")
+
+Ask = Callable[[int, int], Awaitable[str]]
+"""What the person answers about a call of a turn, by its number: a Decision, NO_ANSWER or UNREACHABLE."""
+
+
+class ConsentWaiter:
+    """Waits for people's answers; belongs to one event loop."""
+
+    def __init__(self, client: AsyncRedis) -> None:
+        self._client = client
+
+    async def ask(self, turn_id: int, number: int) -> str:
+        """Return the answer to a question that is on the turn's stream."""
+        start = last_seen = time.monotonic()
+        key = turnlog.consent_key(turn_id, number)
+        while time.monotonic() - start < ASK_SECONDS:
+            try:
+                decision = await self._client.getdel(key)
+                answer = decision.decode() if isinstance(decision, bytes) else decision
+                last_seen = time.monotonic()
+            except RedisError:
+                answer = None
+                if time.monotonic() - last_seen > UNREACHABLE_SECONDS:
+                    return UNREACHABLE
+            if answer in _WORDS:
+                return str(answer)
+            await asyncio.sleep(POLL)
+        return NO_ANSWER
+
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import concurrent.futures
 import logging
 import time
 from asyncio import Future
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +15,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.values import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
-from webapp.chat.turns.cancellation import clear_cancellation, run_to_end
-from webapp.chat.turns.consent import Ask, Consent
 from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.progress import Progress
-from webapp.chat.turns.tool_calls import ToolCalling
+from webapp.chat.turns.tool_calls import Ask, Consent, ToolCalling
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.turnlog import READING
 from webapp.chat.turns.writer import TurnWriter
@@ -275,3 +273,22 @@ class Turn:
             await writer.replace(self.id, finished_turn.rewritten)
         await writer.end(self.id, finished_turn.kind, finished_turn.data)
         await tables.follow_up(self.id, finished_turn)
+
+
+async def run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end even if a stop arrives in the meantime: there is nothing left to stop."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            clear_cancellation()
+
+
+def clear_cancellation() -> None:
+    """Undo the cancellation of the current task, which has been dealt with."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()

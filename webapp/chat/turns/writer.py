@@ -13,9 +13,8 @@ from typing import Any, cast
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from webapp.chat.turns.open_turn import OpenTurn
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.turnlog import Entry, Rows, fields, log_key, merge, order
+from webapp.chat.turns.turnlog import Entry, OpenTurn, Rows, fields, log_key, merge, order
 from webapp.redis.clients import Wire
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from webapp.cli.prepare.packages import newest_redis
 from webapp.environment import ROOT, LaunchError
-
-from .redis_programs import newest_redis
 
 # The screen tour's names for what it has; its server is not imported here, to stay small.
 TOUR_MODELS = {

@@ -13,7 +13,7 @@ from webapp.db.base import db, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
-from webapp.memories.prompt.profile import KEYS, profile_values
+from webapp.memories.prompt.instructions import KEYS, profile_values
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.schemas import KnownItem

@@ -169,7 +169,8 @@ class Insert:
 
 @dataclass(frozen=True)
 class AddEvidence:
-    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user."""
+    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and brings back
+    one that was set aside unanswered."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
@@ -252,9 +253,9 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
         return
     memory = memories[effect.ref]
     if isinstance(effect, AddEvidence):
-        review = memory.needs_review and not effect.clears_review
-        contradicts = None if effect.clears_review else memory.contradicts
-        memory = replace(memory, confidence=effect.confidence, needs_review=review, contradicts=contradicts)
+        memory = replace(memory, confidence=effect.confidence)
+        if effect.clears_review:
+            memory = replace(memory, needs_review=False, contradicts=None, is_archived=False)
     elif isinstance(effect, Revise):
         # A rewording does not change the author: what was imported or made by a tool keeps its origin.
         moments = {**vars(effect.draft), "origin": memory.origin}

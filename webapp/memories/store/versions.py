@@ -61,10 +61,9 @@ def count_change(model: type[Base], user_id: int) -> None:
         if rows_changed(_next_version(model), {"user": user_id}) == 1:
             return
         try:
-            with db.session.begin_nested():
-                db.session.execute(insert(model).values(user_id=user_id, version=1))
+            db.session.execute(insert(table_of(model)), {"user_id": user_id, "version": 1})
             return
-        except IntegrityError:
+        except IntegrityError:  # undoes this statement alone
             continue  # another transaction inserted it first, or there is no such user
     raise NotFound("There is no such account.")
 

@@ -29,6 +29,7 @@ _COPIED_FIELDS = (
     "importance",
     "origin",
     "needs_review",
+    "is_archived",
     "valid_to",
     "until",
 )
@@ -56,7 +57,6 @@ def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> Known
         **{name: getattr(row, name) for name in _COPIED_FIELDS},
         ref=row.memory_id,
         is_pinned=row.is_pinned,
-        is_archived=row.is_archived,
         edited_by_user=row.edited_by_user,
         superseded_by=row.superseded_by_id,
         contradicts=row.contradicts_id,
@@ -203,7 +203,6 @@ def _row(memory: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
         valid_from=first.said_at if first and is_dated(first.said_at) else None,
         evidence_count=0,
         is_pinned=False,
-        is_archived=False,
         settled_with=None,
         edited_by_user=False,
         visibility="private",

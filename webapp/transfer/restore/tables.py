@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
-from webapp.conversations.models import MessageFeedback
-from webapp.db.base import Base, now, table_of
+from webapp.conversations.models import Conversation, MessageFeedback
+from webapp.db.base import Base, db, now, table_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.store.journal import statement_hash
@@ -156,6 +156,8 @@ def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any])
 
 def _chunk(_batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
+    # Its conversation may have been indexed since it came.
+    db.session.get_one(Conversation, values["conversation_id"]).index_due = True
     return bool(values.get("content"))
 
 

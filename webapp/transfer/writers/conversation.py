@@ -1,4 +1,4 @@
-"""A conversation as Markdown, JSON or HTML; for PDF see conversation_pdf."""
+"""A conversation as Markdown, JSON or HTML; for PDF see pdf."""
 
 from __future__ import annotations
 

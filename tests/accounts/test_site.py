@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testkit.people import post_form
-from webapp.accounts.first_account import FirstAccount, first_account
+from webapp.accounts.site import FirstAccount, first_account
 
 FORM = {"name": "Ada", "email": "ada@example.org", "password": "a heron on the tide mill"}
 FAR = {"REMOTE_ADDR": "203.0.113.7"}

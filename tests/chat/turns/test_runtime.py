@@ -24,8 +24,8 @@ from tests.memories.prompt.test_always_used import add, fill
 from tests.spaces.helpers import join, make_space
 from tests.support.queries import count_queries
 from webapp.chat.context import assembly
-from webapp.chat.turns import read_ahead
-from webapp.chat.turns.read_ahead import ReadAhead
+from webapp.chat.turns import runtime
+from webapp.chat.turns.runtime import ReadAhead
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
@@ -87,10 +87,10 @@ def told(app: Flask, settings: Settings) -> Iterator[Told]:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test waits for nothing that is not to come, and its look-ups are not slow, however slow the machine."""
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 60.0)
-    monkeypatch.setattr(read_ahead, "LISTEN_SECONDS", 0.5)
-    monkeypatch.setattr(read_ahead, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(read_ahead, "QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(read_ahead, "REST", 0)
+    monkeypatch.setattr(runtime, "LISTEN_SECONDS", 0.5)
+    monkeypatch.setattr(runtime, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(runtime, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(runtime, "REST", 0)
 
 
 def heard(told: Told, channel: str = CHANNEL) -> list[int]:
@@ -363,17 +363,17 @@ def test_a_process_that_keeps_nothing_does_not_connect(
     def connect(**_options: Any) -> None:
         raise SystemExit  # the end of the test
 
-    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr(runtime, "time", SimpleNamespace(sleep=wait))
     monkeypatch.setattr(keeper._client, "pubsub", connect)
     with pytest.raises(SystemExit):
         keeper._run()
-    assert waited == [read_ahead.BEGIN_SECONDS] * 3
+    assert waited == [runtime.BEGIN_SECONDS] * 3
 
 
 def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
     app: Flask, user: Person, keeper: ReadAhead, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(read_ahead, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(runtime, "RETRY_SECONDS", 0.0)
     caplog.set_level(logging.WARNING)
     tried: list[str] = []
     listen = keeper.listen
@@ -388,7 +388,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
 
     monkeypatch.setattr(keeper, "listen", listens)
     has_broken = threading.Event()
-    real = read_ahead.catch_up
+    real = runtime.catch_up
 
     def catches_up(user_id: int) -> Any:
         if not has_broken.is_set():
@@ -396,7 +396,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
             raise RuntimeError("broken")
         return real(user_id)
 
-    monkeypatch.setattr(read_ahead, "catch_up", catches_up)
+    monkeypatch.setattr(runtime, "catch_up", catches_up)
     with app.app_context():
         entry = index_cache().get(user.user_id, 20)
 
@@ -413,7 +413,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(
         add(user.user_id, 8)
     thread.join(20)
     assert entry is not None and entry.position.memory_version
-    assert [record.message for record in caplog.records if record.name == read_ahead.__name__] == [
+    assert [record.message for record in caplog.records if record.name == runtime.__name__] == [
         "changes of memory are not heard of, retrying",
         "memory was not read ahead",
     ]
@@ -442,14 +442,14 @@ def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
     def work() -> None:
         raise SystemExit  # it has listened: the end of the test
 
-    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
+    monkeypatch.setattr(runtime, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
     monkeypatch.setattr(keeper, "work", work)
     with app.app_context():
         index_cache().get(user.user_id, 20)
     with pytest.raises(SystemExit):
         keeper._run()
-    assert waited == [read_ahead.FORBIDDEN_SECONDS] * 3
-    (said,) = [record for record in caplog.records if record.name == read_ahead.__name__]
+    assert waited == [runtime.FORBIDDEN_SECONDS] * 3
+    (said,) = [record for record in caplog.records if record.name == runtime.__name__]
     assert said.message == "changes of memory are not heard of, retrying"
     assert said.error == "NoPermissionError"  # type: ignore[attr-defined]
 

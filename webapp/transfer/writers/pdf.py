@@ -1,7 +1,4 @@
-"""A portrait as PDF: its sentences with their marks, and at the end what each mark stands for.
-
-A program: its libraries take 25 MB, and over a second. Reads a `PrintedPortrait` as JSON, writes {"pdf": base64}.
-"""
+"""Portraits and conversations as PDF, loaded only when needed: the libraries take 25 MB."""
 
 import base64
 import json
@@ -10,9 +7,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from webapp.journeys.report_fonts import add_fonts, printable_texts, texts_of
+from fpdf import FPDF
+from fpdf.enums import Align, XPos, YPos
+
+from webapp.journeys.report_fonts import add_fonts, printable, printable_texts, texts_of
 from webapp.journeys.report_pages import INDENT, INK, MUTED, OCHRE, Pages, is_rtl_text
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
+
+from .conversation import ExportedConversation
 
 THIN = "\u2009"
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -77,3 +79,36 @@ def _marked(text: str, marks: Sequence[int]) -> str:
 if __name__ == "__main__":
     made = make_pdf(read_printed(sys.stdin.buffer.read()))
     sys.stdout.write(json.dumps({"pdf": base64.b64encode(made).decode()}))
+
+
+def as_pdf(transcript: ExportedConversation) -> bytes:
+    """Return pages of plain text; characters that no font has are left out."""
+    entries = [
+        (printable(transcript.wording.heading(message)), printable(message.content)) for message in transcript.messages
+    ]
+    title = printable(transcript.title) or transcript.wording.untitled
+    align = Align.R if transcript.wording.direction == "rtl" else Align.L
+    with tempfile.TemporaryDirectory() as folder:
+        pages = FPDF(format="A4")
+        pages.set_margins(24, 24, 24)
+        pages.set_auto_page_break(True, margin=24)
+        pages.set_title(title)
+        pages.set_lang(transcript.wording.tag)
+        add_fonts(pages, [title, *(f"{head} {text}" for head, text in entries), "0123456789/"], Path(folder))
+        pages.add_page()
+        pages.set_font("serif", size=20)
+        _block(pages, title, 9, align)
+        for head, text in entries:
+            pages.ln(5)
+            pages.set_font("sans", "B", 9)
+            pages.set_text_color(106, 98, 88)
+            _block(pages, head, 5, align)
+            pages.set_font("sans", size=11)
+            pages.set_text_color(31, 28, 24)
+            _block(pages, text, 5.8, align)
+        return bytes(pages.output())
+
+
+def _block(pages: FPDF, text: str, height: float, align: Align) -> None:
+    pages.set_x(pages.l_margin)
+    pages.multi_cell(pages.epw, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
