@@ -1,12 +1,14 @@
 """Field types: what the database can hold passes unchanged, everything else is refused with a sentence."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from webapp.http.validation import (
     MAX_ID,
@@ -122,3 +124,34 @@ def test_json_the_database_cannot_hold(value):
 
 def test_as_deep_as_allowed():
     assert OBJECT.validate_python(_nested(MAX_METADATA_DEPTH - 1))
+
+
+NULL_MEANS_SOMETHING = {
+    "ConversationChanges": {"title", "space_id", "metadata", "folder_id", "model", "parameters"},
+    "MemoryChanges": {
+        *("category", "fact_key", "fact_value", "space_id", "only_conversation_id", "valid_from", "valid_to", "until")
+    },
+    "ProfileChanges": {"name", "preferred_name", "birthday"},  # as the seed has it: only what is not null is merged
+    "SavedPromptChanges": {"space_id"},
+    "SiteChanges": {"schedules_per_person"},
+    "SpaceChanges": {"persona"},
+}
+
+
+def test_a_field_that_stays_is_left_out_and_not_null(app: Flask) -> None:
+    def derived(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+        for other in kind.__subclasses__():
+            yield from (other, *derived(other))
+
+    def is_taken(kind: type[BaseModel], name: str) -> bool:
+        try:
+            kind.model_validate({name: None})
+        except ValidationError as error:
+            return all(item["loc"][:1] != (name,) for item in error.errors())
+        return True
+
+    kinds = {kind for kind in derived(BaseModel) if kind.__name__.endswith("Changes") and "webapp." in kind.__module__}
+    assert len(kinds) > 10
+    for kind in kinds:
+        taken = {name for name in kind.model_fields if is_taken(kind, name)}
+        assert taken == NULL_MEANS_SOMETHING.get(kind.__name__, set()), kind

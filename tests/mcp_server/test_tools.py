@@ -138,7 +138,7 @@ def test_a_token_that_may_write_writes(app, user, anonymous):
     talk = converse(app, user.user_id, "What do I play?")
     (reply,) = replies(app, talk)
     use(app, number, reply)
-    done = call(anonymous, secret, "forget", memory_id=number)
+    done = call(anonymous, secret, "forget", memory_id=f"memory-{number}")  # as search gives it
     assert done["isError"] is False
     assert done["structuredContent"] == {
         "status": "forgotten",

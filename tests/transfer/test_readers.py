@@ -209,6 +209,27 @@ def test_sharegpt(read):
     assert parts[0].source_id == read([{"conversations": turns}], "again.json")[1][0].source_id
 
 
+@pytest.mark.parametrize("around", ["state", "data"])
+def test_turns_in_one_list_are_told_apart_by_the_conversation_that_each_names(read, around):
+    def turn(number, role, content, **more):
+        at = 1_717_200_000_000 + number * 1000
+        return {"id": f"m{number}", "role": role, "content": content, "createdAt": at, "sessionId": "s", **more}
+
+    turns = [
+        turn(3, "user", "And up?", topicId="t"),
+        turn(1, "user", "How far?", topicId="t"),
+        turn(2, "assistant", "Five km", topicId="t", parentId="m1", fromModel="gpt-4o"),
+        turn(4, "tool", HIDDEN, topicId="t", parentId="m3"),
+        turn(5, "assistant", "A little", topicId="t", parentId="m3"),
+        turn(6, "user", "No topic"),
+    ]
+    beside = {"sessions": [{"id": "s", "meta": {"title": "Coach"}}], "topics": [{"id": "t", "title": "Running"}]}
+    name, (running, coach) = read({"exportType": "all", around: {**beside, "messages": turns}, "version": 7}, "a.json")
+    assert (name, running.title, coach.title, running.source_id) == ("sharegpt", "Running", "Coach", "t")
+    assert [text for _, text in _said(running)] == ["How far?", "Five km", "And up?", "A little"]
+    assert (running.messages[1].model, _said(coach)) == ("gpt-4o", [("user", "No topic")])
+
+
 @pytest.mark.parametrize("prefix", ["Prompted ", "Eingegebener Prompt: ", "你问 "])
 def test_gemini_in_any_language_makes_sessions_by_gap(read, prefix):
     name, parts = read(zipped({"Takeout/My Activity/Gemini Apps/MyActivity.json": exports.gemini_records(prefix)}))
@@ -346,6 +367,15 @@ def test_notes(read):
     assert name == "notes"
     assert _only(parts, ReadMemory)[0].content == "Likes tea"
     assert _only(parts, ReadProject)[0].documents == [("bees", "# Bees\n\nThey dance.")]
+
+
+def test_notes_of_open_webui(read):
+    def note(title, text):
+        return {"id": title, "title": title, "data": {"content": {"json": None, "html": "", "md": text}}, "meta": {}}
+
+    name, parts = read([note("Bees", "# Bees\n\nThey dance."), note("", "Likes tea"), note("None", "")], "notes.json")
+    assert (name, _only(parts, ReadMemory)[0].content) == ("notes", "Likes tea")
+    assert _only(parts, ReadProject)[0].documents == [("Bees", "# Bees\n\nThey dance.")]
 
 
 @pytest.mark.parametrize(

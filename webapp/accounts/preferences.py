@@ -3,9 +3,9 @@
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, field_validator
 
-from webapp.http.validation import Flag, Input, Line
+from webapp.http.validation import Flag, Input, Line, not_null
 from webapp.i18n import SOURCE, LanguageCode
 from webapp.parameters import JsonColumn, Parameters
 
@@ -83,3 +83,5 @@ class SettingsChanges(Input):
     last_model: ModelId | None = None
     last_parameters: Parameters | None = None
     favourite_models: FavouriteModels | None = None
+
+    _not_null = field_validator("*")(not_null)

@@ -13,7 +13,7 @@ from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Flag, Input, Instant, Line, Output, Whole
+from webapp.http.validation import Flag, Input, Instant, Line, Output, Whole, not_null
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -71,6 +71,8 @@ class AccountChanges(Input):
 
     name: PersonName | None = None
     settings: SettingsChanges | None = None
+
+    _not_null = field_validator("*")(not_null)
 
 
 class EmailChange(Input):
@@ -208,6 +210,8 @@ class UserChanges(Input):
     is_admin: Flag | None = None
     is_active: Flag | None = None
 
+    _not_null = field_validator("*")(not_null)
+
 
 class SiteOut(BaseModel):
     """The settings of the site."""
@@ -225,3 +229,5 @@ class SiteChanges(Input):
     schedules_per_person: Annotated[Whole, Field(ge=0, le=MAX_SCHEDULES)] | None = Field(
         None, description="Null for as many as the server is configured for."
     )
+
+    _not_null = field_validator("registration_open")(not_null)

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, SearchText, Whole
+from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, SearchText, Whole, not_null
 from webapp.i18n.marks import N_, say
 from webapp.parameters import Parameters
 
@@ -108,6 +108,8 @@ class ConversationChanges(BaseModel):
         None, description="All that are chosen; replaces the current choice. Null: the defaults."
     )
     uses_web: Flag | None = None
+
+    _not_null = field_validator("is_archived", "uses_memory", "is_pinned", "tags", "uses_web")(not_null)
 
 
 class ConversationOut(Output):

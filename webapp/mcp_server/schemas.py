@@ -1,13 +1,16 @@
 """The tools' arguments, and the tools as clients see them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from webapp.http.validation import Id, Input, Line, SearchText
 from webapp.memories.schemas import MemoryKind, Statement
 from webapp.schedules.schemas import ScheduleFields
+
+MemoryId = Annotated[Id, BeforeValidator(lambda given: str(given).removeprefix("memory-"))]
+"""The id of a memory, alone or as `search` gives it."""
 
 
 class Search(Input):
@@ -34,12 +37,12 @@ class ListMemories(Input):
 
 
 class UpdateMemory(Input):
-    memory_id: Id
+    memory_id: MemoryId
     content: Statement = Field(description="What it should say from now on.")
 
 
 class Forget(Input):
-    memory_id: Id
+    memory_id: MemoryId
 
 
 class GetContext(Input):

@@ -12,13 +12,14 @@ from pydantic import (
     Field,
     GetPydanticSchema,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import AwareTime, Day, Flag, Id, Instant, JsonObject, Line
+from webapp.http.validation import AwareTime, Day, Flag, Id, Instant, JsonObject, Line, not_null
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.operations import Unit
 from webapp.memories.rules.user_decisions import Decision
@@ -143,6 +144,10 @@ class MemoryChanges(BaseModel):
     valid_from: When | None = None
     valid_to: When | None = None
     until: LastDay = None
+
+    _not_null = field_validator(
+        "memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"
+    )(not_null)
 
 
 class ForgetQuery(BaseModel):

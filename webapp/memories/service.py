@@ -171,9 +171,6 @@ def _set_fields(user_id: int, memory_id: int, changes: MemoryChanges) -> tuple[M
         lock_withdrawal(user_id, [memory_id])
     versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
-    for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):
-        if name in fields and fields[name] is None:
-            raise Invalid.field(name, "cannot be null")
     if {"space_id", "visibility"} & fields.keys():
         _check_space(user_id, fields.get("space_id", memory.space_id), fields.get("visibility", memory.visibility))
         touch(memory.space_id)

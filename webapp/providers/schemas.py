@@ -3,10 +3,10 @@
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from webapp.http.paging import ListOut
-from webapp.http.validation import Amount, Flag, Id, Instant, Line, Output, Whole
+from webapp.http.validation import Amount, Flag, Id, Instant, Line, Output, Whole, not_null
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
@@ -109,6 +109,8 @@ class ConnectionChanges(BaseModel):
     embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Empty: none of it any more.")
     background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Empty: none of it any more.")
     models: list[OfferFields] | None = Field(None, max_length=200)
+
+    _not_null = field_validator("*")(not_null)
 
 
 class OfferOut(OfferFields, Output):

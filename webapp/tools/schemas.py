@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
-from webapp.http.validation import Flag, Input, Instant, Line, Output
+from webapp.http.validation import Flag, Input, Instant, Line, Output, not_null
 from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
@@ -59,6 +59,8 @@ class ToolServerChanges(Input):
     token: Line | None = Field(None, max_length=4_000)
     is_enabled: Flag | None = None
     tools_on: list[Line] | None = Field(None, max_length=200, description="The names of all tools that are on.")
+
+    _not_null = field_validator("*")(not_null)
 
 
 class ServerTool(BaseModel):

@@ -30,7 +30,7 @@ MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
 WRAPPERS = (
-    *("conversations", "data", "chats", "items", "results", "memories", "history", "threads"),
+    *("conversations", "data", "chats", "items", "results", "memories", "history", "threads", "state", "messages"),
     *("entities", "relations", "facts", "edges", "blocks"),
 )
 """The keys under which programs put the array of what they export."""

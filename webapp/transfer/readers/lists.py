@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -186,32 +187,46 @@ _SHORT = 300
 
 
 class Notes:
-    """Reads a folder of Markdown files."""
+    """Reads a folder of Markdown files, or the notes of Open WebUI as its API returns them."""
 
     name, label = "notes", "Markdown notes"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether most of the ZIP's files are Markdown or text."""
-        if not upload.is_archive:
-            return False
-        texts = _texts(upload)
+        """Return whether most of the ZIP's files are Markdown or text, or a note is in the JSON."""
+        if upload.has_record(upload.json_names, _is_note):
+            return True
+        texts = _texts(upload) if upload.is_archive else ()
         return bool(texts) and len(texts) * 2 >= len(upload.names)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Short notes of one line as memories, the others as documents in one project named after the file."""
         documents = []
-        for name in _texts(upload):
-            try:
-                text = _FRONT_MATTER.sub("", upload.text(name, _LONGEST)).strip()
-            except ImportRefused:
-                continue
+        for name, note in _notes(upload):
+            text = _FRONT_MATTER.sub("", note).strip()
             if text and "\n" not in text and len(text) <= _SHORT:
                 yield ReadMemory(re.sub(r"^#+\s*", "", text))
             elif text:
-                documents.append((str(PurePosixPath(name).with_suffix(""))[-200:], text))
+                documents.append((name[-200:], text))
         if documents:
             title = PurePosixPath(upload.filename).stem or "Notes"
             yield ReadProject(f"notes:{title}", title, "Markdown notes", "", documents)
+
+
+def _notes(upload: Upload) -> Iterator[tuple[str, str]]:
+    """Yield the notes, each with its name; one that is too long is left out."""
+    for name in upload.json_names:
+        with suppress(ValueError):
+            for item in filter(_is_note, upload.records(name, _is_note)):
+                yield text_or_none(item["title"]) or PurePosixPath(name).stem, item["data"]["content"]["md"]
+    for name in _texts(upload):
+        with suppress(ImportRefused):
+            yield str(PurePosixPath(name).with_suffix("")), upload.text(name, _LONGEST)
+
+
+def _is_note(item: Any) -> bool:
+    data = item.get("data") if isinstance(item, dict) and "title" in item else None
+    content = data.get("content") if isinstance(data, dict) else None
+    return isinstance(content, dict) and isinstance(content.get("md"), str)
 
 
 def _texts(upload: Upload) -> list[str]:

@@ -1,15 +1,16 @@
 """Conversations as lists or trees of turns, whichever program wrote them: a turn says who speaks and has a text.
 
 So does ShareGPT (`from: human`, `value`), what the APIs of models take (`role`, `content`), and what many programs
-export: a list of turns in an object, one file of turns for each conversation, nodes with their parents, or a question
-and its answer in one row.
+export: a list of turns in an object, one file of turns for each conversation, nodes with their parents, a question
+and its answer in one row, or all turns in one list, each naming its conversation (LobeChat).
 """
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -36,6 +37,7 @@ _STARTS = (*_TIMES, "created")
 _TITLES = ("title", "name", "chatTitle", "thread_title")
 _IDS = ("id", "uuid", "_id", "conversation_id")
 _PARENTS = ("parentId", "parent_id", "parent", "parentMessageId", "parent_message_id")
+_TALKS = ("topicId", "topic_id", "conversationId", "conversation_id", "sessionId", "session_id")
 _QUESTIONS = ("query_str", "query", "question", "prompt")
 _ANSWERS = ("answer", "response", "completion")
 _PEOPLE = ("human", "user", "request")
@@ -54,19 +56,44 @@ class ShareGPT:
         return upload.has_record(upload.json_names, lambda item: _is_conversation(item) or _is_turn(item))
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield the conversations; turns that nothing holds together are one with the name of their file."""
+        """Yield the conversations; turns that nothing holds together, not even the name of one, are one with the name
+        of their file."""
         for name in upload.json_names:
             if upload.first_record(name, _is_conversation) is not None:
                 yield from read_records(upload, [name], _is_conversation, lambda item: [_conversation(item)])
             elif upload.first_record(name, _is_turn) is not None:
-                turns: list[Any] = []
-                yield from read_records(upload, [name], _is_turn, partial(_collect, turns))
-                yield _conversation({"title": PurePosixPath(name).stem, "messages": turns})
+                talks: dict[str, list[Any]] = {}
+                yield from read_records(upload, [name], _is_turn, partial(_collect, talks))
+                titles = _titles(upload, name) if any(talks) else {}
+                for key, turns in talks.items():
+                    title = titles.get(key) or PurePosixPath(name).stem
+                    yield _conversation({"id": key, "title": title, "messages": _in_order(turns) if key else turns})
 
 
-def _collect(turns: list[Any], item: Any) -> tuple[Part, ...]:
-    turns.append(item)
+def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:
+    if _is_turn(item):
+        talks.setdefault(str(_first(item, _TALKS) or ""), []).append(item)
     return ()
+
+
+def _titles(upload: Upload, name: str) -> dict[str, str]:
+    """Return the titles of conversations by their ids, from lists beside that of the turns."""
+    titles: dict[str, str] = {}
+    with suppress(ValueError):
+        for _, item in upload.items_under(name, "state", "data", "topics", "sessions"):
+            row = as_dict(item)
+            if title := text_or_none(_first(row, _TITLES) or _first(as_dict(row.get("meta")), _TITLES)):
+                titles[str(row.get("id"))] = title
+    return titles
+
+
+def _in_order(turns: list[Any]) -> list[Any]:
+    """Return turns by their times; one that does not name the turn before it stands below the one above."""
+    moments = [instant(_first(turn, _TIMES)) for turn in turns]
+    if None not in moments:
+        order = sorted(range(len(turns)), key=moments.__getitem__)  # type: ignore[arg-type]
+        turns = [turns[place] for place in order]
+    return [{**turn, "parent": _parent(turn) or above.get("id")} for above, turn in pairwise([{}, *turns])]
 
 
 def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -156,7 +183,7 @@ def _message(key: str, role: str, turn: Mapping[str, Any]) -> ReadMessage | None
     thoughts = list(filter(None, map(text_or_none, (*thoughts, thought, _first(turn, _THOUGHTS)))))
     if not text or turn.get("isThought"):
         return None
-    model = None if is_user else text_or_none(_first(turn, ("model", "modelId")))
+    model = None if is_user else text_or_none(_first(turn, ("model", "modelId", "fromModel")))
     at = instant(_first(turn, _TIMES))
     return ReadMessage(
         key, "user" if is_user else "assistant", text, at, model, thought="\n\n".join(dict.fromkeys(thoughts))
