@@ -24,6 +24,7 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis
 from webapp.i18n.marks import NN_, say, say_n
+from webapp.i18n.request_language import gettext as _
 
 TEXTS = {
     "archive": NN_("Archived 1 conversation.", "Archived %(num)s conversations."),
@@ -92,7 +93,7 @@ def _changes(row: Conversation, action: str, folder_id: int | None, tag: str) ->
                 "to_tag",
                 say(
                     "is one too many: “%(title)s” already has %(most)s",
-                    title=row.title or "New conversation",
+                    title=row.title or _("New conversation"),
                     most=MAX_TAGS,
                 ),
             )

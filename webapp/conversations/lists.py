@@ -19,6 +19,7 @@ from webapp.db.base import db
 from webapp.db.index_hints import Statement
 from webapp.db.text_search import contains_words
 from webapp.http.paging import EPOCH, Keyset, Page
+from webapp.i18n.request_language import gettext as _
 from webapp.rendering import highlight
 from webapp.spaces.service import require_member
 from webapp.text.words import search_form
@@ -180,7 +181,7 @@ def find_conversations(user_id: int, q: str, limit: int = 12) -> list[Hit]:
     hits = []
     for row in rows:
         message = mentions.get(row.conversation_id)
-        title = highlight(row.title or "New conversation", q)
+        title = highlight(row.title or _("New conversation"), q)
         excerpt = highlight(_plain(message[1], q), q) if message else None
         hits.append(Hit(row.conversation_id, title, row.updated_at, message[0] if message else None, excerpt))
     return hits
