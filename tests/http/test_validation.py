@@ -127,6 +127,7 @@ def test_as_deep_as_allowed():
 
 
 NULL_MEANS_SOMETHING = {
+    "ConnectionChanges": {"embedding_model", "background_model"},
     "ConversationChanges": {"title", "space_id", "metadata", "folder_id", "model", "parameters"},
     "MemoryChanges": {
         *("category", "fact_key", "fact_value", "space_id", "only_conversation_id", "valid_from", "valid_to", "until")

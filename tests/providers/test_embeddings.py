@@ -75,6 +75,8 @@ def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(app,
         assert set(made) == {f"{MODEL}/384", f"{name_of(other)}/384"}
     assert {call["path"] for call in other.calls()} == {"embeddings"}
     assert admin.patch(place, json={"embedding_model": ""}).get_json()["embedding_model"] is None
+    assert admin.patch(place, json={"embedding_model": MODEL}).get_json()["embedding_model"] == MODEL
+    assert admin.patch(place, json={"embedding_model": None}).get_json()["embedding_model"] is None
     with app.app_context():
         assert embedder().model == MODEL
 

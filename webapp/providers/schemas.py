@@ -106,11 +106,13 @@ class ConnectionChanges(BaseModel):
     headers: Headers | None = None
     is_enabled: Flag | None = None
     builtin_tools: Flag | None = None
-    embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Empty: none of it any more.")
-    background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Empty: none of it any more.")
+    embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Null or empty: no longer.")
+    background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Null or empty: no longer.")
     models: list[OfferFields] | None = Field(None, max_length=200)
 
-    _not_null = field_validator("*")(not_null)
+    _not_null = field_validator("name", "base_url", "api_key", "headers", "is_enabled", "builtin_tools", "models")(
+        not_null
+    )
 
 
 class OfferOut(OfferFields, Output):

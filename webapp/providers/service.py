@@ -155,12 +155,9 @@ def note_test(connection_id: int, result: dict[str, Any], base_url: str) -> Mode
 
 
 def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges) -> None:
-    """Let this connection's models make the vectors and do the background work; an empty field ends that."""
-    for role in ("embedding_model", "background_model"):
-        model = getattr(fields, role)
-        if model is None:
-            continue
-        if model:
+    """Let this connection's models make the vectors and do the background work; none or an empty name ends that."""
+    for role in fields.model_fields_set & {"embedding_model", "background_model"}:
+        if model := getattr(fields, role):
             for other in db.session.scalars(select(ModelConnection).where(getattr(ModelConnection, role).is_not(None))):
                 setattr(other, role, None)
         setattr(row, role, model or None)
