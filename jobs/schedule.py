@@ -24,7 +24,7 @@ from webapp.redis.clients import open_redis
 
 LOCK = "schedule:lock"
 LOCK_SECONDS = 30
-LONGEST_SLEEP = 1.0
+MAX_SLEEP = 1.0
 """Seconds; a retry is due to the second, so this is how late it may be."""
 PAUSE = 2.0
 """Seconds before scheduling begins anew after an error."""
@@ -73,7 +73,7 @@ class Scheduler(CronScheduler):
 
     def calculate_sleep_interval(self) -> float:
         """Sleep until the next job, but wake often enough to keep the lock or to take it over."""
-        return max(0.5, min(super().calculate_sleep_interval(), LONGEST_SLEEP))
+        return max(0.5, min(super().calculate_sleep_interval(), MAX_SLEEP))
 
     def release(self) -> None:
         """Give up the lock, so that another scheduler need not wait for it to lapse."""
@@ -91,7 +91,7 @@ def schedule_in_thread() -> Iterator[None]:
         yield
     finally:
         is_over.set()
-        thread.join(2 * LONGEST_SLEEP)
+        thread.join(2 * MAX_SLEEP)
 
 
 def _keep(is_over: threading.Event) -> None:

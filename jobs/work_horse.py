@@ -22,7 +22,7 @@ IDLE_SECONDS = 5.0
 MAX_JOBS = 200
 MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
-MORE_WITH_UNFINISHED_MB = 200
+UNFINISHED_WORK_MB = 200
 """How much more it may hold in the middle of work that another process would have to begin anew."""
 
 _STAYS, _LEAVES = b"stays", b"leaves"
@@ -98,7 +98,7 @@ def _run_process(channel: socket.socket, run: Callable[[Order], bool], first: Or
             is_one_of_several = run(order)
             job_count += 1
             goes_on = is_one_of_several and job_count < MAX_JOBS and _holds_at_most(limit)
-            goes_on = goes_on or (has_unfinished_work() and _holds_at_most(limit + MORE_WITH_UNFINISHED_MB))
+            goes_on = goes_on or (has_unfinished_work() and _holds_at_most(limit + UNFINISHED_WORK_MB))
             channel.sendall(_STAYS if goes_on else _LEAVES)
             order = _next(channel) if goes_on else None
         code = 0

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.charts import (
-    FARTHEST_LIMIT,
     HEIGHT,
+    MAX_LIMIT_RATIO,
     SPARK_HEIGHT,
     SPARK_WIDTH,
     STEP,
@@ -32,7 +32,7 @@ def test_columns_stand_on_each_other_in_proportion():
     ("limit", "y", "top"), [(None, None, 100), (0, None, 100), (400, 0, 400), (401, None, 100), (100, 0, 100)]
 )
 def test_a_limit_is_drawn_where_columns_stay_readable(limit, y, top):
-    assert FARTHEST_LIMIT == 4
+    assert MAX_LIMIT_RATIO == 4
     chart = stacked_columns(["a"], [(100,)], ("x",), limit)
     assert (chart.limit, chart.limit_y, chart.ticks[0]) == (limit, y, top)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 STEP, GAP, HEIGHT = 20, 4, 100
 """A column with the room around it, the room between two, and the height of a chart; the page stretches them."""
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_EDGE = 120, 28, 3
-FARTHEST_LIMIT = 4
+MAX_LIMIT_RATIO = 4
 """A limit is drawn up to so many times the highest column: beyond that the columns would be too low to read."""
 
 
@@ -70,7 +70,7 @@ def stacked_columns(
 ) -> Columns:
     """Return a column for each label, of as many values as there are series; none is negative."""
     highest = max(map(sum, values), default=0)
-    is_near = limit is not None and 0 < limit <= FARTHEST_LIMIT * highest
+    is_near = limit is not None and 0 < limit <= MAX_LIMIT_RATIO * highest
     top = round_up(max(highest, limit if is_near and limit else 0))
     return Columns(
         columns=[

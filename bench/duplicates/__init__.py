@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.report import table, verdict
 from webapp.llm.embeddings import Embedder
 from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
-from webapp.memories.rules.policy import MAYBE_SAME_AT, SAME_AT
+from webapp.memories.rules.policy import MAYBE_SAME_COSINE, SAME_COSINE
 from webapp.memories.rules.relations import is_same, may_be_same
 
 PAIRS = Path(__file__).parent / "pairs.tsv"
@@ -56,20 +56,20 @@ def main(arguments: Sequence[str] = ()) -> bool:
             for bound in STEPS
         ],
     )
-    wrong = [pair for pair in pairs if pair.merged_at(SAME_AT) != pair.same]
+    wrong = [pair for pair in pairs if pair.merged_at(SAME_COSINE) != pair.same]
     table(
-        f"wrong at {SAME_AT}",
+        f"wrong at {SAME_COSINE}",
         ("same", "language", "one", "other", "cosine"),
         [(pair.same, pair.language, pair.left, pair.right, f"{pair.cosine:.3f}") for pair in wrong],
     )
     looked_at = [
-        pair for pair in pairs if may_be_same(pair.left, pair.right, pair.cosine) and not pair.merged_at(SAME_AT)
+        pair for pair in pairs if may_be_same(pair.left, pair.right, pair.cosine) and not pair.merged_at(SAME_COSINE)
     ]
     counts = f"{sum(p.same for p in looked_at)} same and {sum(not p.same for p in looked_at)} others"
-    print(f"left to the nightly look, from {MAYBE_SAME_AT}: {counts}")
+    print(f"left to the nightly look, from {MAYBE_SAME_COSINE}: {counts}")
     others = [pair for pair in pairs if not pair.same]
-    share = sum(pair.merged_at(SAME_AT) for pair in others) / len(others)
-    return verdict(f"others merged at {SAME_AT}: {share:.3f}, at most {WRONG}", share <= WRONG)
+    share = sum(pair.merged_at(SAME_COSINE) for pair in others) / len(others)
+    return verdict(f"others merged at {SAME_COSINE}: {share:.3f}, at most {WRONG}", share <= WRONG)
 
 
 def measured(embedder: Embedder) -> list[Pair]:

@@ -237,7 +237,7 @@ SHARE = """([words, picture]) => {
   files.files = chosen.files;
   form.append(files);
   document.body.append(form);
-  form.submit();
+  setTimeout(() => form.submit()); // once this has returned: what it leads to takes its context away
 }"""
 """What a phone's share sheet does: a form is sent to the share target, beside any page."""
 

@@ -114,7 +114,7 @@ def test_only_an_idle_connection_is_asked_whether_it_lives(app, monkeypatch):
             with engine.connect() as connection:
                 connection.execute(text("SELECT 1"))
         assert not pings
-        monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
+        monkeypatch.setattr(engine_setup, "LIVENESS_SECONDS", 0.0)
         with engine.connect() as connection:
             connection.execute(text("SELECT 1"))
         assert pings == [1]
@@ -122,7 +122,7 @@ def test_only_an_idle_connection_is_asked_whether_it_lives(app, monkeypatch):
 
 @pytest.mark.mysql_only
 def test_an_idle_connection_that_was_ended_is_replaced(app, monkeypatch):
-    monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(engine_setup, "LIVENESS_SECONDS", 0.0)
     with app.app_context():
         engine = db.engine
         with engine.connect() as connection:

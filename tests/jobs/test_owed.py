@@ -55,7 +55,7 @@ def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_j
     for _ in range(6):
         sweep(app, talk)
         assert extractions(run_jobs) == 1
-        assert pause(app, talk) <= queues.FIRST_SECONDS
+        assert pause(app, talk) <= queues.MIN_RETRY_SECONDS
         elapse(app, talk)
 
 
@@ -64,7 +64,7 @@ def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, tal
     for _ in range(6):
         sweep(app, talk)
         assert extractions(run_jobs) == 1
-        assert pause(app, talk) <= queues.FIRST_SECONDS
+        assert pause(app, talk) <= queues.MIN_RETRY_SECONDS
         elapse(app, talk)
     failed = FailedJobRegistry(queue=job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN))
     assert failed.get_job_count(cleanup=False) == 0, "an outage is nothing somebody has to look at, job by job"
@@ -83,12 +83,12 @@ def test_what_fails_by_itself_is_asked_for_ever_more_rarely(app, model, talk, ru
         pauses.append(pause(app, talk))
         elapse(app, talk)
     assert pauses[0] < pauses[1] < pauses[2] < pauses[3]
-    assert pauses[-1] <= queues.LONGEST_SECONDS == 900
+    assert pauses[-1] <= queues.MAX_RETRY_SECONDS == 900
     model.reset()
     answers(model, TEA)
     sweep(app, talk)
     extractions(run_jobs)
-    assert pause(app, talk) <= queues.FIRST_SECONDS
+    assert pause(app, talk) <= queues.MIN_RETRY_SECONDS
 
 
 def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jobs, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jo
         for _ in range(4):
             sweep(app, talk)
             extractions(run_jobs, failures=True)
-            assert pause(app, talk) <= queues.FIRST_SECONDS
+            assert pause(app, talk) <= queues.MIN_RETRY_SECONDS
             elapse(app, talk)
 
 

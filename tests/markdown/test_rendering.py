@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS
 from webapp.markdown import StreamRenderer, html_tags, render, render_stored
-from webapp.markdown.rendering import LARGEST
+from webapp.markdown.rendering import MAX_CACHED_LENGTH
 
 CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding="utf-8"))
 
@@ -351,6 +351,6 @@ def test_a_text_is_rendered_once(asked):
 
 
 def test_the_excessive_is_never_kept(asked):
-    long = "word " * (LARGEST // 5 + 1)
+    long = "word " * (MAX_CACHED_LENGTH // 5 + 1)
     assert render_stored(long) == render_stored(long) == render(long)
     assert asked == [long, long] and not render_stored.cache.currsize

@@ -111,7 +111,7 @@ def test_a_message_of_many_runs_goes_on_where_the_last_one_came_to(due, user, mo
     failed: list[bool] = []
     cut: list[str] = []
     monkeypatch.setattr(stored_vectors, "pieces_of", lambda content: cut.append(content) or pieces_of(content))
-    monkeypatch.setattr(vector_jobs, "MANY_CHARS", 1_000)
+    monkeypatch.setattr(vector_jobs, "BATCH_CHARS", 1_000)
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Failing([]))
     runs, more = 0, True
     while more:

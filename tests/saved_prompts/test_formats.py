@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from webapp.saved_prompts.formats import (
-    LONGEST_CONTENT,
+    MAX_CONTENT_LENGTH,
     FilePrompt,
     InvalidValues,
     Variable,
@@ -56,7 +56,12 @@ def test_choices_nested_too_deep_are_none():
 
 
 def test_parts_that_cannot_be_read_are_named():
-    items = [3, {"name": "No text"}, {"content": "No name"}, {"name": "Long", "content": "a" * (LONGEST_CONTENT + 1)}]
+    items = [
+        3,
+        {"name": "No text"},
+        {"content": "No name"},
+        {"name": "Long", "content": "a" * (MAX_CONTENT_LENGTH + 1)},
+    ]
     items += [{"name": "Half \ud800", "content": "x"}, {"name": "Good", "content": "x", "description": "\ud800"}]
     prompts, refused = read(items)
     assert prompts == [FilePrompt("Good", "x")]

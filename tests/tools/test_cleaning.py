@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.tools.mcp_client.tool_schemas import LONGEST, LONGEST_DESCRIPTION, clean_schema
+from webapp.tools.mcp_client.tool_schemas import MAX_DESCRIPTION_LENGTH, MAX_SCHEMA_LENGTH, clean_schema
 
 WORD = {"word": {"type": "string"}}
 LOOP = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "n": {"type": "integer"}}}
@@ -107,12 +107,12 @@ def test_a_reference_into_itself_ends():
 def test_one_that_branches_without_end_is_bounded():
     names = [f"D{number}" for number in range(30)]
     defs = {name: obj(**{other: {"$ref": f"#/$defs/{other}"} for other in names}) for name in names}
-    assert len(json.dumps(clean_schema({**obj(a={"$ref": "#/$defs/D0"}), "$defs": defs}))) <= LONGEST
+    assert len(json.dumps(clean_schema({**obj(a={"$ref": "#/$defs/D0"}), "$defs": defs}))) <= MAX_SCHEMA_LENGTH
 
 
 def test_long_descriptions_are_cut():
     (part,) = clean_schema(obj(a={"type": "string", "description": "long " * 1_000}))["properties"].values()
-    assert 0 < len(part["description"]) <= LONGEST_DESCRIPTION
+    assert 0 < len(part["description"]) <= MAX_DESCRIPTION_LENGTH
 
 
 KEYWORDS = st.sampled_from(
@@ -134,7 +134,7 @@ ANYTHING = st.recursive(
 @given(ANYTHING)
 def test_nothing_odd_is_left_whatever_comes(schema):
     cleaned = clean_schema(schema)
-    assert (cleaned["type"], "anyOf" in cleaned, len(json.dumps(cleaned, allow_nan=False)) <= LONGEST) == (
+    assert (cleaned["type"], "anyOf" in cleaned, len(json.dumps(cleaned, allow_nan=False)) <= MAX_SCHEMA_LENGTH) == (
         "object",
         False,
         True,

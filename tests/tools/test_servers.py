@@ -414,8 +414,8 @@ def test_a_hostile_list_is_cut_down(site):
     _, listed = asyncio.run(mcp.tools(mcp.Server("Evil", site.url, is_internal=True)))
     names = [tool.name for tool in listed]
     assert names[:5] == ["good", "huge", "none", "deep", "list"] and len(names) == wire.MAX_TOOLS and len(asked) == 1
-    assert len(listed[0].description) <= wire.LONGEST_DESCRIPTION and listed[0].description.isprintable()
-    assert all(len(json.dumps(tool.schema)) <= tool_schemas.LONGEST for tool in listed)
+    assert len(listed[0].description) <= wire.MAX_DESCRIPTION_LENGTH and listed[0].description.isprintable()
+    assert all(len(json.dumps(tool.schema)) <= tool_schemas.MAX_SCHEMA_LENGTH for tool in listed)
     assert not listed[5].reads_only and listed[5].name == "hint"
 
 

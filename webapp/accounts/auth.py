@@ -65,7 +65,7 @@ VISIT_INTERVAL = timedelta(minutes=5)
 
 def start_session(user: User, *, is_renewed: bool = False) -> None:
     """Sign the user in, in this browser; commits. `is_renewed`: in place of the session that changed credentials."""
-    waiting = session.get(identities.LINK_WAITING)
+    waiting = session.get(identities.PENDING_LINK)
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
     days = app_settings().session_max_days

@@ -219,14 +219,14 @@ def _unverified() -> Forbidden:
     )
 
 
-LINK_WAITING = "link_waiting"
+PENDING_LINK = "link_waiting"
 """Whom a provider vouched for in this browser, kept in its session until they sign in."""
 SECONDS = 600
 
 
 def wait(provider_claims: ProviderClaims) -> None:
     """Keep somebody until they sign in, for ten minutes."""
-    session[LINK_WAITING] = {
+    session[PENDING_LINK] = {
         "issuer": provider_claims.issuer,
         "subject": provider_claims.subject,
         "email": provider_claims.email,

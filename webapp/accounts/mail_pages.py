@@ -27,7 +27,7 @@ blueprint = PageBlueprint("mail_pages", __name__)
 
 NEXT = "mail_next"
 """Where somebody was going when they asked for a mail, such as a program's consent page; kept in their browser."""
-LONGEST_NEXT = 1_500  # a browser keeps 4 kB of a cookie
+MAX_NEXT_LENGTH = 1_500  # a browser keeps 4 kB of a cookie
 
 
 class Address(Input):
@@ -196,7 +196,7 @@ def invite() -> ViewResult:
 
 def _keep_next() -> None:
     next_url = auth.safe_next(request.args.get("next"), "")
-    if next_url and len(next_url) <= LONGEST_NEXT:
+    if next_url and len(next_url) <= MAX_NEXT_LENGTH:
         session[NEXT] = next_url
     else:
         session.pop(NEXT, None)

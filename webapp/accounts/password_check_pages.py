@@ -144,7 +144,7 @@ def end_two_step() -> ViewResult:
 
 def _remember(name: str, user: User) -> None:
     """Remember, in this browser and for a short while, that this user has proved who they are."""
-    for key in session.keys() - {identities.LINK_WAITING}:
+    for key in session.keys() - {identities.PENDING_LINK}:
         del session[key]
     session[name] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
 

@@ -21,7 +21,7 @@ from webapp.http.views import PageBlueprint, requested_cursor, wants_partial
 blueprint = PageBlueprint("audit_pages", __name__, access="user")
 
 PAGE_LENGTH = 50
-DOWNLOADED = 20_000
+DOWNLOAD_LIMIT = 20_000
 
 
 @blueprint.get("/settings/activity")
@@ -66,7 +66,7 @@ def _query() -> PageQuery:
 
 def _lines(user_id: int) -> Iterator[str]:
     cursor: str | None = None
-    for _ in range(DOWNLOADED // 100):
+    for _ in range(DOWNLOAD_LIMIT // 100):
         page = service.list_events(user_id, PageQuery(limit=100, cursor=cursor))
         for event in page.items:
             fields = AuditEventOut.of(event).model_dump(mode="json")

@@ -48,7 +48,7 @@ def current_actor() -> Actor:
     return Actor(kind, identity.user_id, identity.token_name, identity.token_id, address)
 
 
-PURGED_AT_ONCE = 5_000
+PURGE_BATCH = 5_000
 
 
 def record(
@@ -101,7 +101,7 @@ def list_events(user_id: int | None, query: PageQuery) -> Page[AuditEvent]:
 def purge(days: int) -> int:
     """Delete events older than `days`, a few thousand at most; returns how many."""
     past = select(AuditEvent.event_id).where(AuditEvent.created_at < now() - timedelta(days=days))
-    ids = db.session.scalars(past.order_by(AuditEvent.event_id).limit(PURGED_AT_ONCE)).all()
+    ids = db.session.scalars(past.order_by(AuditEvent.event_id).limit(PURGE_BATCH)).all()
     if not ids:
         return 0
     return rows_changed(delete(AuditEvent).where(AuditEvent.event_id.in_(ids)))

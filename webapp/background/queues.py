@@ -100,8 +100,8 @@ def requests_after_commit(session: Session, name: str) -> list[JobRequest]:
     ]
 
 
-FIRST_SECONDS = 60
-LONGEST_SECONDS = 900
+MIN_RETRY_SECONDS = 60
+MAX_RETRY_SECONDS = 900
 _FORGOTTEN_SECONDS = 7 * 86_400
 
 
@@ -121,7 +121,7 @@ def is_request_due(client: Redis, key: str) -> bool:
 def note_request(client: Redis, key: str) -> None:
     """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
     tries = int(client.incr(_attempts_key(key)))
-    pause = min(FIRST_SECONDS * 2 ** min(tries - 1, 20), LONGEST_SECONDS)
+    pause = min(MIN_RETRY_SECONDS * 2 ** min(tries - 1, 20), MAX_RETRY_SECONDS)
     with client.pipeline(transaction=False) as pipe:
         pipe.expire(_attempts_key(key), _FORGOTTEN_SECONDS)
         pipe.set(_token(key), b"1", ex=pause)
@@ -132,5 +132,5 @@ def note_success(client: Redis, key: str) -> None:
     """Note that a job succeeded, or failed for a reason outside itself."""
     with client.pipeline(transaction=False) as pipe:
         pipe.delete(_attempts_key(key))
-        pipe.set(_token(key), b"1", ex=FIRST_SECONDS, xx=True)
+        pipe.set(_token(key), b"1", ex=MIN_RETRY_SECONDS, xx=True)
         pipe.execute()

@@ -37,7 +37,7 @@ from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import starts_turn
-from webapp.chat.turns.turnlog import BEGINNING, Cursor
+from webapp.chat.turns.turnlog import STREAM_START, Cursor
 from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import MessageOut, NewConversation
@@ -249,11 +249,11 @@ def _accept(turn: service.StartedTurn, answer: M) -> M:
     return answer
 
 
-def _stream_of(turn_id: int, cursor: Cursor = BEGINNING) -> ViewResult:
+def _stream_of(turn_id: int, cursor: Cursor = STREAM_START) -> ViewResult:
     return _stream(service.reply_of(current_user_id(), turn_id).message_id, cursor)
 
 
-def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False) -> ViewResult:
+def _stream(turn_id: int, cursor: Cursor = STREAM_START, *, launched: bool = False) -> ViewResult:
     app, hub = this_app(), runtime().hub
     jobs = request.args.get("follow") == "jobs"
     seen = cursor.length or 0

@@ -15,7 +15,7 @@ from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 
-LOOKED_ONCE_IN = 3_600
+AUDIT_INTERVAL = 3_600
 """Seconds within which an admin's reading of the same reply is recorded only once."""
 
 
@@ -90,7 +90,7 @@ def readable(query: PageQuery) -> Page[SharedFeedback]:
     page = read_page(keyset, statement, MessageFeedback.message_id).map(lambda row: SharedFeedback(row[0], row[1]))
     for item in page.items:
         row = item.feedback
-        audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=LOOKED_ONCE_IN)
+        audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=AUDIT_INTERVAL)
     return page
 
 

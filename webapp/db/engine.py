@@ -17,7 +17,7 @@ from webapp.db.base import ELSEWHERE, writing
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 
-TRUSTED_SECONDS = 1.0
+LIVENESS_SECONDS = 1.0
 """How many seconds a connection that was just used is assumed to be alive."""
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
 SILENT_SECONDS = 1.0
@@ -65,7 +65,7 @@ def _ping_idle(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkout")
     def _checkout(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
-        if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
+        if time.monotonic() - record.info.get("used_at", float("inf")) < LIVENESS_SECONDS:
             return
         start = time.monotonic()
         try:

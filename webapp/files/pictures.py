@@ -16,7 +16,7 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.storage import file_storage, key_of, picture_key
 from webapp.files.subprocesses import run_bounded
 
-DRAWING = "webapp.files.previews"
+PREVIEW_MODULE = "webapp.files.previews"
 THUMBNAIL = 320
 MAX_KEPT = 400
 """How many pictures of one file are kept; beyond that the oldest is dropped for each new one."""
@@ -119,7 +119,7 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
 def draw(path: Path, media_type: str, requests: Sequence[PictureRequest]) -> list[dict[str, Any]]:
     """Draw pictures of the file at a path, which are not kept. Raises Invalid, Unavailable."""
     request = json.dumps([{"page": p.page, "edge": p.edge, "words": p.words} for p in requests])
-    answer = run_bounded(DRAWING, str(path), media_type, request)
+    answer = run_bounded(PREVIEW_MODULE, str(path), media_type, request)
     if "error" in answer:
         raise Invalid.field("file", str(answer["error"])[:255])
     pictures: list[dict[str, Any]] = answer["pictures"]

@@ -21,7 +21,7 @@ MAX_PAGES = 2_000
 MAX_CHARACTERS = 8_000_000
 PAGE = 4_000
 """Characters per page of a text without pages: short enough to go with a question."""
-LONGEST = 1_000_000
+MAX_TEXT_CHARS = 1_000_000
 """Characters that fit into a row, for pages that the file itself has."""
 _PAGED = (PDF, PPTX, XLSX, CSV)
 
@@ -62,7 +62,7 @@ def main(path: str, media_type: str) -> None:
 def read(data: bytes, media_type: str) -> list[str]:
     """Return the pages of a file as text. Raises Unreadable, and anything libraries raise for broken files."""
     result = READERS.get(media_type, text.read_text)(data)
-    size = LONGEST if media_type in _PAGED else PAGE
+    size = MAX_TEXT_CHARS if media_type in _PAGED else PAGE
     pages = [piece for source_page in result.texts[:MAX_PAGES] for piece in pieces(_clean(source_page), size)]
     if (note := result.note()) and pages:
         pages[-1] = f"{pages[-1]}\n\n{note}".strip()

@@ -16,7 +16,7 @@ MAX_TOOLS = 128
 MAX_DEFINITION = 32_000
 """The most characters of one definition as JSON."""
 MAX_DEFINITIONS = 200_000
-DEEPEST_SCHEMA = 24
+MAX_SCHEMA_DEPTH = 24
 MAX_ROUNDS = 200
 """How often calls may be handed over and answered within one reply."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -126,8 +126,8 @@ def read_definition(source: Mapping[str, Any], param: str, schema_field: str) ->
         raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
     if not isinstance(source.get("strict"), bool | None):
         raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
-    if depth_of(source.get(schema_field)) > DEEPEST_SCHEMA:
-        raise UnsupportedRequest(f"{param}.{schema_field}", f"A schema can have at most {DEEPEST_SCHEMA} levels.")
+    if depth_of(source.get(schema_field)) > MAX_SCHEMA_DEPTH:
+        raise UnsupportedRequest(f"{param}.{schema_field}", f"A schema can have at most {MAX_SCHEMA_DEPTH} levels.")
     names = ("name", "description", schema_field, "strict")
     definition = {name: source[name] for name in names if source.get(name) is not None}
     try:

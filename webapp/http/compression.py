@@ -11,7 +11,12 @@ WORTH_IT = 2_000
 """Bytes below which a page is sent as it is."""
 FILE_WORTH_IT = 300
 """The same for a file, which is compressed only once: a page asks for forty modules of a kilobyte or two."""
-COMPRESSED = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".json": "application/json"}
+COMPRESSIBLE_TYPES = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".json": "application/json",
+}
 _SHEETS = re.compile(r"css/([a-z-]+(?:\+[a-z-]+)*)\.css")
 # A comment on lines of its own, and what a style sheet's lines are indented with. To remove more would need a parser.
 _COMMENT = re.compile(rb"^[ \t]*//.*\n|^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.MULTILINE)
@@ -25,7 +30,7 @@ def init_compression(app: Flask) -> None:
 
 def read_asset(folder: Path, filename: str, version: str) -> tuple[bytes, bytes | None, str] | None:
     """Return a static text file (`css/a+b.css`: several): bytes, compressed bytes if smaller, type; None for others."""
-    media_type = COMPRESSED.get(Path(filename).suffix)
+    media_type = COMPRESSIBLE_TYPES.get(Path(filename).suffix)
     return _read(folder, filename, version, media_type) if media_type else None
 
 
@@ -40,7 +45,7 @@ def _read(folder: Path, filename: str, _version: str, media_type: str) -> tuple[
     text = b"\n".join(path.read_bytes() for path in paths)
     if not filename.startswith("vendor/"):
         text = _COMMENT.sub(b"", text)
-        text = _INDENT.sub(b"\n", text) if media_type == COMPRESSED[".css"] else text
+        text = _INDENT.sub(b"\n", text) if media_type == COMPRESSIBLE_TYPES[".css"] else text
     packed = gzip.compress(text, 9, mtime=0) if len(text) > FILE_WORTH_IT else None
     return text, packed, media_type
 

@@ -16,10 +16,10 @@ from webapp.http.validation import encodable
 T = TypeVar("T")
 U = TypeVar("U")
 
-LONGEST_CURSOR = 800
+MAX_CURSOR_LENGTH = 800
 """A key may contain a name of 100 characters, of four bytes each."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LARGEST = 2**63
+_MAX_INTEGER = 2**63
 _MARK_BYTES = 6
 
 
@@ -31,7 +31,7 @@ class PageQuery(BaseModel):
     limit: int = Field(20, ge=1, le=100, description="How many to return.")
     cursor: str | None = Field(
         None,
-        max_length=LONGEST_CURSOR,
+        max_length=MAX_CURSOR_LENGTH,
         description="`next_cursor` of the previous page; only the same list with the same filters takes it.",
     )
 
@@ -110,7 +110,7 @@ def _unpack_part(part: object, kind: type) -> Any:
     """Return a part of a key as it was before it was packed. Raises ValueError, OverflowError for a forged one."""
     if type(part) is not (int if kind is datetime else kind):
         raise ValueError
-    if isinstance(part, int) and abs(part) >= _LARGEST:  # no column holds it
+    if isinstance(part, int) and abs(part) >= _MAX_INTEGER:  # no column holds it
         raise ValueError
     if isinstance(part, str):
         return encodable(part)

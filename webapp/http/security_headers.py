@@ -10,22 +10,28 @@ POLICY = (
 )
 
 
-FOR_PROGRAMS = (r"/v1/.*", r"/mcp.*", r"/api/.*", r"/\.well-known/.*")
+API_PATHS = (r"/v1/.*", r"/mcp.*", r"/api/.*", r"/\.well-known/.*")
 """The paths that pages of other sites may be let in to."""
-EXPOSED = ("X-Commonplace-Conversation", "X-Request-ID", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate")
+EXPOSED_HEADERS = (
+    "X-Commonplace-Conversation",
+    "X-Request-ID",
+    "Retry-After",
+    "Idempotent-Replayed",
+    "WWW-Authenticate",
+)
 
 
 def init_security(app: Flask, cors_origins: str = "") -> None:
-    """Set headers on responses without a policy; pages of `cors_origins` may use FOR_PROGRAMS, by token only."""
+    """Set headers on responses without a policy; pages of `cors_origins` may use API_PATHS, by token only."""
     app.session_interface = Sessions()
     if origins := [origin.strip().rstrip("/") for origin in cors_origins.split(",") if origin.strip()]:
         from flask_cors import CORS  # noqa: PLC0415  # only where other sites are let in
 
         CORS(
             app,
-            resources={path: {"origins": origins} for path in FOR_PROGRAMS},
+            resources={path: {"origins": origins} for path in API_PATHS},
             supports_credentials=False,
-            expose_headers=list(EXPOSED),
+            expose_headers=list(EXPOSED_HEADERS),
             max_age=600,
         )
 

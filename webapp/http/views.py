@@ -14,7 +14,7 @@ from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, Invalid, UnsupportedMediaType
 from webapp.extensions import app_settings
-from webapp.http.paging import LONGEST_CURSOR
+from webapp.http.paging import MAX_CURSOR_LENGTH
 from webapp.http.validation import MAX_ID
 
 V = TypeVar("V", bound=Callable[..., Any])
@@ -148,7 +148,7 @@ def absolute(path: str = "") -> str:
 
 def requested_cursor() -> str | None:
     """Return the cursor in the URL of a page, to be judged by its list; None on the first page."""
-    return request.args.get("cursor", "")[:LONGEST_CURSOR] or None
+    return request.args.get("cursor", "")[:MAX_CURSOR_LENGTH] or None
 
 
 def check_json_request() -> None:

@@ -19,7 +19,7 @@ from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.extraction import Texts, all_texts
 
 FOLDER = Path(__file__).resolve().parent.parent / "translations"
-BEGINNING = datetime(2026, 11, 22, tzinfo=UTC)
+CATALOG_DATE = datetime(2026, 11, 22, tzinfo=UTC)
 """The date of all compiled catalogs, so that the same texts give the same bytes."""
 CODES = [code for code in LANGUAGES if code != SOURCE]
 
@@ -62,7 +62,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 def as_mo(catalog: Catalog) -> bytes:
     """Return a catalog as a .mo file, without untranslated messages."""
-    compiled = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
+    compiled = Catalog(locale=catalog.locale, creation_date=CATALOG_DATE, revision_date=CATALOG_DATE)
     for message in catalog:
         if message.id and (all(message.string) if isinstance(message.string, tuple | list) else message.string):
             compiled.add(message.id, message.string)

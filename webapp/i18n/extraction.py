@@ -56,7 +56,7 @@ UNTRANSLATED_PATHS = (
     "webapp/retrieval/vectors.py",
 )
 """Where error messages are for programs and logs only."""
-FOR_TERMINALS = (
+TERMINAL_PATHS = (
     "webapp/cli/",
     "webapp/admin/doctor/",
     "webapp/i18n/extraction.py",
@@ -71,7 +71,7 @@ def all_texts() -> list[Texts]:
         unique.update(dict.fromkeys(texts_in_template(path.read_bytes())))
     for path in sorted((ROOT / "webapp").rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
-        if place.startswith(FOR_TERMINALS) or place.endswith("cli.py"):
+        if place.startswith(TERMINAL_PATHS) or place.endswith("cli.py"):
             continue
         hears_errors = not place.startswith(UNTRANSLATED_PATHS) and not place.endswith("api.py")
         source = path.read_text(encoding="utf-8")

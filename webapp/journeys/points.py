@@ -20,7 +20,7 @@ from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.kinds import MemoryType
 
 MAX_MEMORIES = 400
-PREFILLED = 5
+MAX_PREFILLS = 5
 
 
 def points_of(*journey_ids: int) -> Sequence[ConversationPoint]:
@@ -225,7 +225,7 @@ def _prefilled_memories(
             if memory.memory_id not in rejected_ids
             and (count := keyword_count(memory.content, point.semantic_keywords))
         }
-        best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * PREFILLED]
+        best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * MAX_PREFILLS]
         hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}
     nearest = relevant_memories(points, hits)
     prefills = {
@@ -255,7 +255,7 @@ def _relevant_memories(
                 row.said_at if row else memory.created_at,
             )
         )
-    return relevant[:PREFILLED]
+    return relevant[:MAX_PREFILLS]
 
 
 def _sources(memory_ids: Collection[int]) -> dict[int, tuple[MemoryEvidence, int]]:

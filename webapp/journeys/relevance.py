@@ -17,7 +17,7 @@ NEAR = 0.3
 because of the pain" 0.71, "loves the children's book Momo" 0.13)."""
 NEAR_WITH_MORE = 0.2
 """The same for a memory with more than one keyword."""
-WITHOUT_VECTORS = 2
+MIN_KEYWORDS = 2
 """Keywords that a memory needs if there are no vectors to compare."""
 BATCH = 200
 
@@ -81,9 +81,7 @@ def relevant_memories(
         for memory_id, count in counts.items():
             similarity = _similarity(vectors.get(point_id), memories.get(memory_id))
             is_near = (
-                count >= WITHOUT_VECTORS
-                if similarity is None
-                else similarity >= (NEAR if count == 1 else NEAR_WITH_MORE)
+                count >= MIN_KEYWORDS if similarity is None else similarity >= (NEAR if count == 1 else NEAR_WITH_MORE)
             )
             if is_near:
                 scores.setdefault(point_id, {})[memory_id] = count if similarity is None else count + similarity

@@ -19,12 +19,12 @@ from webapp.journeys.reports import Source, report_lock_key, source_of, stored_r
 log = logging.getLogger(__name__)
 
 TRIES = 3
-MAKING_SECONDS = 300
+LOCK_SECONDS = 300
 
 
 def make_report(conversation_id: int) -> bool:
     """Make the summary unless the stored one is up to date; return whether there is one now."""
-    redis().set(report_lock_key(conversation_id), b"1", ex=MAKING_SECONDS)
+    redis().set(report_lock_key(conversation_id), b"1", ex=LOCK_SECONDS)
     try:
         report = _make(conversation_id)
         with write_transaction():

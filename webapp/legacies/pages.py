@@ -30,7 +30,7 @@ from webapp.spaces import current_space, service
 blueprint = PageBlueprint("legacies_pages", __name__, access="user")
 
 LABELS = N_({"content": "The fact", "category": "The category"})
-ON_HOME = 5
+HOME_PAGE_FACTS = 5
 """Conversations and facts that the home of a space lists."""
 
 
@@ -42,12 +42,12 @@ def _home() -> dict[str, Any]:
 
 def _conversations(space_id: int) -> Page[Conversation]:
     """Return the user's latest conversations in a space."""
-    return list_conversations(current_user_id(), ConversationQuery(limit=ON_HOME, space_id=space_id))
+    return list_conversations(current_user_id(), ConversationQuery(limit=HOME_PAGE_FACTS, space_id=space_id))
 
 
 def _facts(space_id: int) -> list[Memory]:
     """Return the facts of a space changed last: the user's own, and what others share there."""
-    query = MemoryQuery(limit=ON_HOME, space_id=space_id, needs_review=False)
+    query = MemoryQuery(limit=HOME_PAGE_FACTS, space_id=space_id, needs_review=False)
     is_fact = Memory.memory_type != MemoryType.INSTRUCTION.value
     return list(list_memories(current_user_id(), query, is_fact, part="facts").items)
 

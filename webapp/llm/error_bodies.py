@@ -8,9 +8,9 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
-_LONGEST_REASON = 200
+_MAX_REASON_LENGTH = 200
 _LONG_WORD = 16
-_DEEPEST = 6
+_MAX_DEPTH = 6
 _MARKUP = re.compile("<[a-zA-Z!/]")
 _OBJECTS = ("metadata", "error", "errors", "err", "fault", "base_resp")
 """The fields of an object with an error's words; what a provider passes on from another comes first."""
@@ -34,8 +34,8 @@ _WORDS = (
 
 def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     """Message, codes (lower case) and status found in an error body, however nested; for classification only."""
-    message = _words_of(payload, _DEEPEST)
-    for _ in range(_DEEPEST):
+    message = _words_of(payload, _MAX_DEPTH)
+    for _ in range(_MAX_DEPTH):
         if isinstance(payload, dict):
             inner = payload.get("error") or payload.get("errors")
         else:
@@ -100,7 +100,7 @@ def quotable(message: str) -> str:
     if message.startswith("Traceback ("):
         message = message.rstrip().rpartition("\n")[2]
     words = ("…" if _is_private(word) else word for word in message.split())
-    return " ".join(words)[:_LONGEST_REASON].strip()
+    return " ".join(words)[:_MAX_REASON_LENGTH].strip()
 
 
 def _is_private(word: str) -> bool:

@@ -13,7 +13,7 @@ _BLOCK = re.compile(r"`{3,}[^`]*$|~{3,}|#{1,6}(?: |$)")
 """What begins another block in the middle of a paragraph."""
 _TICKS = re.compile(r"`+")
 _CODE_INDENT = 4
-_ANYTHING = "x"
+_PLACEHOLDER = "x"
 """Stands for what follows an unfinished line: no mark, and no space."""
 
 
@@ -56,19 +56,19 @@ class Place:
     @property
     def in_code(self) -> bool:
         """Return whether what follows is code."""
-        line = self.line.expandtabs(4) + _ANYTHING
+        line = self.line.expandtabs(4) + _PLACEHOLDER
         if self.fence and self._unquoted(line) is not None:
             return True
         read = self._read(line)
         if read.is_indented and not self.in_paragraph:
             return True
-        body = read.body.removesuffix(_ANYTHING)
+        body = read.body.removesuffix(_PLACEHOLDER)
         return bool(_FENCE.match(body)) or bool(_open_ticks(body, self._ticks_before(read)))
 
     @property
     def in_quote(self) -> bool:
         """Return whether the following text is in a block quote."""
-        return self._quotes(self._read(self.line.expandtabs(4) + _ANYTHING)) > 0
+        return self._quotes(self._read(self.line.expandtabs(4) + _PLACEHOLDER)) > 0
 
     def _next_line(self, line: str) -> "Place":
         """Return the place at the beginning of the line after this one."""

@@ -35,10 +35,10 @@ _HEADER = re.compile(
     r"(?:<\|start\|>assistant([^<]{0,100}))?(?:<\|channel\|>\s*(\w+)(.{0,100}?))?<\|message\|>",
     re.IGNORECASE | re.DOTALL,
 )
-_LONGEST_HEADER = 150
+_MAX_HEADER_LENGTH = 150
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)", re.IGNORECASE)
 _RECIPIENT = re.compile(r"to=(?:functions\.)?([\w-]+)")
-_LONGEST_TAG = 200
+_MAX_TAG_LENGTH = 200
 _TEXT, _THOUGHT = "text", "thought"
 
 
@@ -109,7 +109,7 @@ class ReplyMarkup:
                 continue
             mark = _MARK.match(self._buffer, start)
             if mark is None:
-                counts = None if not ended and may_begin(self._buffer[start : start + _LONGEST_TAG], _ALL) else False
+                counts = None if not ended and may_begin(self._buffer[start : start + _MAX_TAG_LENGTH], _ALL) else False
             else:
                 counts = self._counts(mark, ended)
             if counts is False:
@@ -152,7 +152,7 @@ class ReplyMarkup:
             return mark[0].lower() == self._answer_close and not self._buffer[end:].strip() and (ended or None)
         if mark["channel"]:
             is_whole = _HEADER.match(self._buffer, mark.start())
-            is_open = not ended and len(self._buffer) - mark.start() < _LONGEST_HEADER
+            is_open = not ended and len(self._buffer) - mark.start() < _MAX_HEADER_LENGTH
             return True if is_whole else None if is_open else False
         if mark["opens"] and (begins_line or end < len(self._buffer) or ended):
             return begins_line or self._buffer[end : end + 1].isalnum() or self._buffer[end : end + 1] == "\n"
@@ -166,7 +166,7 @@ class ReplyMarkup:
             return not rest and not self._strikes and "<s>" not in before.lower()
         if not rest or rest[0] == "\n" or _MARK.match(rest):
             return True
-        return None if not ended and may_begin(rest[:_LONGEST_TAG], _ALL) else False
+        return None if not ended and may_begin(rest[:_MAX_TAG_LENGTH], _ALL) else False
 
     def _take(self, mark: re.Match[str]) -> Iterator[Event]:
         """Process the mark at the start of the buffer."""

@@ -37,7 +37,7 @@ _UNSUPPORTED = (
 
 
 Model = TypeVar("Model", bound=BaseModel)
-_LONGEST_HEAD = 500
+_MAX_HEAD_LENGTH = 500
 _TYPOGRAPHIC = re.compile("[“”„]")
 
 
@@ -122,7 +122,7 @@ def _objects(text: str, fields: Collection[str]) -> Iterator[dict[str, Any]]:
         try:
             value, end = _DECODER.raw_decode(text, index)
         except (ValueError, RecursionError):
-            if _begins_with_field(text[index + 1 : index + _LONGEST_HEAD], fields):
+            if _begins_with_field(text[index + 1 : index + _MAX_HEAD_LENGTH], fields):
                 yield _repair(text[index:])
                 return
             index += 1

@@ -16,8 +16,8 @@ from .written_calls import NAME_FIELDS, WrittenCalls, known_name
 
 _TRIGGERS = re.compile(r"[<\[{]")
 _SPACE = re.compile(r"\s+")
-_LONGEST_BLOCK = 20_000
-_LONGEST_OPENER = 200
+_MAX_BLOCK_LENGTH = 20_000
+_MAX_OPENER_LENGTH = 200
 _DECODER = json.JSONDecoder()
 _OPENERS = {_SPACE.sub("", opens).lower(): closes for opens, closes in CALLS.items()}
 _STRAY = tuple(sorted({closes for closes in CALLS.values() if closes}, key=len, reverse=True))
@@ -112,7 +112,7 @@ class TextualCalls:
             if (match[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
-                tail = _SPACE.sub("", self._buffer[index : index + _LONGEST_OPENER]).lower()
+                tail = _SPACE.sub("", self._buffer[index : index + _MAX_OPENER_LENGTH]).lower()
                 if any(tail.startswith(opener) for opener in self._openers):
                     return index, True
                 if not ended and any(opener.startswith(tail) for opener in self._openers):
@@ -141,9 +141,9 @@ class TextualCalls:
     def _size_of_block(self, ended: bool) -> int | None:
         """Return where the block at the beginning of what is held ends; None if more of it is still to come."""
         buffer = self._buffer
-        if len(buffer) > _LONGEST_BLOCK:
+        if len(buffer) > _MAX_BLOCK_LENGTH:
             return len(buffer)
-        tail = _SPACE.sub("", buffer[:_LONGEST_OPENER]).lower()
+        tail = _SPACE.sub("", buffer[:_MAX_OPENER_LENGTH]).lower()
         opening = max((opening for opening in _OPENERS if tail.startswith(opening)), key=len, default="")
         if closing := _OPENERS.get(opening):
             match = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closing))), buffer, re.IGNORECASE)
@@ -186,7 +186,7 @@ _BEGINNINGS = (
     *(f"</{tag}" for tag in (*SECTION_TAGS, "item", "file", "page")),
     *_WITH_ATTRIBUTES,
 )
-_LONGEST = 300
+_MAX_TAG_LENGTH = 300
 
 
 class SectionTags:
@@ -197,10 +197,10 @@ class SectionTags:
 
     def size_at(self, text: str, index: int, ended: bool) -> int | None:
         """Return the length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
-        if (match := _TAG.match(text, index)) and len(match[0]) <= _LONGEST:
+        if (match := _TAG.match(text, index)) and len(match[0]) <= _MAX_TAG_LENGTH:
             return self._size_of_tag(match) if match["end"] or ended else None
-        rest = text[index : index + _LONGEST]
-        if ended or len(rest) == _LONGEST or any(mark in rest[1:] for mark in "<>\n"):
+        rest = text[index : index + _MAX_TAG_LENGTH]
+        if ended or len(rest) == _MAX_TAG_LENGTH or any(mark in rest[1:] for mark in "<>\n"):
             return 0
         is_beginning = rest.startswith(_WITH_ATTRIBUTES) or any(start.startswith(rest) for start in _BEGINNINGS)
         return None if is_beginning else 0

@@ -197,7 +197,7 @@ _MAIL = r"(?<![\w.+:/@-])(?:mailto:)?[a-z0-9._+-]+@[a-z0-9_-]+(?:\.[a-z0-9_-]+)+
 _ADDRESS = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(r"(?:https?://)?([^/?#:]*)", re.IGNORECASE)
 _ENTITY = re.compile(r"&[a-z0-9]+;$", re.IGNORECASE)
-_LONGEST_ENTITY = 33
+_MAX_ENTITY_LENGTH = 33
 """`&CounterClockwiseContourIntegral;`: looking back further would make the end of a URL cost quadratic time."""
 _TRAILING = ".,:;!?'*_~"
 
@@ -240,7 +240,7 @@ def _trim(url: str) -> str:
     surplus = url.count(")") - url.count("(")
     end = len(url)
     while end:
-        entity = _ENTITY.search(url, max(0, end - _LONGEST_ENTITY), end) if url[end - 1] == ";" else None
+        entity = _ENTITY.search(url, max(0, end - _MAX_ENTITY_LENGTH), end) if url[end - 1] == ";" else None
         if entity:
             end = entity.start()
             continue

@@ -183,12 +183,12 @@ _PARSER.renderer = _Renderer(_PARSER)
 
 CAPACITY = 4_000_000
 """The most characters of HTML in the cache."""
-LARGEST = 100_000
+MAX_CACHED_LENGTH = 100_000
 """A text with more characters of HTML is rendered each time: it would evict many others."""
 
 
 def _weight(html: Markup) -> int:
-    return len(html) if len(html) <= LARGEST else CAPACITY + 1
+    return len(html) if len(html) <= MAX_CACHED_LENGTH else CAPACITY + 1
 
 
 def _digest(text: str) -> bytes:

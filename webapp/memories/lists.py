@@ -10,7 +10,7 @@ from webapp.memories.rules.kinds import canonical_category
 from webapp.memories.schemas import MemoryQuery
 from webapp.spaces.service import spaces_of
 
-FOR_LISTS = tuple(
+LIST_OPTIONS = tuple(
     defer(column, raiseload=True)
     for column in (Memory.embedding, Memory.space_slot, Memory.current_slot, Memory.is_closed)
 )

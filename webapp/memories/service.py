@@ -74,7 +74,7 @@ def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[b
             or_(Memory.updated_at < moment, (Memory.updated_at == moment) & (Memory.memory_id < last_id)),
         )
     statement = lists.use_list_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-    rows = db.session.scalars(statement.options(*lists.FOR_LISTS).limit(query.limit + 1)).all()
+    rows = db.session.scalars(statement.options(*lists.LIST_OPTIONS).limit(query.limit + 1)).all()
     return keyset.page(rows, lambda row: (row.updated_at, row.memory_id))
 
 

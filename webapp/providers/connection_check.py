@@ -75,7 +75,7 @@ MAX_PAGES = 50
 """The most pages of a server's list that are read."""
 MAX_NAMES = 2_000
 """The most names of a server's models that are kept; aggregators have several hundred."""
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 _EDGE = 64
 """Edge of the test picture: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
@@ -200,7 +200,7 @@ def list_models(settings: ModelSettings) -> list[ListedModel]:
             rows |= {row.name: row for row in models_from_listing(payload)}
             after = quote(next_page(payload), safe="")
             path, pages = f"/models?after_id={after}&after={after}" if after else "", pages + 1
-    return [row for row in rows.values() if len(row.name) <= LONGEST_NAME]
+    return [row for row in rows.values() if len(row.name) <= MAX_NAME_LENGTH]
 
 
 def warm_up(settings: ModelSettings, model: str) -> None:

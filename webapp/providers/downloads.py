@@ -29,7 +29,7 @@ ALIVE_SECONDS = 75
 SILENT_SECONDS = 60.0
 REPORT_SECONDS = 0.5
 RETENTION_SECONDS = 86_400
-LONGEST_LINE = 1_000_000
+MAX_LINE_BYTES = 1_000_000
 PROBLEMS = N_(
     {
         "unknown_model": "Ollama’s library has no model of this name.",
@@ -135,7 +135,7 @@ def _lines(url: str, model: str) -> Iterator[dict[str, Any]]:
     # No proxy from the environment: this is about this machine. A refusal is an answer, too.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Refusals)
     with closing(opener.open(request, timeout=SILENT_SECONDS)) as answer:
-        while line := answer.readline(LONGEST_LINE):
+        while line := answer.readline(MAX_LINE_BYTES):
             data = json.loads(line)
             if isinstance(data, dict):
                 yield data
@@ -173,7 +173,7 @@ def _stop(name: str) -> str:
 
 
 _DATA = json.loads(Path(__file__).with_name("recommendations.json").read_text(encoding="utf-8"))
-OFFERED = 3
+OFFER_COUNT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def fitting_models(memory: float, language: str) -> list[LocalModel]:
     """Return the largest models that fit into this memory, those that speak the language first; or the smallest."""
     able = [model for model in MODELS if model.memory <= memory] or [min(MODELS, key=lambda model: model.memory)]
     able.sort(key=lambda model: (language not in model.languages, -model.memory))
-    return sorted(able[:OFFERED], key=lambda model: -model.memory)
+    return sorted(able[:OFFER_COUNT], key=lambda model: -model.memory)
 
 
 def programs(system: str = "") -> list[Program]:

@@ -24,7 +24,7 @@ from webapp.retrieval.vectors import Block
 log = logging.getLogger(__name__)
 
 BUILDERS = 2
-MANY = 500
+REBUILD_THRESHOLD = 500
 """Number of memories changed at once from which the index is rebuilt instead of updated."""
 
 
@@ -160,7 +160,7 @@ class IndexCache:
             news = changes.news(user_id, entry.position, current)
             if news is None:
                 return True
-            is_large = len(news.memory_ids) > MANY or Change("memories") in news.changes
+            is_large = len(news.memory_ids) > REBUILD_THRESHOLD or Change("memories") in news.changes
             if not news.complete or is_large:
                 return False
             _apply(user_id, entry, news)

@@ -22,9 +22,9 @@ from webapp.text.words import stems, words
 MAX_FACTS = 8
 """The most facts returned for one question."""
 MAX_CANDIDATES = 50
-SCANNED = 20
+SCAN_LIMIT = 20
 
-MANY_CHANGES = 500
+REBUILD_THRESHOLD = 500
 """Number of memories changed at once from which all keys are read again."""
 
 
@@ -100,7 +100,7 @@ def _current_keys(cache: UserFactKeys, user_id: int, version: int) -> Keys:
         version = position(user_id).memory_version
     if keys is not None and keys.version < version:
         changed_ids = memories_changed(user_id, keys.version, version)
-        if len(changed_ids) <= MANY_CHANGES:
+        if len(changed_ids) <= REBUILD_THRESHOLD:
             read_keys(keys, user_id, changed_ids)
             keys.version = version
     if keys is None or keys.version != version:
@@ -146,6 +146,6 @@ def scan_words(text: str, scope: Scope) -> list[FoundPassage]:
         usable_memories()
         .where(Memory.user_id == scope.user_id, has_one)
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-        .limit(SCANNED)
+        .limit(SCAN_LIMIT)
     )
     return load_memory_hits(statement, scope, "words")

@@ -15,11 +15,11 @@ from webapp.retrieval.weights import (
     DECAY,
     LENDING,
     LENT_AMONG,
-    LISTED,
     MANY_WORDS,
     MAX_CANDIDATES,
     NEARBY,
     REPEAT_FACTOR,
+    SEARCH_SHARE,
     SIMILAR_QUESTION,
     SOME_COVERAGE,
     SOME_MEANING,
@@ -177,7 +177,9 @@ def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
 
 def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits that a search box shows: by words or meaning, and those ranked almost as high."""
-    return _with_ranked_near(hits, [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits], LISTED)
+    return _with_ranked_near(
+        hits, [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits], SEARCH_SHARE
+    )
 
 
 def _with_ranked_near(hits: Sequence[Hit], certain: Sequence[bool], share: float) -> list[Hit]:

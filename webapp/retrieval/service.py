@@ -15,7 +15,7 @@ from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, scope_of, was_rejected, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Scope
 from webapp.retrieval.query_vectors import query_vectors
-from webapp.retrieval.weights import UNWANTED
+from webapp.retrieval.weights import IRRELEVANT_FACTOR
 from webapp.telemetry.tracing import trace_calls
 
 SEARCH_WAIT = 5.0
@@ -67,7 +67,9 @@ def search(
     clock.lap("search")
     query_terms = terms_of(q)
     passages = [
-        item.scored(item.score * UNWANTED) if item.score > 0 and was_rejected(entry, item, query_terms) else item
+        item.scored(item.score * IRRELEVANT_FACTOR)
+        if item.score > 0 and was_rejected(entry, item, query_terms)
+        else item
         for item in with_phrases(load_hits(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")

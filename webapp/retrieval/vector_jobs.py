@@ -32,11 +32,11 @@ from webapp.spaces.signals import touch
 BATCH = 64
 """Messages that are looked at together."""
 MAX_CHARS = 8_000
-MANY_CHARS = 200_000
+BATCH_CHARS = 200_000
 """Characters of messages that are cut into pieces together; a longer message is cut alone."""
-FEW_CHANGES = 500
+MAX_CHANGE_IDS = 500
 """Up to this number, the memories that may be owed a vector are named one by one."""
-FEW_NOTED = 125
+MAX_NOTE_IDS = 125
 """Up to this number, the memories that got one are."""
 
 
@@ -162,11 +162,11 @@ def _has_more(conversation_id: int, after: int, model: str) -> bool:
 
 
 def _first_batch(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Return the first messages of a batch, as many as fit MANY_CHARS, but at least one."""
+    """Return the first messages of a batch, as many as fit BATCH_CHARS, but at least one."""
     size = 0
     for number, row in enumerate(rows):
         size += len(row.content)
-        if size > MANY_CHARS and number:
+        if size > BATCH_CHARS and number:
             return rows[:number]
     return rows
 
@@ -216,7 +216,7 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
         return True
     if watermark is not None:
         memory_ids = changes.memories_changed(user_id, watermark, newest)
-        if len(memory_ids) <= FEW_CHANGES:  # of more, checking all is no more work
+        if len(memory_ids) <= MAX_CHANGE_IDS:  # of more, checking all is no more work
             owed = use_primary_key(owed.where(Memory.memory_id.in_(memory_ids)), Memory)
     last, is_complete = 0, False
     while not is_complete:
@@ -238,7 +238,7 @@ def _index_memories(user_id: int, client: Embedder, counts: IndexedCounts, turn:
                 )
             if rows:
                 few = [Change("memories", row.memory_id) for row in rows]
-                changes.note(user_id, *(few if counts.memories < FEW_NOTED else [Change("memories")]))
+                changes.note(user_id, *(few if counts.memories < MAX_NOTE_IDS else [Change("memories")]))
                 for row in rows:
                     if row.visibility == "shared":
                         touch(row.space_id)  # it is in the indexes of others, without this vector

@@ -75,11 +75,11 @@ NEARBY = 0.5
 """The relative keyword score from which a message counts by its neighbours' words, if some hit covers this much."""
 CLOSE_SHARE = 0.35
 """The share of the best score from which a passage comes with a certain one: .25 costs 100 tokens, for nothing."""
-LISTED = 0.2
+SEARCH_SHARE = 0.2
 """The same for a search box, where a person chooses. Set by hand."""
 SIMILAR_QUESTION = 0.5
 """The share of common words from which two questions are much the same. Set by hand."""
-UNWANTED = 0.25
+IRRELEVANT_FACTOR = 0.25
 """The factor for the score of a passage that was called not relevant for such a question. Set by hand."""
 
 # A reply's excerpts.

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-LONGEST_NAME = 100
-LONGEST_DESCRIPTION = 255
-LONGEST_CONTENT = 15_000
+MAX_NAME_LENGTH = 100
+MAX_DESCRIPTION_LENGTH = 255
+MAX_CONTENT_LENGTH = 15_000
 MAX_BATCH = 500
 
 _TYPED = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49})[ \t]*\|[ \t]*([a-z-]+)((?::[^{}\n]*)?)\}\}")
@@ -58,7 +58,7 @@ def read(items: Iterable[Any]) -> tuple[list[FilePrompt], list[RefusedPrompt]]:
             prompts.append(_read_one(item))
         except ValueError as error:
             name = item.get("name") if isinstance(item, dict) else None
-            title = str(name or "")[:LONGEST_NAME].encode(errors="replace").decode()
+            title = str(name or "")[:MAX_NAME_LENGTH].encode(errors="replace").decode()
             rejected.append(RefusedPrompt(place, title, str(error)))
     return prompts, rejected
 
@@ -77,13 +77,13 @@ def _read_one(item: Any) -> FilePrompt:
         raise ValueError("It holds characters that are not text.")
     if "command" in item:
         content = _TYPED.sub(_plain_placeholder, content)
-    if len(content) > LONGEST_CONTENT:
-        raise ValueError(f"Its text is longer than {LONGEST_CONTENT:,} characters.")
+    if len(content) > MAX_CONTENT_LENGTH:
+        raise ValueError(f"Its text is longer than {MAX_CONTENT_LENGTH:,} characters.")
     text = item.get("description")
     if not text and isinstance(item.get("meta"), Mapping):
         text = item["meta"].get("description")
     description = _line(text) if _is_text(str(text)) else ""
-    return FilePrompt(name[:LONGEST_NAME], content, description[:LONGEST_DESCRIPTION])
+    return FilePrompt(name[:MAX_NAME_LENGTH], content, description[:MAX_DESCRIPTION_LENGTH])
 
 
 def _plain_placeholder(match: re.Match[str]) -> str:
@@ -128,7 +128,7 @@ def _is_text(value: str) -> bool:
 
 
 MAX_VARIABLES = 50
-LONGEST_VALUE = 20_000
+MAX_VALUE_LENGTH = 20_000
 
 _VARIABLE = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49}(?:[ -]\w{1,49}){0,5})[ \t]*(?::([^{}\n]*))?\}\}")
 
@@ -180,8 +180,8 @@ def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> s
             errors[variable.name] = "is missing"
         elif variable.choices and value not in variable.choices:
             errors[variable.name] = f"must be one of {', '.join(variable.choices)}"
-        elif len(value) > LONGEST_VALUE:
-            errors[variable.name] = f"must have at most {LONGEST_VALUE:,} characters"
+        elif len(value) > MAX_VALUE_LENGTH:
+            errors[variable.name] = f"must have at most {MAX_VALUE_LENGTH:,} characters"
         else:
             filled[variable.name] = value
     if errors:

@@ -42,7 +42,7 @@ def choose() -> ViewResult:
 
 @blueprint.get("/prompts/new")
 def new() -> ViewResult:
-    return _form({"content": request.args.get("content", "")[: formats.LONGEST_CONTENT]})
+    return _form({"content": request.args.get("content", "")[: formats.MAX_CONTENT_LENGTH]})
 
 
 @blueprint.post("/prompts/new")
@@ -173,7 +173,7 @@ def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors:
         found=prompt,
         is_yours=prompt is None or prompt.prompt.user_id == current_user_id(),
         spaces=spaces_to_choose(current_user_id()),
-        longest=formats.LONGEST_CONTENT,
+        longest=formats.MAX_CONTENT_LENGTH,
         errors=errors or {},
     )
 

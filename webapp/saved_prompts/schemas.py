@@ -7,11 +7,11 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank, not_null
 from webapp.saved_prompts.formats import (
-    LONGEST_CONTENT,
-    LONGEST_DESCRIPTION,
-    LONGEST_NAME,
-    LONGEST_VALUE,
     MAX_BATCH,
+    MAX_CONTENT_LENGTH,
+    MAX_DESCRIPTION_LENGTH,
+    MAX_NAME_LENGTH,
+    MAX_VALUE_LENGTH,
     FilePrompt,
     RefusedPrompt,
     Variable,
@@ -26,9 +26,9 @@ def _one_line(value: str) -> str:
     return value
 
 
-Name = Annotated[Line, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_one_line)]
-Description = Annotated[Line, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_one_line)]
-Content = Annotated[SearchText, Field(min_length=1, max_length=LONGEST_CONTENT), AfterValidator(not_blank)]
+Name = Annotated[Line, Field(min_length=1, max_length=MAX_NAME_LENGTH), AfterValidator(_one_line)]
+Description = Annotated[Line, Field(max_length=MAX_DESCRIPTION_LENGTH), AfterValidator(_one_line)]
+Content = Annotated[SearchText, Field(min_length=1, max_length=MAX_CONTENT_LENGTH), AfterValidator(not_blank)]
 
 
 class SavedPromptQuery(PageQuery):
@@ -56,7 +56,7 @@ class SavedPromptChanges(BaseModel):
 
 class Values(BaseModel):
     values: dict[
-        Annotated[SearchText, Field(max_length=400)], Annotated[SearchText, Field(max_length=LONGEST_VALUE)]
+        Annotated[SearchText, Field(max_length=400)], Annotated[SearchText, Field(max_length=MAX_VALUE_LENGTH)]
     ] = Field({}, description="What to put in, by the names of the variables.")
 
 

@@ -105,7 +105,7 @@ def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
 def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
     """Copy a prompt for the user alone. Raises NotFound, Conflict if there are too many."""
     row = get_prompt(user_id, saved_prompt_id).prompt
-    name = f"{row.name[: formats.LONGEST_NAME - 7]} (copy)"
+    name = f"{row.name[: formats.MAX_NAME_LENGTH - 7]} (copy)"
     return create_prompt(user_id, NewSavedPrompt(name=name, description=row.description, content=row.content))
 
 

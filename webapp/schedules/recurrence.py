@@ -12,7 +12,7 @@ from dateutil.tz import resolve_imaginary
 
 Repeat = Literal["once", "daily", "weekdays", "weekly", "monthly", "custom"]
 REPEATS: tuple[Repeat, ...] = get_args(Repeat)
-LONGEST = 500
+MAX_RULE_LENGTH = 500
 LAST_YEAR = 2037
 """Nothing is due later: the instants that MySQL stores end in January 2038."""
 _SIMPLE = {"daily": "FREQ=DAILY", "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekly": "FREQ=WEEKLY"}

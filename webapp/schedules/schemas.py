@@ -9,7 +9,7 @@ from webapp.accounts.preferences import TimeZone
 from webapp.http.paging import ListOut
 from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, Output, Time, not_null
 from webapp.schedules.models import Schedule, ScheduleRun
-from webapp.schedules.recurrence import LAST_YEAR, LONGEST, to_instant
+from webapp.schedules.recurrence import LAST_YEAR, MAX_RULE_LENGTH, to_instant
 
 
 def in_range(value: datetime) -> datetime:
@@ -34,7 +34,7 @@ class ScheduleFields(Input):
     title: Line | None = Field(None, max_length=120, description="The first words of the prompt without one.")
     prompt: Prompt | None = Field(None, description="The message that is sent; with a journey its title if empty.")
     journey: Line | None = Field(None, max_length=100, description="The slug of the journey whose conversations begin.")
-    rrule: Line | None = Field(None, max_length=LONGEST, description="A rule of RFC 5545, hourly at most.")
+    rrule: Line | None = Field(None, max_length=MAX_RULE_LENGTH, description="A rule of RFC 5545, hourly at most.")
     repeat: Simple | None = Field(None, description="Instead of a rule; monthly on the 31st is the last day.")
     at: At | None = Field(None, description="The only time, or the first of a rule; without one a rule begins now.")
     timezone: TimeZone | None = Field(None, description="The zone of its times; yours without one.")
@@ -49,7 +49,7 @@ class ScheduleEdit(Input):
     title: Line | None = Field(None, max_length=120)
     prompt: Prompt | None = None
     journey: Line | None = Field(None, max_length=100, description="With null, plain conversations again.")
-    rrule: Line | None = Field(None, max_length=LONGEST, description="With null, once.")
+    rrule: Line | None = Field(None, max_length=MAX_RULE_LENGTH, description="With null, once.")
     repeat: Simple | None = None
     at: At | None = None
     timezone: TimeZone | None = None

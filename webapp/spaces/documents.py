@@ -22,7 +22,7 @@ from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.members import display_name
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.spaces.originals import IS_WHOLE, NONE, STALLED_SECONDS, Original, has_older_vectors, lacks_vector
+from webapp.spaces.originals import IS_WHOLE, NONE, STALL_SECONDS, Original, has_older_vectors, lacks_vector
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.signals import originals_left, touch
@@ -181,7 +181,7 @@ def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
         select(SpaceDocument.document_id)
         .where(
             SpaceDocument.status.in_(("queued", "indexing")),
-            SpaceDocument.updated_at < moment - timedelta(seconds=STALLED_SECONDS),
+            SpaceDocument.updated_at < moment - timedelta(seconds=STALL_SECONDS),
             or_(SpaceDocument.created_at > moment - timedelta(days=MAX_DELAY_DAYS), IS_WHOLE),
         )
         .order_by(SpaceDocument.updated_at)

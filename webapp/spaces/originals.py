@@ -53,7 +53,7 @@ def original_of(user_id: int, space_id: int, document_id: int) -> StoredOriginal
     return StoredOriginal(row.digest, row.media_type, row.file_name, row.pages)
 
 
-STALLED_SECONDS = 120
+STALL_SECONDS = 120
 """After this long without progress, no job is working on a document."""
 
 
@@ -65,7 +65,7 @@ def queue_outdated_documents(model: str) -> None:
     db.session.execute(
         update(SpaceDocument)
         .where(SpaceDocument.status.in_(("indexing", "ready")), other.exists())
-        .values(status="queued", updated_at=now() - timedelta(seconds=STALLED_SECONDS))
+        .values(status="queued", updated_at=now() - timedelta(seconds=STALL_SECONDS))
         .execution_options(synchronize_session=False)
     )
 

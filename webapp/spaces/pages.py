@@ -21,7 +21,7 @@ from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, 
 
 blueprint = PageBlueprint("spaces_pages", __name__, access="user")
 
-ON_HOME = 5
+HOME_PAGE_ITEMS = 5
 """Documents that the home of a space lists."""
 LABELS = N_(
     {"name": "The name", "description": "The description", "instructions": "The instructions", "persona": "This"}
@@ -82,7 +82,7 @@ def about(space_id: int) -> ViewResult:
     return render_template(
         "spaces/home.html",
         space=space,
-        documents=documents.list_documents(user_id, space_id, PageQuery(limit=ON_HOME)),
+        documents=documents.list_documents(user_id, space_id, PageQuery(limit=HOME_PAGE_ITEMS)),
         members=members.list_members(user_id, space_id),
         tab="home",
     )

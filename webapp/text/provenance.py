@@ -48,7 +48,7 @@ _HEADER = re.compile(
 )
 """A line with nothing but who speaks, and perhaps when: what follows is what they say."""
 _NICK = re.compile(r"[ \t]*(?:\[?\d{1,2}:\d\d(?::\d\d)?\]?[ \t]+)?<([^<>\s/][^<>\n]{0,30})>[ \t]+\S")
-_LONGEST_RULE = 200
+_MAX_RULE_LENGTH = 200
 """Characters; a longer line is text."""
 _INLINE = re.compile(
     r"(?<!\w)(?:«[^«»\n]+»|»[^«»\n]+«|\"[^\"\n]+\")(?!\w)"
@@ -139,7 +139,7 @@ def _between_triples(text: str) -> Iterator[Span]:
 
 def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Return what stands between two lines of dashes or the like; after a single one with a title, all the rest."""
-    short = [line for line in lines if line.end - line.start <= _LONGEST_RULE]
+    short = [line for line in lines if line.end - line.start <= _MAX_RULE_LENGTH]
     rules = [line for line in short if _RULE.fullmatch(text[line.start : line.end].rstrip("\n"))]
     for opening, closing in zip(rules[::2], rules[1::2], strict=False):
         yield Span(opening.start, closing.end)

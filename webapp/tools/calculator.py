@@ -6,8 +6,8 @@ from collections.abc import Callable
 from decimal import Decimal, DecimalException, localcontext
 from fractions import Fraction
 
-LONGEST = 400
-DEEPEST = 40
+MAX_EXPRESSION_LENGTH = 400
+MAX_DEPTH = 40
 MAX_BITS = 6_000
 """The most bits of a number's numerator and denominator: about 1,800 digits."""
 DIGITS = 30
@@ -34,8 +34,8 @@ class Unanswerable(ValueError):
 
 def calculate(expression: str) -> dict[str, str]:
     """Return an expression's value: `result` in decimals, `exact` if a fraction. Raises Unanswerable."""
-    if len(expression) > LONGEST:
-        raise Unanswerable(f"An expression has at most {LONGEST} characters.")
+    if len(expression) > MAX_EXPRESSION_LENGTH:
+        raise Unanswerable(f"An expression has at most {MAX_EXPRESSION_LENGTH} characters.")
     reader = _Reader(expression)
     value = reader.evaluate()
     if value.denominator == 1:
@@ -71,7 +71,7 @@ class _Reader:
 
     def _part(self, least: int) -> Number:
         self._depth += 1
-        if self._depth > DEEPEST:
+        if self._depth > MAX_DEPTH:
             raise Unanswerable("There are too many brackets inside each other.")
         value = self._operand()
         while True:

@@ -40,7 +40,7 @@ def _short(value: dict[str, Any]) -> dict[str, Any]:
 
 
 MAX_ARGUMENTS = 8_000
-DEEPEST = 20
+MAX_DEPTH = 20
 """The most levels of a record; MariaDB accepts no JSON with more than about thirty."""
 _DECODER = json.JSONDecoder(strict=False)
 _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -75,7 +75,7 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
         json.dumps(data, allow_nan=False)
     except (ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) and depth_of(data) <= DEEPEST else {}
+    return data if isinstance(data, dict) and depth_of(data) <= MAX_DEPTH else {}
 
 
 def _repair(text: str) -> Any:

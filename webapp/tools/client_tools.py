@@ -22,7 +22,7 @@ MAX_RESULT = 100_000
 """The most characters kept of the result of a client's call."""
 NOT_ANSWERED = "This call was not answered."
 _PREFIX = "client_"
-_LONGEST_NAME = 64
+_MAX_NAME_LENGTH = 64
 _ARGUMENTS = 1_000_000
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -72,10 +72,10 @@ def with_clients(toolset: Toolset, client_tools: ClientTools | None) -> Toolset:
 
 
 def _free(base: str, names: set[str]) -> str:
-    name = (_PREFIX + base)[:_LONGEST_NAME]
+    name = (_PREFIX + base)[:_MAX_NAME_LENGTH]
     number = 2
     while name in names:
-        name = f"{(_PREFIX + base)[: _LONGEST_NAME - 4]}_{number}"
+        name = f"{(_PREFIX + base)[: _MAX_NAME_LENGTH - 4]}_{number}"
         number += 1
     return name
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
 
-ONLY = 1
+SINGLE_ROW_ID = 1
 
 
 class WebAccess(Base):
@@ -16,7 +16,7 @@ class WebAccess(Base):
 
     __tablename__ = "web_access"
 
-    access_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True, default=ONLY)
+    access_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True, default=SINGLE_ROW_ID)
     provider: Mapped[str] = mapped_column(Key(20))
     address: Mapped[str] = mapped_column(String(500))
     secrets: Mapped[str | None] = mapped_column(Text)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
-LONGEST = 2_000
+MAX_URL_LENGTH = 2_000
 # Scheme, host and the rest; a host without a dot is never reached.
 _LOOKS_LIKE_ONE = re.compile(r"(?<!\w)(?:https?://)?\w[\w-]{0,62}(?:\.[\w-]{1,63})+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
 _MAX_SIGNS = 6
@@ -27,7 +27,7 @@ def is_address(text: str) -> bool:
 
 def check_url(url: str) -> str:
     """Return a URL that may be requested, without its fragment. Raises UrlRejected."""
-    if len(url) > LONGEST or _BREAKS.search(url):
+    if len(url) > MAX_URL_LENGTH or _BREAKS.search(url):
         raise UrlRejected("This is not a web address.")
     try:
         parts = urlsplit(url)

@@ -72,7 +72,7 @@ def list_account_contents(user_id: int) -> AccountContents:
 
 CONVERSATIONS = 20
 ROWS = 500
-WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports", "usage_sums"}
+SPECIAL_TABLES = {"users", "space_members", "conversations", "memories", "files", "imports", "exports", "usage_sums"}
 """Tables that are deleted from in their own way, or with the account at the end."""
 NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by", "created_by", "activated_by"}
 """Columns that name somebody; others are found by their reference to `users`."""
@@ -197,7 +197,7 @@ def _own_tables() -> list[Table]:
     return [
         table
         for table in Base.metadata.sorted_tables
-        if table.name not in WITH_ACCOUNT
+        if table.name not in SPECIAL_TABLES
         and any(key.column.table.name == "users" and key.parent.name == "user_id" for key in table.foreign_keys)
         and any(key.ondelete == "CASCADE" for key in table.foreign_keys if key.parent.name == "user_id")
     ]

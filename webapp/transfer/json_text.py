@@ -12,7 +12,7 @@ _TOKEN = re.compile(
     r'["\x00-\x1f]|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)|'
     r'\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}|\\|-?Infinity|NaN|,(?=\s*[\]}])'
 )
-_LONGEST = 100
+_LOOKAHEAD = 100
 """The most characters that decide about one place."""
 
 
@@ -37,7 +37,7 @@ class StrictText:
     def _strict(self, text: str, *, is_end: bool) -> str:
         pieces: list[str] = []
         index = 0
-        limit = len(text) if is_end else len(text) - _LONGEST
+        limit = len(text) if is_end else len(text) - _LOOKAHEAD
         for match in _TOKEN.finditer(text):
             if match.start() >= limit:
                 break

@@ -35,21 +35,21 @@ def _limits() -> dict[str, Any]:
     return {"near_limit": lambda: service.limit_notice(current_user_id())}
 
 
-BY = N_({"day": "By day", "model": "By model", "conversation": "By conversation"})
-BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
+GROUPINGS = N_({"day": "By day", "model": "By model", "conversation": "By conversation"})
+ADMIN_GROUPINGS = N_({"day": "By day", "model": "By model", "user": "By person"})
 
 
 @blueprint.get("/usage")
 @login_required
 def index() -> ViewResult:
-    return _page("usage/index.html", BY, everyone=False)
+    return _page("usage/index.html", GROUPINGS, everyone=False)
 
 
 @blueprint.get("/admin/usage")
 def all_usage() -> ViewResult:
     if request.args.get("user"):  # where somebody's limits were
         return redirect(url_for(".limits", user=parse_id(request.args["user"])))
-    return _page("usage/everybody.html", BY_ALL, everyone=True)
+    return _page("usage/everybody.html", ADMIN_GROUPINGS, everyone=True)
 
 
 @blueprint.get("/admin/usage/quotas")
@@ -82,12 +82,12 @@ def set_quotas() -> ViewResult:
 @blueprint.get("/usage.csv")
 @login_required
 def as_csv() -> ViewResult:
-    return _csv(service.report(current_user_id(), _query(BY)))
+    return _csv(service.report(current_user_id(), _query(GROUPINGS)))
 
 
 @blueprint.get("/admin/usage.csv")
 def everybody_as_csv() -> ViewResult:
-    return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
+    return _csv(service.report(current_user_id(), _query(ADMIN_GROUPINGS), everyone=True))
 
 
 def read_quotas_form() -> list[QuotaFields]:

@@ -20,7 +20,7 @@ from webapp.db.base import db, expect_writes
 from webapp.errors import TooMany, Unavailable
 from webapp.extensions import redis, this_app
 from webapp.http.validation import Line
-from webapp.webhooks.schemas import ALL
+from webapp.webhooks.schemas import ALL_KINDS
 
 MAX_EACH, MAX_LISTENERS = 5, 100
 """The most open streams in one process, per person and in all."""
@@ -39,13 +39,13 @@ def end_all() -> None:
 
 
 class EventQuery(BaseModel):
-    kinds: Line = Field("", max_length=300, description=f"Only these, with commas: {', '.join(ALL)}.")
+    kinds: Line = Field("", max_length=300, description=f"Only these, with commas: {', '.join(ALL_KINDS)}.")
     after: Line = Field("", max_length=40, description="The id of the last event received; or Last-Event-ID.")
 
     @field_validator("kinds")
     @classmethod
     def _known(cls, kinds: str) -> str:
-        if unknown := {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(ALL):
+        if unknown := {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(ALL_KINDS):
             raise ValueError(f"knows no {', '.join(sorted(unknown))[:100]}")
         return kinds
 

@@ -15,7 +15,7 @@ from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.webhooks import service
-from webapp.webhooks.schemas import ALL, NewWebhook, WebhookChanges
+from webapp.webhooks.schemas import ALL_KINDS, NewWebhook, WebhookChanges
 
 blueprint = PageBlueprint("webhooks_pages", __name__, access="user")
 
@@ -92,11 +92,11 @@ def _page(
     return render_template(
         "webhooks/page.html",
         rows=rows,
-        kinds=ALL,
+        kinds=ALL_KINDS,
         words=WORDS,
         translate_reason=reason,
         errors=errors or {},
-        values=values or {"kinds": ALL},
+        values=values or {"kinds": ALL_KINDS},
         secret=secret,
         fresh=fresh,
         chosen=webhook_id,

@@ -9,12 +9,12 @@ from webapp.http.validation import Flag, Input, Instant, Line, Output, not_null
 from webapp.webhooks.models import Webhook
 
 MAX_URL = 1_000
-ALL = [kind.value for kind in Kind]
+ALL_KINDS = [kind.value for kind in Kind]
 
 
 class NewWebhook(Input):
     url: Line = Field(max_length=MAX_URL, description="An http or https address.")
-    kinds: list[Kind] = Field([Kind(kind) for kind in ALL], min_length=1, description="What it is told.")
+    kinds: list[Kind] = Field([Kind(kind) for kind in ALL_KINDS], min_length=1, description="What it is told.")
     with_content: Flag = Field(False, description="Include texts, not only ids.")
 
 

@@ -51,7 +51,7 @@ def test_a_newcomers_prompt_reads_their_messages_and_no_more(app, user):
     with app.app_context(), count_queries() as sent:
         made = assembly.assemble(turn_id, app.extensions["settings"])
     assert made.messages[-1]["content"].endswith("nest?")
-    assert len(sent) == 2, sent
+    assert len([statement for statement in sent if not statement.startswith("BEGIN")]) == 2, sent
 
 
 def test_where_passages_stand_is_read_with_the_rest(app, user, client):

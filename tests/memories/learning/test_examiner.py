@@ -120,7 +120,7 @@ def test_one_that_keeps_failing_is_asked_ever_more_rarely(app, model, run_jobs):
         run_jobs(failures=True)
         pauses.append(app.extensions["redis"].ttl(f"owed:{key}"))
     assert grade(app) is None
-    assert pauses == sorted(pauses) and pauses[-1] > queues.FIRST_SECONDS
+    assert pauses == sorted(pauses) and pauses[-1] > queues.MIN_RETRY_SECONDS
 
 
 def test_lost_marks_begin_the_exam_again(app, model, run_jobs):

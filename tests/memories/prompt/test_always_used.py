@@ -15,6 +15,7 @@ from webapp.memories.models import Memory
 from webapp.memories.prompt.always_used import NEW, by_group, context_memories
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
+from webapp.memories.store.versions import begin_change
 from webapp.retrieval import facts
 from webapp.retrieval.changes import position
 from webapp.retrieval.passages import Scope
@@ -36,6 +37,7 @@ def fill(user_id: int, count: int) -> None:
         for n in range(count)
     ]
     with write_transaction():
+        begin_change(user_id)
         db.session.execute(insert(Memory), rows)
         if db.engine.dialect.name != "sqlite":
             db.session.execute(text("ANALYZE TABLE memories"))

@@ -265,4 +265,4 @@ def web() -> Iterator[Finding]:
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 
 
-ALL: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, assets, web)
+CHECKS: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, assets, web)

@@ -15,7 +15,7 @@ from webapp.chat.turns import turnlog
 
 log = logging.getLogger(__name__)
 
-LONGEST_RENEWAL = 2.0
+MAX_RENEWAL_SECONDS = 2.0
 """Seconds between renewals, however long the leases are: recovery suspects a turn without one after 4 s."""
 
 # Held (1), taken again after it had lapsed (0), or somebody else's (-1): a lease that lapsed may have been taken by
@@ -65,7 +65,7 @@ class Leases:
     async def keep(self) -> None:
         """Renew the leases forever."""
         while True:
-            await asyncio.sleep(min(self._seconds / 4, LONGEST_RENEWAL))
+            await asyncio.sleep(min(self._seconds / 4, MAX_RENEWAL_SECONDS))
             try:
                 await self.renew()
             except RedisError as error:

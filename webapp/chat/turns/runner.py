@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 LOG_SECONDS = 3_600
 """How long what a turn streamed can be read again."""
 
-FEW_TURNS = 8
+QUIET_TURNS = 8
 """Up to so many turns, a process has time for other things."""
 STOP_POLL = 0.2
 """Seconds between checks of the stop flags; half a second is what users are promised."""
@@ -74,7 +74,7 @@ class TurnRunner:
     @property
     def has_spare_time(self) -> bool:
         """Return whether few turns are running, none of which waits for its first words."""
-        if self._submitted or len(self._tasks) > FEW_TURNS or len(self._turns) < len(self._tasks):
+        if self._submitted or len(self._tasks) > QUIET_TURNS or len(self._turns) < len(self._tasks):
             return False  # some have not begun
         return all(turn.progress.text or turn.is_ending for turn in list(self._turns.values()))
 

@@ -39,7 +39,7 @@ FIRST_SAVE = 1.0
 FINISH_SECONDS = 300.0
 """Seconds to keep trying to store a reply while the database is away; after that the sweep finishes the row."""
 
-LONG_READING = 3.0
+MIN_READING_SECONDS = 3.0
 """Seconds of reading that are worth telling."""
 
 STOP, SHUTDOWN, LOST, DELETED = "stop", "shutdown", "lost", "gone"
@@ -230,7 +230,7 @@ class Turn:
     def _announce_reading(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> None:
         """Tell who waits for a slow model how much it has to read first."""
         speed = next((target.prompt_speed for target in self._targets(assembled)[:1]), None)
-        if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= LONG_READING:
+        if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= MIN_READING_SECONDS:
             self.services.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
     def _targets(self, assembled: AssembledPrompt) -> Sequence[Target]:

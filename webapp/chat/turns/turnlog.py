@@ -90,7 +90,7 @@ class Cursor:
         return cls(match["id"], int(match["length"]) if match["length"] else None)
 
 
-BEGINNING = Cursor()
+STREAM_START = Cursor()
 
 
 def order(entry_id: str) -> tuple[int, int]:

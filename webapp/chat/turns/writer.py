@@ -23,7 +23,7 @@ RETRY_SECONDS = 0.5
 
 SOME, MANY = 96, 256
 """Up to SOME turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
-ALLOWED_SECONDS = 1.0
+PERMISSION_SECONDS = 1.0
 """For so long after `may_write` viewers get text before it is asked again."""
 PAUSE_FACTOR = 2.0
 """The next write waits this many times as long as the last one took: a busy machine coalesces in any case."""
@@ -173,7 +173,7 @@ class TurnWriter:
             start = time.monotonic()
             try:
                 await self._may_write()
-                self._allowed_until = start + ALLOWED_SECONDS
+                self._allowed_until = start + PERMISSION_SECONDS
                 await self._write(turns)
                 self._duration = time.monotonic() - start
             except RedisError as error:

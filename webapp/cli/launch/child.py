@@ -11,8 +11,8 @@ from webapp.environment import ROOT
 from .plan import Spec
 from .processes import die_with_parent, signal_group
 
-LONGEST_LINE = 64 * 1024
-LONGEST_PAUSE = 30.0  # Seconds between two attempts to start something that keeps failing.
+MAX_LINE_BYTES = 64 * 1024
+MAX_RESTART_DELAY = 30.0  # Seconds between two attempts to start something that keeps failing.
 HEALTHY_AFTER = 20.0  # Seconds after which an earlier failure is forgiven.
 
 
@@ -58,13 +58,13 @@ class Child:
         """Return the complete lines of output that have arrived; None once nothing can write to it any more."""
         assert self.process is not None and self.process.stdout is not None
         try:
-            data = os.read(self.process.stdout.fileno(), LONGEST_LINE)
+            data = os.read(self.process.stdout.fileno(), MAX_LINE_BYTES)
         except BlockingIOError:
             return []
         if not data:
             return None
         *lines, self._unfinished = (self._unfinished + data).split(b"\n")
-        if len(self._unfinished) > LONGEST_LINE:
+        if len(self._unfinished) > MAX_LINE_BYTES:
             lines, self._unfinished = [*lines, self._unfinished], b""
         return [line.decode(errors="replace") for line in lines]
 
@@ -86,7 +86,7 @@ class Child:
         if time.monotonic() - self.started_at > HEALTHY_AFTER:
             self.failures = 0
         self.failures += 1
-        pause: float = min(0.25 * 2**self.failures, LONGEST_PAUSE)
+        pause: float = min(0.25 * 2**self.failures, MAX_RESTART_DELAY)
         self.start_again_at = time.monotonic() + pause
         return pause
 

@@ -16,7 +16,7 @@ TOUR_MODELS = {
     "CHAT_MODEL": "screen-tour",
     "BACKGROUND_MODEL": "screen-tour",
 }
-LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
+MAX_SOCKET_PATH = 100  # The kernel takes 107 bytes.
 _PUNCTUATION = str.maketrans("", "", "/._-+")
 
 
@@ -153,7 +153,7 @@ def _socket_path(var: Path, name: str) -> str:
     path = str(var / name)
     # redis-py cannot read the CLIENT INFO of a path with a space or "=", nor a URL with one that has "?" or "#".
     is_plain = path.isascii() and path.translate(_PUNCTUATION).isalnum()
-    if len(path) > LONGEST_SOCKET_PATH or not is_plain:
+    if len(path) > MAX_SOCKET_PATH or not is_plain:
         import tempfile  # noqa: PLC0415
 
         path = str(Path(tempfile.mkdtemp(prefix="commonplace-")) / name)

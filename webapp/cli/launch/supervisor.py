@@ -16,9 +16,9 @@ from .probe import Probe, accepts_connections, line_about_servers
 from .processes import children as own_children
 from .processes import kill_all_children
 
-STARTING_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
+STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
 TICK = 1.0
-FAILURES_WHILE_STARTING = 3
+STARTUP_FAILURES = 3
 WARNING_INTERVAL = 15.0
 
 
@@ -48,7 +48,7 @@ class Supervisor:
         try:
             while not self.stop_requests:
                 self._start_ready_programs()
-                self._wait(TICK if self.is_ready else STARTING_TICK)
+                self._wait(TICK if self.is_ready else STARTUP_TICK)
                 self._watch_children()
                 if not self.is_ready:
                     self._ask_whether_ready()
@@ -165,7 +165,7 @@ class Supervisor:
                 self._open_gate()
             return
         pause = child.plan_restart()
-        if not self.is_ready and child.failures >= FAILURES_WHILE_STARTING:
+        if not self.is_ready and child.failures >= STARTUP_FAILURES:
             raise LaunchError(f"{name} does not start ({_describe(code)}); its output is above.")
         self._say(f"{name} stopped unexpectedly ({_describe(code)}); restarting in {pause:g} s")
 

@@ -22,7 +22,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
 from webapp.memories.models import IN_USE, Memory, MemoryRevision
-from webapp.memories.rules.policy import MAYBE_SAME_AT
+from webapp.memories.rules.policy import MAYBE_SAME_COSINE
 from webapp.memories.rules.relations import may_be_same
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal
@@ -127,7 +127,7 @@ def _pairs(user_id: int) -> list[Pair]:
 def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
     matrix = np.stack([np.frombuffer(row.embedding or b"", np.float32) for row in group])
     similar = np.triu(matrix @ matrix.T, 1)
-    ones, others = np.nonzero(similar >= MAYBE_SAME_AT)
+    ones, others = np.nonzero(similar >= MAYBE_SAME_COSINE)
     nearest = np.argsort(-similar[ones, others], kind="stable")[:MAX_COMPARED]
     pairs = []
     for line, column in zip(ones[nearest].tolist(), others[nearest].tolist(), strict=True):

@@ -178,7 +178,7 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Res
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
     # Refusals are reported along with other changes; on their own, only those worth a line of their own.
-    is_reported = bool(plan.effects) or not texts.ALWAYS_REPORTED.isdisjoint(reasons)
+    is_reported = bool(plan.effects) or not texts.NOTABLE_REASONS.isdisjoint(reasons)
     change_set = store(batch, answer, plan.effects, counts, reasons) if is_reported else None
     if change_set is not None:
         change_set.through_message_id = batch.call.covers_through

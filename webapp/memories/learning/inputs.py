@@ -31,9 +31,9 @@ from webapp.providers.clients import embedder
 
 CONTEXT_MESSAGES = 6
 MAX_LINES = 400
-FEW_MEMORIES = 40
+SHOW_ALL_LIMIT = 40
 """Up to here all of a user's memories are shown; beyond, those nearest to what was said, which takes an embedding."""
-RELATED = 30
+RELATED_LIMIT = 30
 
 
 @dataclass(frozen=True)
@@ -152,17 +152,17 @@ def _related(
     open_ones = select(Memory.memory_id).where(
         *writing.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()
     )
-    latest = open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
+    latest = open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(SHOW_ALL_LIMIT + 1)
     # A space has few of them compared to the rest of the user's.
     newest = list(db.session.scalars(use_index(latest, Memory, f"ix_memories_{'space' if space_id else 'listing'}")))
-    if len(newest) <= FEW_MEMORIES:
+    if len(newest) <= SHOW_ALL_LIMIT:
         ids += newest
     else:
         client = embedder()
         vectors = _vectors(client, user_texts)
         if vectors is not None:
-            ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED)
-        ids += writing.important(user_id, space_id, RELATED)
+            ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
+        ids += writing.important(user_id, space_id, RELATED_LIMIT)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
     memories = [memory for memory in writing.load_known(list(order)) if memory.is_open and not memory.is_archived]
     return sorted(memories, key=lambda memory: order[memory.ref])

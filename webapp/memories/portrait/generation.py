@@ -112,7 +112,7 @@ def _row_to_change(subject: Subject) -> Portrait:
 
 
 MAX_SENTENCES = 24
-LONGEST = 400
+MAX_SENTENCE_LENGTH = 400
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -152,7 +152,7 @@ def sentences_of(
     usual = _usual_first_words([instructions, *texts], texts)
     for text, numbers in written_with:
         sources = [items[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(items)]
-        if not (len(text) <= LONGEST and sources):
+        if not (len(text) <= MAX_SENTENCE_LENGTH and sources):
             continue
         # A capital tells nothing of a first word: it counts as a name unless sentences usually begin like that.
         checked = text if _first_word(text) in usual else f"— {text}"

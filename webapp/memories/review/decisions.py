@@ -12,7 +12,7 @@ from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
 from webapp.http.paging import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
-from webapp.memories.lists import FOR_LISTS
+from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
 from webapp.memories.rules.user_decisions import Decision, settle
@@ -94,7 +94,7 @@ def review_queue(
     rows = {row.memory_id: row for row in page.items}
     missing = {other for other in other_ids.values() if other is not None} - rows.keys()
     if missing:
-        memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
+        memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*LIST_OPTIONS))
         rows |= {row.memory_id: row for row in memories}
     quotes = evidence_of(user_id, rows)
 

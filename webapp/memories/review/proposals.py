@@ -16,7 +16,7 @@ from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.learning.models import ForgetProposal
-from webapp.memories.lists import FOR_LISTS
+from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import Memory
 from webapp.memories.review import decisions
 from webapp.memories.review.decisions import WaitingMemory
@@ -157,7 +157,7 @@ def _forget_proposals(user_id: int) -> Select[ForgetProposal, Memory]:
         .join(Message, Message.message_id == ForgetProposal.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(ForgetProposal.user_id == user_id, Message.superseded_by_id.is_(None), Conversation.deleted_at.is_(None))
-        .options(*FOR_LISTS)
+        .options(*LIST_OPTIONS)
     )
 
 

@@ -25,8 +25,8 @@ _PART = re.compile(r"[^\W_]+")
 _SEAM = re.compile(f"(?<=[{PAIRED}])(?=[a-z0-9])|(?<=[a-z0-9])(?=[{PAIRED}])")
 """Where scripts meet in one run: "在Google做", "Google에서"."""
 _THOUSANDS = re.compile(r"(?<=\d)[.,'\s](?=\d{3}(?!\d))")
-_MIN_BEGINNING = 3
-_TELLING_LETTERS = 4
+_MIN_PREFIX = 3
+_MIN_WORD_LETTERS = 4
 _MAJORITY = 2 / 3
 _FULL_STOPS = " .!。！।"
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
@@ -141,11 +141,11 @@ class _TextWords:
         if any(char.isdigit() for char in word):
             # "5 mg" and "5mg", but not the 5 of 45.
             return re.search(rf"(?<!\d){re.escape(word)}(?!\d)", self._text) is not None
-        need = max(_MIN_BEGINNING, -(-len(word) * 2 // 3))
+        need = max(_MIN_PREFIX, -(-len(word) * 2 // 3))
         return any(
-            other[:need] == word[:need] or (len(other) >= _MIN_BEGINNING and word.startswith(other))
+            other[:need] == word[:need] or (len(other) >= _MIN_PREFIX and word.startswith(other))
             for other in self._words
-            if other[:_MIN_BEGINNING] == word[:_MIN_BEGINNING]
+            if other[:_MIN_PREFIX] == word[:_MIN_PREFIX]
         )
 
 
@@ -165,7 +165,7 @@ def _particulars(statement: str) -> Iterator[str]:
 
 def _significant_words(statement: str) -> list[str]:
     """Return the words that say something: numbers, words of four or more letters, pairs of characters elsewhere."""
-    return [word for word in words(statement) if word.isdigit() or len(word) >= _TELLING_LETTERS or not word.isascii()]
+    return [word for word in words(statement) if word.isdigit() or len(word) >= _MIN_WORD_LETTERS or not word.isascii()]
 
 
 # Blocks that the application itself puts before a user's message (retrieved memories, documents). The user did not say

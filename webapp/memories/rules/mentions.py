@@ -19,7 +19,7 @@ from webapp.text.words import PAIRED, character_ranges, fold_marks, is_paired
 _NAMING_KEYS = frozenset({KEYS["home"], KEYS["origin"], KEYS["employer"]})
 """The keys of facts whose value names something around the person."""
 _OWN = frozenset({KEYS["name"], KEYS["called"]})
-_LONGEST = 4
+_MAX_NAME_WORDS = 4
 """Words of a name: more capitals in a row are a heading."""
 _MAX_LETTERS = 40
 _MAX_VALUES = 40
@@ -91,7 +91,7 @@ def _add_capitalised(mentions: dict[_Key, _Places], notes: Sequence[Note]) -> No
             is_subject = starts_sentence and len(words) == 1 and words[0].lower() in subjects
             # A first word belongs to a name only if it is one itself; a later one does beside others: "Chess Club".
             name = words[starts_sentence and not is_name[0] and not is_subject :]
-            if (any(is_name) or is_subject) and 0 < len(name) <= _LONGEST:
+            if (any(is_name) or is_subject) and 0 < len(name) <= _MAX_NAME_WORDS:
                 key, form = tuple(map(fold_marks, name)), " ".join(name)
                 for number in numbers:
                     mentions[key].setdefault(number, form)
@@ -134,7 +134,7 @@ def _values(notes: Sequence[Note]) -> Iterator[tuple[str, int]]:
         if note.value and note.fact_key and (note.is_of_things or note.fact_key in _NAMING_KEYS):
             for part in _BETWEEN_VALUES.split(note.value):
                 name = _trim(" ".join(part.split()))
-                if len(name) > 1 and len(name.split()) <= _LONGEST and not any(map(str.isdecimal, name)):
+                if len(name) > 1 and len(name.split()) <= _MAX_NAME_WORDS and not any(map(str.isdecimal, name)):
                     yield name, number
 
 

@@ -19,7 +19,7 @@ ROOT = 6
 """The letters of a stem by which "allergic" and "allergy" are one, in statements of several words."""
 _ABOUT = frozenset(stems(words("user person assistant")))
 """Whom our prompts have statements begin with."""
-_FEW = 20
+_PRECHECK_LIMIT = 20
 
 
 def _roots(terms: Iterable[str]) -> frozenset[str]:
@@ -65,7 +65,7 @@ class ForgottenStatements:
 
     def may_be_in(self, text: str) -> bool:
         """A cheap check first: stems differ from words in their endings, and other scripts are not folded here."""
-        if len(self._statements) > _FEW:
+        if len(self._statements) > _PRECHECK_LIMIT:
             return True
         lowercase = text.lower()
         return not lowercase.isascii() or any(

@@ -22,11 +22,11 @@ from webapp.memories.rules.state import (
 _TOLERANCE = 1e-6
 
 
-SAME_AT = 0.84
+SAME_COSINE = 0.84
 """The cosine from which two statements in the same words, in whatever form and order, are one (`bench duplicates`)."""
-MAYBE_SAME_AT = 0.70
+MAYBE_SAME_COSINE = 0.70
 """The cosine from which a pair is shown to the model at night: 35 of the 61, and 37 others."""
-RELATED_AT = 0.35
+RELATED_COSINE = 0.35
 """The cosine from which a statement may be about a memory that it shares no word with."""
 MIN_CONFIDENCE, MIN_IMPORTANCE = 0.4, 0.2
 """What is surer and more important than this is kept at all."""

@@ -7,9 +7,9 @@ import numpy as np
 from webapp.memories.rules.check import Claim
 from webapp.memories.rules.grounding import particulars_of
 from webapp.memories.rules.policy import (
-    MAYBE_SAME_AT,
-    RELATED_AT,
-    SAME_AT,
+    MAYBE_SAME_COSINE,
+    RELATED_COSINE,
+    SAME_COSINE,
     USABLE_AT,
     ClaimStanding,
     at_least,
@@ -31,10 +31,10 @@ def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
 
 def is_same(left: str, right: str, similarity: float) -> bool:
     """Return whether two statements have near vectors and the same words in some form: vectors hardly show a "not"."""
-    return may_be_same(left, right, similarity, SAME_AT) and _forms(left) == _forms(right)
+    return may_be_same(left, right, similarity, SAME_COSINE) and _forms(left) == _forms(right)
 
 
-def may_be_same(left: str, right: str, similarity: float, least: float = MAYBE_SAME_AT) -> bool:
+def may_be_same(left: str, right: str, similarity: float, least: float = MAYBE_SAME_COSINE) -> bool:
     """Tell whether two statements may say the same in other words, so that somebody has to read them to tell."""
     return similarity >= least and particulars_of(left) == particulars_of(right)
 
@@ -86,7 +86,7 @@ def is_related(claim: Claim, target: KnownMemory) -> bool:
         return True
     stemmed = set(stems(words(f"{claim.draft.content} {claim.evidence.quote}")))
     shares = not stemmed.isdisjoint(stems(words(target.content)))
-    return shares or cosine(target.embedding, claim.embedding) >= RELATED_AT
+    return shares or cosine(target.embedding, claim.embedding) >= RELATED_COSINE
 
 
 def similar_memories(claim: Claim, board: Board) -> list[KnownMemory]:

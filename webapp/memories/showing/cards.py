@@ -28,7 +28,7 @@ from webapp.memories.showing.health import Finding, check_health
 MAX_COUNT = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
 CATEGORIES = 100
-LOGGED = 8
+LOG_SIZE = 8
 BATCH_SIZE = 4
 """How many memories at a time the health view asks about, whether they are still true: few enough not to annoy."""
 MAX_GROUPS = 50
@@ -130,7 +130,7 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
         counts(user_id, filters.space),
         filters,
         page,
-        change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), rows).items if is_beside else [],
+        change_sets.list_change_sets(user_id, PageQuery(limit=LOG_SIZE), rows).items if is_beside else [],
         categories(user_id) if is_beside else [],
     )
 

@@ -51,7 +51,7 @@ class Tile:
 def tiles(user_id: int) -> list[Tile]:
     """Return the kinds that a user has memories of, the most frequent first."""
     counts = db.session.execute(_by_kind(user_id)).all()
-    rows = select(Memory).where(Memory.memory_id.in_([row.newest for row in counts])).options(*lists.FOR_LISTS)
+    rows = select(Memory).where(Memory.memory_id.in_([row.newest for row in counts])).options(*lists.LIST_OPTIONS)
     newest = {row.memory_id: row for row in db.session.scalars(rows)}
     parts = [
         Tile(row.kind, _title(_(texts.KINDS[row.kind])), row.number, newest[row.newest])

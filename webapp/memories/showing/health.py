@@ -10,7 +10,7 @@ from sqlalchemy import false
 
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
-from webapp.memories.rules.policy import SAME_AT
+from webapp.memories.rules.policy import SAME_COSINE
 from webapp.memories.rules.relations import is_same
 from webapp.memories.service import visible
 from webapp.text.canonical import canonical_statement
@@ -107,7 +107,7 @@ def _near_pairs(memories: list[Memory]) -> Iterable[tuple[Memory, Memory, float]
     block = max(1, 4_000_000 // len(memories))
     for start in range(0, len(memories), block):
         similarities = matrix[start : start + block] @ matrix.T
-        for row, column in np.argwhere(similarities >= SAME_AT):
+        for row, column in np.argwhere(similarities >= SAME_COSINE):
             left = start + int(row)
             if left < column:
                 yield memories[left], memories[int(column)], float(similarities[row, column])

@@ -14,7 +14,7 @@ from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.i18n import SOURCE
 from webapp.i18n.calendar import day_and_month_names
-from webapp.memories.lists import FOR_LISTS
+from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.mentions import Name, Note, names_of
@@ -128,7 +128,7 @@ def name_page(user_id: int, language: str, key: str, start: int = 0) -> NamePage
     own_ids = set(entry.memory_ids)
     shared = {name: len(own_ids.intersection(name.memory_ids)) for name in names if name is not entry}
     companions = sorted((item for item in shared.items() if item[1]), key=lambda item: (-item[1], item[0].key))
-    rows = db.session.scalars(visible(user_id).where(Memory.memory_id.in_(ids)).options(*FOR_LISTS)).all()
+    rows = db.session.scalars(visible(user_id).where(Memory.memory_id.in_(ids)).options(*LIST_OPTIONS)).all()
     by_id = {row.memory_id: row for row in rows}
     next_start = start + MAX_CARDS
     return NamePage(

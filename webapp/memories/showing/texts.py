@@ -130,7 +130,7 @@ _REFUSALS = N_(
         "too_many": "too much at once",
     }
 )
-ALWAYS_REPORTED = frozenset(("secret", "forgotten"))
+NOTABLE_REASONS = frozenset(("secret", "forgotten"))
 """Reasons for not keeping something that are worth a line of their own."""
 
 OBSTACLES = N_(

@@ -88,7 +88,7 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
 def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
     """Return whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
     prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
-    if not prefixes or len(prefixes) > _FEW_TEXTS:
+    if not prefixes or len(prefixes) > _MAX_TEXTS:
         return true()
     return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(prefixes)))
 
@@ -218,7 +218,7 @@ def _remove_mentions(value: Any, memory_ids: Collection[int], forms: Sequence[st
     return strip(value, False)
 
 
-_FEW_TEXTS = 20
+_MAX_TEXTS = 20
 _RARE_WORDS = 2  # so many words of a text the database looks for: one alone may be in every reply
 _MIN_COPY_LETTERS = 8  # from this many letters on, a text inside another is a copy, not a coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -24,7 +24,7 @@ from webapp.spaces.service import view_space
 
 blueprint = PageBlueprint("picture_pages", __name__, access="user")
 
-_LONGEST_NAME = 500
+_MAX_NAME_LENGTH = 500
 
 
 @blueprint.get("/memories/timeline")
@@ -49,7 +49,7 @@ def timeline() -> ViewResult:
 def name_map() -> ViewResult:
     """Return the picture of people and things; with `name`, the memories that mention it, from the one at `start`."""
     code = language_of(this_app()).code
-    if name := request.args.get("name", "")[:_LONGEST_NAME]:
+    if name := request.args.get("name", "")[:_MAX_NAME_LENGTH]:
         start = max(0, request.args.get("start", 0, type=int))
         return render_template("memories/map_name.html", found=name_page(current_user_id(), code, name, start))
     return render_template("memories/map.html", map=map_of(current_user_id(), code))

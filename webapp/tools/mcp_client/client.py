@@ -19,7 +19,7 @@ LIST_SECONDS = 20.0
 _NOT_HERE = (400, 404, 405, 406, 415, 501)
 """The answers to a request of those who speak the first revision's transport (HTTP with server-sent events)."""
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
-_LONGEST_NAME = 56
+_MAX_NAME_LENGTH = 56
 _DATED = re.compile(r"20\d\d-\d\d-\d\d")
 
 
@@ -177,8 +177,8 @@ def name_for(server: str, tool: str, names: set[str]) -> str:
     """Return the unused name, valid for every model server, by which a model calls a server's tool."""
     plain, tool_name = ("_".join(filter(None, _FOREIGN.split(part))) for part in (server, tool))
     name = "_".join(filter(None, (plain, tool_name)))
-    is_cut = not tool_name or len(name) > _LONGEST_NAME
-    name = (name if name[:1].isalpha() else f"tool_{name}")[:_LONGEST_NAME]
+    is_cut = not tool_name or len(name) > _MAX_NAME_LENGTH
+    name = (name if name[:1].isalpha() else f"tool_{name}")[:_MAX_NAME_LENGTH]
     candidate, number = name, 0
     # What is left of two names may be the same; of one in another script nothing is left.
     while candidate in names or (is_cut and number == 0):

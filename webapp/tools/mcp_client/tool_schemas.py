@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-LONGEST = 6_000
+MAX_SCHEMA_LENGTH = 6_000
 """The most characters of a cleaned schema; a longer one loses its deepest parts."""
 DEPTHS = (10, 6, 4, 3, 2, 1)
-LONGEST_DESCRIPTION = 300
-MAX_VALUES, LONGEST_VALUE = 100, 100
+MAX_DESCRIPTION_LENGTH = 300
+MAX_VALUES, MAX_VALUE_LENGTH = 100, 100
 MAX_PARTS = 2_000
 """The most parts of a schema that are looked at, references followed."""
 _TYPES = {kind: kind for kind in ("object", "array", "string", "integer", "number", "boolean")}
@@ -27,7 +27,7 @@ def clean_schema(schema: object) -> Schema:
     """Return the schema of an object that asks for the same arguments, as far as every server can be told."""
     for depth in DEPTHS:
         result = _Cleaner(schema, depth).root()
-        if len(json.dumps(result)) <= LONGEST:
+        if len(json.dumps(result)) <= MAX_SCHEMA_LENGTH:
             return result
     return {"type": "object", "properties": {}}
 
@@ -192,7 +192,7 @@ def _plain(kind: str, flat: Schema) -> Schema:
     """Return a text, number or truth value. Some servers take a list of values only for texts."""
     result: Schema = {"type": kind}
     values = list(dict.fromkeys(item for item in _values(flat) if item != ""))
-    if kind == "string" and values and all(isinstance(item, str) and len(item) <= LONGEST_VALUE for item in values):
+    if kind == "string" and values and all(isinstance(item, str) and len(item) <= MAX_VALUE_LENGTH for item in values):
         result["enum"] = values[:MAX_VALUES]
     if kind in ("integer", "number"):
         result |= {key: flat[key] for key in ("minimum", "maximum") if _is_number(flat.get(key))}
@@ -206,7 +206,7 @@ def _describe(flat: Schema, schema: Schema) -> Schema:
         texts.append("One of " + ", ".join(json.dumps(item, ensure_ascii=False) for item in values[:MAX_VALUES]))
     texts += [f"{key.capitalize()} {flat[key]}" for key in ("format", "pattern") if isinstance(flat.get(key), str)]
     words = " ".join(word for text in texts if isinstance(text, str) for word in text.split())
-    text = "".join(sign for sign in words if sign.isprintable())[:LONGEST_DESCRIPTION].strip()
+    text = "".join(sign for sign in words if sign.isprintable())[:MAX_DESCRIPTION_LENGTH].strip()
     return {**schema, "description": text} if text else schema
 
 
@@ -234,7 +234,7 @@ def _texts(value: object) -> list[str]:
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST = 56
+_MAX_NAME_LENGTH = 56
 
 
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def _plain_names(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         if name in plain:
             continue
-        base = _FOREIGN.sub("_", name).strip("_-")[:_LONGEST]
+        base = _FOREIGN.sub("_", name).strip("_-")[:_MAX_NAME_LENGTH]
         base = base if base[:1].isalpha() else f"argument_{base}".strip("_")
         number, candidate = 1, base
         while candidate in used:

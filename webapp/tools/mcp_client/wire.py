@@ -25,8 +25,8 @@ ENDPOINT = "endpoint"
 """The event of the first revision's transport that says where requests go."""
 ACCEPT = "application/json, text/event-stream"
 MAX_TOOLS = 100
-LONGEST_DESCRIPTION = 600
-LONGEST_NAME = 128
+MAX_DESCRIPTION_LENGTH = 600
+MAX_NAME_LENGTH = 128
 _ENVELOPE = ("content", "isError", "resultType", "_meta")
 """The fields of a result that are not what it says."""
 _SCHEMA = ("inputSchema", "input_schema", "parameters")
@@ -151,7 +151,7 @@ def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tool(row: Mapping[str, Any]) -> ListedTool | None:
     name = row.get("name")
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         return None
     try:
         schema = storable(clean_schema(next(filter(None, map(row.get, _SCHEMA)), None)))
@@ -163,7 +163,7 @@ def _tool(row: Mapping[str, Any]) -> ListedTool | None:
     return ListedTool(
         name,
         _line(title, 80) or name,
-        _line(row.get("description"), LONGEST_DESCRIPTION),
+        _line(row.get("description"), MAX_DESCRIPTION_LENGTH),
         schema,
         hints.get("readOnlyHint") is True,
     )

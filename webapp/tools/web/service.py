@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid
 from webapp.providers.key_encryption import Secrets, seal, unseal
-from webapp.tools.models import ONLY, WebAccess
+from webapp.tools.models import SINGLE_ROW_ID, WebAccess
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.web.definitions import Engine
@@ -45,14 +45,14 @@ web = _CachedAccess()
 
 def access() -> WebAccess | None:
     """Return the settings of an admin, if there are any."""
-    return db.session.get(WebAccess, ONLY)
+    return db.session.get(WebAccess, SINGLE_ROW_ID)
 
 
 def set_access(fields: WebAccessFields) -> WebAccess:
     """Change the given fields. Raises Invalid for an engine without its URL or its key."""
     row = access()
     if row is None:
-        row = WebAccess(access_id=ONLY, provider=fields.provider or PAGES_ONLY, address="", key_set=False)
+        row = WebAccess(access_id=SINGLE_ROW_ID, provider=fields.provider or PAGES_ONLY, address="", key_set=False)
         db.session.add(row)
     moved = (fields.provider, fields.address) != (None, None) and (
         fields.provider not in (None, row.provider) or fields.address not in (None, row.address)

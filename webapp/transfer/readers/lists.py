@@ -182,7 +182,7 @@ def _lines(upload: Upload, name: str) -> Iterator[tuple[int, dict[str, Any] | No
 
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_LONGEST = 2 * 1024**2
+_MAX_FILE_BYTES = 2 * 1024**2
 _SHORT = 300
 
 
@@ -220,7 +220,7 @@ def _notes(upload: Upload) -> Iterator[tuple[str, str]]:
                 yield text_or_none(item["title"]) or PurePosixPath(name).stem, item["data"]["content"]["md"]
     for name in _texts(upload):
         with suppress(ImportRefused):
-            yield str(PurePosixPath(name).with_suffix("")), upload.text(name, _LONGEST)
+            yield str(PurePosixPath(name).with_suffix("")), upload.text(name, _MAX_FILE_BYTES)
 
 
 def _is_note(item: Any) -> bool:

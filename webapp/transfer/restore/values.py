@@ -40,7 +40,7 @@ MAX_TEXT = 65_535
 """The most bytes in a TEXT column on MySQL and MariaDB."""
 _ZERO = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """An escaped NUL character in JSON; after one more backslash it is only literal text."""
-LONG = {
+TEXT_LIMITS = {
     "messages.content": MAX_TEXT_BYTES,
     "message_reasoning.content": MAX_TEXT_BYTES,
     "space_documents.content": 8 * 1024**2,
@@ -136,13 +136,13 @@ def _text(column: Column[Any], value: Any) -> str:
         raise ValueError(f"{column.name} is no text")
     text = value.replace("\x00", "").encode("utf-8", "replace").decode()
     length = getattr(getattr(column.type, "impl_instance", column.type), "length", None)
-    limit = LONG.get(f"{column.table.name}.{column.name}", MAX_TEXT)
+    limit = TEXT_LIMITS.get(f"{column.table.name}.{column.name}", MAX_TEXT)
     if (length is not None and len(text) > length) or (length is None and len(text.encode()) > limit):
         raise ValueError(f"{column.name} is too long")
     return text
 
 
-MANY = 500
+BATCH_SIZE = 500
 
 
 @dataclass
@@ -160,8 +160,8 @@ class RestoreBatch:
         """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
         ids = self._ids.setdefault(kind, {})
         missing = sorted({number for number in old if is_id(number)} - ids.keys())
-        for start in range(0, len(missing), MANY):
-            chunk = missing[start : start + MANY]
+        for start in range(0, len(missing), BATCH_SIZE):
+            chunk = missing[start : start + BATCH_SIZE]
             rows = select(RestoredRow.old_id, RestoredRow.new_id).where(
                 RestoredRow.import_id == self.import_id, RestoredRow.kind == kind, RestoredRow.old_id.in_(chunk)
             )
