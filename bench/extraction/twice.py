@@ -16,7 +16,7 @@ from webapp.llm.errors import MalformedOutput
 from webapp.llm.structured import parse_object
 from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.check import Refusal, place_of
-from webapp.memories.rules.grounding import own_sentence
+from webapp.memories.rules.evidence import own_sentence
 from webapp.memories.rules.operations import Action
 from webapp.memories.rules.statements import Statement
 from webapp.text.canonical import plain_text

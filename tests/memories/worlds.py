@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from testkit.memory_extraction import apply_effects
 from webapp.memories.learning.prompt import SECTIONS
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import KnownMemory, SourceMessage, State
 from webapp.prompts.catalogue import default_text

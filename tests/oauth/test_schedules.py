@@ -11,8 +11,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testkit.people import Person, browser_client, post_form
+from tests.mcp_server.test_schedule_tools import CHANGING, WATER, done, listed
 from tests.mcp_server.test_tools import call, post
-from tests.mcp_server.test_write_tools import CHANGING, WATER, done, listed
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
 from tests.schedules.test_schedules import claim, make, make_due
 from webapp.accounts.models import ApiToken

@@ -26,7 +26,7 @@ from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items, readable_items
 from webapp.memories.learning.later_domains import COUNTS, OnStart, Result, reader_of
-from webapp.memories.rules.grounding import has_substance, user_words
+from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions

@@ -6,7 +6,7 @@ The person cannot be asked: if two accounts disagree, the later one waits for a 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from webapp.memories.rules.grounding import find_quote, user_words
+from webapp.memories.rules.evidence import find_quote, user_words
 from webapp.memories.rules.kinds import canonical_category
 from webapp.memories.rules.state import Close, Effect, Insert, SourceMessage
 from webapp.memories.rules.working_copy import Plan

@@ -14,7 +14,7 @@ from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult, absolute
-from webapp.mcp_server import access, protocol, read_tools, schemas, write_tools
+from webapp.mcp_server import access, protocol, read_tools, schedule_tools, schemas, write_tools
 from webapp.mcp_server.protocol import Call, ProtocolError
 from webapp.oauth.service import GRANTABLE
 
@@ -31,12 +31,12 @@ _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
     "remember": write_tools.remember,
     "update_memory": write_tools.update_memory,
     "forget": write_tools.forget,
-    "list_schedules": write_tools.list_schedules,
-    "create_schedule": write_tools.create_schedule,
-    "pause_schedule": write_tools.pause_schedule,
-    "resume_schedule": write_tools.resume_schedule,
-    "run_schedule": write_tools.run_schedule,
-    "delete_schedule": write_tools.delete_schedule,
+    "list_schedules": schedule_tools.list_schedules,
+    "create_schedule": schedule_tools.create_schedule,
+    "pause_schedule": schedule_tools.pause_schedule,
+    "resume_schedule": schedule_tools.resume_schedule,
+    "run_schedule": schedule_tools.run_schedule,
+    "delete_schedule": schedule_tools.delete_schedule,
 }
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.memories.learning.exam import Marks, Paper, RightStatement, WrongStatement, call_of, mark, papers
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.statements import KEYS
 from webapp.prompts.catalogue import default_text
 from webapp.providers.models import MemoryGrade

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, current, fact, op, say, stored, worlds
 from webapp.memories.rules import decide as rules
 from webapp.memories.rules.check import Refusal
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.rules.tombstones import TombstoneSet

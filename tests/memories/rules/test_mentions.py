@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from webapp.memories.rules.mentions import Note, capital_runs, count_small, names_of, parts_of
+from webapp.memories.rules.capitals import capital_runs, count_small, parts_of
+from webapp.memories.rules.mentions import Note, names_of
 
 CALENDAR = frozenset({"may", "june", "thursday", "sunday"})
 

@@ -1,21 +1,17 @@
 """The turn machinery of a process, created with the application and started on first use."""
 
 import logging
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from flask import Flask
-from redis import Redis
-from redis.client import PubSub
-from redis.exceptions import NoPermissionError, RedisError
+from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.accounts.signals import account_closed
-from webapp.chat.context.space_context import read_ahead
 from webapp.chat.turns import turnlog
+from webapp.chat.turns.read_ahead import ReadAhead
 from webapp.chat.turns.runner import TurnRunner
 from webapp.chat.turns.stream_hub import Hub
 from webapp.config import Settings
@@ -24,96 +20,6 @@ from webapp.db.base import after_commit, db
 from webapp.extensions import Part, make_redis, redis
 from webapp.memories.store.forgetting import texts_removed
 from webapp.providers.clients import chat_client
-from webapp.retrieval.cache import index_cache
-from webapp.retrieval.invalidation import CHANNELS, SPACES
-from webapp.retrieval.service import catch_up
-
-BEGIN_SECONDS = 1.0
-"""Seconds between checks whether this process keeps anything yet."""
-LISTEN_SECONDS = 4.0
-LOOK_SECONDS = 0.25
-"""Seconds between checks whether there is time now, while somebody's memory waits for it."""
-QUIET_SECONDS = 1.5
-"""Seconds since a memory last changed: a turn changes it three times (its messages, what was learned, the vectors), and
-in every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
-REST = 4
-"""After each user it rests this many times as long as that took: this process has other things to compute."""
-RETRY_SECONDS = 2.0
-FORBIDDEN_SECONDS = 300.0
-"""Seconds after which it tries again where its user may not use the channel."""
-
-
-class ReadAhead:
-    """Follows whose memory changes, by a `client` for blocking reads, and reads it anew while `has_spare_time`."""
-
-    def __init__(self, app: Flask, client: Redis, has_spare_time: Callable[[], bool]) -> None:
-        self._app = app
-        self._client = client
-        self._has_spare_time = has_spare_time
-        self._changed: dict[int, float] = {}
-        """When the memory of a user last changed, the longest unchanged first."""
-        self._rests_until = 0.0
-
-    def start(self) -> None:
-        """Start listening, in the process that is to keep up (not before a fork)."""
-        threading.Thread(target=self._run, name="keeping-up", daemon=True).start()
-
-    def _run(self) -> None:
-        # Connecting writes to 2 MB of pages that idle processes share.
-        while index_cache.of(self._app).is_empty:
-            time.sleep(BEGIN_SECONDS)
-        last_error = ""
-        while True:
-            try:
-                with self._client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
-                    subscription.subscribe(*CHANNELS)
-                    while True:
-                        self.listen(subscription)
-                        last_error = ""
-                        self.work()
-            except RedisError as error:
-                if (name := type(error).__name__) != last_error:  # once, however long it lasts
-                    log.warning("changes of memory are not heard of, retrying", extra={"error": name})
-                last_error = name
-                time.sleep(FORBIDDEN_SECONDS if isinstance(error, NoPermissionError) else RETRY_SECONDS)
-
-    def listen(self, subscription: PubSub) -> None:
-        """Wait for news, or until there may be something to do. Raises RedisError."""
-        wait = LISTEN_SECONDS
-        if self._changed:  # not woken by each of what may be hundreds of messages a second
-            time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
-            wait = 0.0
-        while (message := subscription.get_message(timeout=wait)) is not None:
-            for user_id in self._affected_users(message):
-                self._changed.pop(user_id, None)
-                self._changed[user_id] = time.monotonic()
-            wait = 0.0
-
-    def _affected_users(self, message: Mapping[str, bytes]) -> list[int]:
-        """Return the users that a message is about and of whom this process keeps something."""
-        cache = index_cache.of(self._app)
-        ids = [int(number) for number in message["data"].split(b",")]
-        if message["channel"] == SPACES.encode():
-            return cache.users_with_index_in(ids)
-        return [user_id for user_id in ids if cache.peek(user_id) is not None]
-
-    def work(self) -> None:
-        """Bring one user up to date, the longest unchanged, if it is time for that."""
-        if not self._changed or time.monotonic() < self._rests_until or not self._has_spare_time():
-            return
-        user_id, changed_at = next(iter(self._changed.items()))
-        if time.monotonic() < changed_at + QUIET_SECONDS:
-            return
-        del self._changed[user_id]
-        start = time.monotonic()
-        try:
-            with self._app.app_context():
-                if (position := catch_up(user_id)) is not None:
-                    read_ahead(user_id, position.memory_version)
-        except Exception as error:  # the next turn will say what is wrong, if it still is
-            log.warning("memory was not read ahead", extra={"user_id": user_id, "error": type(error).__name__})
-        self._rests_until = time.monotonic() + REST * (time.monotonic() - start)
-
 
 log = logging.getLogger(__name__)
 

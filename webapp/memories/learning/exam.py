@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from webapp.llm.structured import Part
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.rules.check import Refusal, place_of
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.statements import FIELD, KEYS, MAX_STATEMENTS, Statement, Topic, statements_schema
 from webapp.text.provenance import touches
 from webapp.text.quotes import Span

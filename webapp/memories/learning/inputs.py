@@ -22,7 +22,7 @@ from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.prompt.instructions import profile_values
 from webapp.memories.rules import statements
-from webapp.memories.rules.grounding import has_substance, user_words
+from webapp.memories.rules.evidence import has_substance, user_words
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.store import writing
 from webapp.memories.store.tombstones import watch

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from webapp.llm.structured import object_schema, readable_items
-from webapp.memories.rules.grounding import find_quote, has_substance, is_whole
+from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
 from webapp.memories.rules.operations import Number, Unit, one_line
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Evidence, SourceMessage

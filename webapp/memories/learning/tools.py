@@ -14,7 +14,7 @@ from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import MemoryOperation, Unit, one_line
 from webapp.memories.rules.policy import for_review
 from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State

@@ -7,17 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from webapp.memories.rules.grounding import (
-    adds_from,
-    find_quote,
-    has_substance,
-    injected_spans,
-    is_grounded,
-    is_others_words,
-    keeps_names_and_numbers,
-    label_and_quote,
-    own_sentence,
-)
+from webapp.memories.rules.evidence import find_quote, has_substance, injected_spans, label_and_quote, own_sentence
+from webapp.memories.rules.grounding import adds_from, is_grounded, is_others_words, keeps_names_and_numbers
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_AT, at_least

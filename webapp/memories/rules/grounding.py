@@ -6,7 +6,7 @@ Words are compared without case, marks and endings: "Kraków" stands in "w Krako
 import pickle
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -14,10 +14,7 @@ from pathlib import Path
 from babel.localedata import locale_identifiers, resolve_locale_filename
 
 from webapp.i18n.dates import is_dated
-from webapp.text.canonical import canonical_statement, fold, signs
-from webapp.text.provenance import touches, without
-from webapp.text.quotes import Span, places_of
-from webapp.text.sentences import clauses_of, is_question, sentence_around
+from webapp.text.canonical import fold, signs
 from webapp.text.words import PAIRED, fold_marks, plain_form, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
@@ -166,89 +163,3 @@ def _particulars(statement: str) -> Iterator[str]:
 def _significant_words(statement: str) -> list[str]:
     """Return the words that say something: numbers, words of four or more letters, pairs of characters elsewhere."""
     return [word for word in words(statement) if word.isdigit() or len(word) >= _MIN_WORD_LETTERS or not word.isascii()]
-
-
-# Blocks that the application itself puts before a user's message (retrieved memories, documents). The user did not say
-# what is in them.
-INJECTED_TAGS = (
-    "reference",
-    "known",
-    "summaries",
-    "retrieved_context",
-    "retrieved",
-    "context",
-    "memory",
-    "memories",
-    "documents",
-    "document",
-    "tool_result",
-)
-_INJECTED = re.compile(
-    rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
-)
-_WRAPPING = re.compile(r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE)
-"""What models write before and after the words they copy."""
-_WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
-MIN_LETTERS = 4
-
-
-def find_quote(quote: str, text: str, other_spans: Sequence[Span] = ()) -> Span | None:
-    """Return where `quote` first occurs verbatim in `text`, outside injected blocks and `other_spans`; or None.
-
-    Only white space, case, the style of quotation marks and dashes, marks of emphasis, Unicode normal forms and
-    punctuation around the words are ignored. A match may not split a character, or begin or end in a word.
-    """
-    blocks, bare = [*injected_spans(text), *other_spans], _WRAPPING.sub("", quote)
-    forms = (quote, bare) if bare and bare != quote else (quote,)
-    places = (span for form in forms for span in places_of(form, text))
-    return next((span for span in places if not touches(span, blocks)), None)
-
-
-def has_substance(quote: str, message: str) -> bool:
-    """Return whether a quote is more than a fragment of its message; a short answer ("42", "🍕") is all of it."""
-    if _weight(quote) >= MIN_LETTERS:
-        return True
-    return is_whole(quote, message) and any(ch.isalnum() or unicodedata.category(ch) == "So" for ch in quote)
-
-
-def is_whole(quote: str, message: str) -> bool:
-    """Tell whether a quote is everything the user said."""
-    canonical = canonical_statement(quote)
-    return bool(canonical) and canonical == canonical_statement(user_words(message))
-
-
-def injected_spans(message: str) -> list[Span]:
-    """Return the marked blocks of `message` that are not the user's words; an unclosed block extends to the end."""
-    return [Span(*match.span()) for match in _INJECTED.finditer(message)]
-
-
-def user_words(message: str) -> str:
-    """Return `message` without the blocks that were injected into it."""
-    return _INJECTED.sub(" ", message)
-
-
-def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> str:
-    """Return the sentence around a quote in its author's words, before any question; empty if all of it asks."""
-    own_text = without(message, [*injected_spans(message), *other_spans])
-    place = sentence_around(span, own_text)
-    sentence = own_text[place.start : place.end].strip()
-    if not is_question(sentence):
-        return sentence
-    parts = list(clauses_of(sentence))
-    if len(parts) < 2 or span.start >= place.start + parts[-1].start:
-        return ""
-    return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")
-
-
-def label_and_quote(span: Span, message: str) -> str:
-    """Return a quote with the words before it that a colon or the like joins to it: they say what it is."""
-    before = message[: span.start].rstrip(" \t\n*_`\"'")
-    label = before[before.rfind("\n") + 1 :] if before.endswith((":", "=", "|")) else ""
-    return label + message[span.start : span.end]
-
-
-def _weight(text: str) -> int:
-    """Count the letters and digits of a text, twice in scripts that say much with few characters."""
-    return sum(
-        2 if not ch.isascii() and unicodedata.name(ch, "").startswith(_WIDE) else 1 for ch in text if ch.isalnum()
-    )

@@ -16,7 +16,7 @@ from webapp.conversations.current_messages import replies_of
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import batches_to_change, stream_rows
-from webapp.memories.rules.grounding import find_quote
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.rules.tombstones import has_statements
 from webapp.text.canonical import canonical_statement

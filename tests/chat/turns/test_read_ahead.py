@@ -22,8 +22,8 @@ from tests.memories.prompt.test_always_used import add, fill
 from tests.spaces.helpers import join, make_space
 from tests.support.queries import count_queries
 from webapp.chat.context import assembly
-from webapp.chat.turns import runtime
-from webapp.chat.turns.runtime import ReadAhead
+from webapp.chat.turns import read_ahead
+from webapp.chat.turns.read_ahead import ReadAhead
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
@@ -85,10 +85,10 @@ def told(app: Flask, settings: Settings) -> Iterator[Told]:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test waits for nothing that is not to come, and its look-ups are not slow, however slow the machine."""
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 60.0)
-    monkeypatch.setattr(runtime, "LISTEN_SECONDS", 0.5)
-    monkeypatch.setattr(runtime, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(runtime, "QUIET_SECONDS", 0.0)
-    monkeypatch.setattr(runtime, "REST", 0)
+    monkeypatch.setattr(read_ahead, "LISTEN_SECONDS", 0.5)
+    monkeypatch.setattr(read_ahead, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(read_ahead, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(read_ahead, "REST", 0)
 
 
 def heard(told: Told, channel: str = CHANNEL) -> list[int]:
@@ -343,15 +343,15 @@ def test_a_process_that_keeps_nothing_does_not_connect(app, user, keeper, monkey
     def connect(**_options: Any) -> None:
         raise SystemExit  # the end of the test
 
-    monkeypatch.setattr(runtime, "time", SimpleNamespace(sleep=wait))
+    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait))
     monkeypatch.setattr(keeper._client, "pubsub", connect)
     with pytest.raises(SystemExit):
         keeper._run()
-    assert waited == [runtime.BEGIN_SECONDS] * 3
+    assert waited == [read_ahead.BEGIN_SECONDS] * 3
 
 
 def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(app, user, keeper, monkeypatch, caplog):
-    monkeypatch.setattr(runtime, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(read_ahead, "RETRY_SECONDS", 0.0)
     caplog.set_level(logging.WARNING)
     tried: list[str] = []
     listen = keeper.listen
@@ -366,7 +366,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(app, u
 
     monkeypatch.setattr(keeper, "listen", listens)
     has_broken = threading.Event()
-    real = runtime.catch_up
+    real = read_ahead.catch_up
 
     def catches_up(user_id: int) -> Any:
         if not has_broken.is_set():
@@ -374,7 +374,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(app, u
             raise RuntimeError("broken")
         return real(user_id)
 
-    monkeypatch.setattr(runtime, "catch_up", catches_up)
+    monkeypatch.setattr(read_ahead, "catch_up", catches_up)
     with app.app_context():
         entry = index_cache().get(user.user_id, 20)
 
@@ -391,7 +391,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(app, u
         add(user.user_id, 8)
     thread.join(20)
     assert entry is not None and entry.position.memory_version
-    assert [record.message for record in caplog.records if record.name == runtime.__name__] == [
+    assert [record.message for record in caplog.records if record.name == read_ahead.__name__] == [
         "changes of memory are not heard of, retrying",
         "memory was not read ahead",
     ]
@@ -414,14 +414,14 @@ def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
     def work() -> None:
         raise SystemExit  # it has listened: the end of the test
 
-    monkeypatch.setattr(runtime, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
+    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
     monkeypatch.setattr(keeper, "work", work)
     with app.app_context():
         index_cache().get(user.user_id, 20)
     with pytest.raises(SystemExit):
         keeper._run()
-    assert waited == [runtime.FORBIDDEN_SECONDS] * 3
-    (said,) = [record for record in caplog.records if record.name == runtime.__name__]
+    assert waited == [read_ahead.FORBIDDEN_SECONDS] * 3
+    (said,) = [record for record in caplog.records if record.name == read_ahead.__name__]
     assert said.message == "changes of memory are not heard of, retrying"
     assert said.error == "NoPermissionError"  # type: ignore[attr-defined]
 
