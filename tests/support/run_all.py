@@ -31,7 +31,7 @@ FEW = 5
 """The most failed tests of a part that are tried again: if there are more, it is broken, not flaky."""
 COVERAGE = "coverage.json"
 MEASURED, LEAST_COVERED = "webapp,jobs", 90
-"""What the tests have to cover, and the least percentage of its lines, with `--slow` of its branches, too."""
+"""The packages that the tests have to cover, and the least percentage of their lines and branches."""
 
 # Folders that form a part together; what is in none of them forms six more, and the browser's tests two. Each part
 # costs a few seconds of CPU in itself, for its servers; small ones at the end keep both processors busy to the last.
@@ -104,14 +104,14 @@ def _environment(*, sqlite: bool = False) -> dict[str, str]:
 class Forks:
     """A process that others are forked from (forks.py), under slipcover or not."""
 
-    def __init__(self, data: Path, *, is_measured: bool, with_branches: bool = False) -> None:
+    def __init__(self, data: Path, *, is_measured: bool) -> None:
         self.is_measured = is_measured
         self._data = data
         self.path = str(data / f"socket-{self.is_measured}")
         self._log = data / f"forks-{self.is_measured}.log"
         # Probes that were hit often are not removed again: that would go through every module, thousands of times.
-        measuring = ["-m", "slipcover", "--threshold=1000000000", f"--source={MEASURED}"]
-        measuring += ["--json", f"--out={data / COVERAGE}", *(["--branch"] if with_branches else ())]
+        measuring = ["-m", "slipcover", "--branch", "--threshold=1000000000", f"--source={MEASURED}"]
+        measuring += ["--json", f"--out={data / COVERAGE}"]
         script = [*(measuring if is_measured else ()), "tests/support/forks.py", self.path]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -201,9 +201,7 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
     for each in every:
         todo.put(each)
     shown = threading.Lock()
-    # To count branches as well takes another tenth of the CPU.
-    with_branches = "--slow" in arguments
-    forks = {measured: Forks(data, is_measured=measured, with_branches=with_branches) for measured in (False, True)}
+    forks = {is_measured: Forks(data, is_measured=is_measured) for is_measured in (False, True)}
 
     def work() -> None:
         while True:
@@ -242,7 +240,7 @@ def report_coverage(data: Path, *, enforced: bool) -> int:
     found = json.loads((data / COVERAGE).read_text())
     covered = {name: each["summary"]["percent_covered"] for name, each in found["files"].items()}
     total = found["summary"]["percent_covered"]
-    print("== Coverage on MariaDB, without child processes; files below it", flush=True)
+    print("== Coverage of lines and branches, on MariaDB, without child processes; files below it", flush=True)
     for name, percent in sorted(covered.items()):
         if percent < LEAST_COVERED:
             print(f"{percent:6.1f} %  {name}")
