@@ -329,7 +329,7 @@ def test_others_neither_see_nor_change_what_is_the_owners(app, world, login, who
 
 
 def detail_of(answer: TestResponse) -> str:
-    """What a problem says."""
+    """Return the words of a problem."""
     body = answer.get_json()
     return body["error"]["message"] if "error" in body else body["detail"]
 
@@ -445,7 +445,7 @@ NOT_THERE = re.compile(
     r"/api/ai/legacies|/(c|memory/conversation)/\d+/summary|exports/\d+/download|/edit$|/learning$|/pages/|/facts$"
     r"|/file/|/restart$|/portrait/pdf$|^/v1|/tasks/|documents/\d+/(content|picture)"
 )
-"""What this world does not have, or not yet."""
+"""Routes about things that this world does not have, or not yet."""
 
 
 def test_the_owner_sees_what_is_the_owners(app, world, login):

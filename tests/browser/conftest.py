@@ -416,7 +416,7 @@ def scrolls_as_a_whole(page: Page) -> bool:
 
 
 def scrolls_sideways(page: Page) -> bool:
-    """Whether the page, or what scrolls in it beside the sidebar, is wider than its window."""
+    """Return whether the page, or what scrolls in it beside the sidebar, is wider than its window."""
     return page.evaluate(
         "[document.documentElement, document.querySelector('#page')].some(e => e && e.scrollWidth > e.clientWidth)"
     )

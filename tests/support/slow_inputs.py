@@ -68,7 +68,7 @@ class TooSlow(Exception):
 
 
 def digest(found: Found) -> str:
-    """What a pattern is known by, wherever it stands."""
+    """Return the digest that a pattern is known by, wherever it stands."""
     return hashlib.sha256(f"{found.pattern.pattern!r} {found.pattern.flags} {found.anchored}".encode()).hexdigest()[:16]
 
 

@@ -63,7 +63,7 @@ class FirstAccount:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self.is_open = False
-        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
+        """Return whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
 
     @property
     def token(self) -> str:

@@ -86,7 +86,8 @@ def _removals(user_id: int) -> Arrival | None:
         .order_by(AuditEvent.event_id.desc())
         .limit(20)
     ).all()
-    events = [event for event in events if (event.detail or {}).get("space_id") not in member_space_ids(user_id)]
+    current = member_space_ids(user_id) if events else ()
+    events = [event for event in events if (event.detail or {}).get("space_id") not in current]
     return Arrival("removal", len(events), events[0].event_id, events[0].what) if events else None
 
 

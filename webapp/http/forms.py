@@ -37,7 +37,7 @@ _CHECKS = N_(
         r"Input should be (?P<choices>'.+)": "%(field)s must be one of: %(choices)s.",
     }
 )
-"""How pydantic reports what it checks, and how a page says it; with and without validators of our own."""
+"""The sentences of a page for what pydantic reports, by pattern; with and without validators of our own."""
 _EMPTY = re.compile(r"^(?:String|Value|List) should have at least 1 (?:character|item).*$")
 
 

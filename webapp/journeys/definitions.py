@@ -133,7 +133,7 @@ DEFAULT_QUESTIONS = (
     "What other options haven't we mentioned yet?",
     "Help me decide between these options...",
 )
-"""What “Ask a question” offers if a point has no questions of its own."""
+"""The questions that “Ask a question” offers if a point has no questions of its own."""
 
 
 def translate_text(text: str, code: str) -> str:

@@ -147,7 +147,7 @@ def _store(conversation_id: int, parts: Parts, text: str, model: str) -> bool:
 
 TEMPERATURE = 0.0
 RESTORE_SHARE = 3
-"""What is restored takes up at most one part in this many of what the user said."""
+"""The share of what the user said that restored words may take up is one in this many."""
 
 
 def ask(

@@ -141,7 +141,7 @@ log = logging.getLogger(__name__)
 MAX_EVENTS = 500
 """Roughly how many events a listener who was away can catch up with."""
 RECORDING_SECONDS = 3_600
-"""How long events are recorded after the last sign of a listener, and kept after the last event."""
+"""Seconds that events are recorded after the last sign of a listener, and kept after the last event."""
 _POSITION = re.compile(r"\d{1,15}-\d{1,10}")
 _ADD = """
 if redis.call('exists', KEYS[2]) == 0 then return false end

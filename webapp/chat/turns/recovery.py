@@ -20,7 +20,7 @@ from webapp.i18n.marks import N_
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 4.0
-"""How long a turn must be seen without a lease: if Redis is emptied its runner renews within MAX_RENEWAL_SECONDS."""
+"""Seconds a turn must be seen without a lease: if Redis is emptied its runner renews within MAX_RENEWAL_SECONDS."""
 CLAIM_MS = 30_000
 """The longest that recovery holds a turn's lease; its process, if it is alive after all, writes no more."""
 

@@ -22,9 +22,9 @@ from webapp.tools.client_tools import MAX_CLIENT_TOOLS, client_call_record
 from webapp.tools.toolset import FAR_SECONDS, MAX_CALLS, MAX_TOKENS, Output, Tool, ToolContext, ToolFailed, Toolset
 
 ASK_SECONDS = 120.0
-"""How long a turn waits for an answer."""
+"""Seconds that a turn waits for an answer."""
 UNREACHABLE_SECONDS = 10.0
-"""How long it waits while Redis is unreachable, since nobody can be asked then."""
+"""Seconds that it waits while Redis is unreachable, since nobody can be asked then."""
 POLL = 0.2
 NO_ANSWER, UNREACHABLE = "silence", "away"
 Consent = Literal["ask", "given", "none"]
@@ -33,7 +33,7 @@ Decision = Literal["once", "always", "never"]
 _WORDS = ("once", "always", "never")
 
 Ask = Callable[[int, int], Awaitable[str]]
-"""What the person answers about a call of a turn, by its number: a Decision, NO_ANSWER or UNREACHABLE."""
+"""Returns the person's answer about a call of a turn, by its number: a Decision, NO_ANSWER or UNREACHABLE."""
 
 
 class ConsentWaiter:
