@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from webapp.text.quotes import Span
+from webapp.text.words import UNSPACED
 
 _TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(\s[^<>\n]{0,400})?>", re.IGNORECASE)
 _PAIRED = re.compile(
@@ -24,8 +25,6 @@ _STAMP = re.compile(
     r"\d\d:\d\d:\d\d"
 )
 """A day and a time to the second, as programs write them."""
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of scripts without spaces, in which a comma has none either."""
 _HUNK = re.compile(r"@@ [-+,\d ]{3,60} @@")
 _FRAME = re.compile(r"[ \t]+(?:File \"[^\"\n]{1,300}\", line \d|\S[^\n]{0,300}\.[A-Za-z]{1,6}:\d)")
 """An indented line that names a file and a line in it, as the trace of an error does."""
