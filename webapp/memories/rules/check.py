@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -17,6 +18,10 @@ from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef,
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.provenance import touches, without
 from webapp.text.quotes import Span
+
+
+_A_DAY = timedelta(days=1)
+"""Dates are the user's, the times of messages are not: what ended before something was said is part of what it says."""
 
 
 class Refusal(StrEnum):
@@ -226,7 +231,7 @@ def _draft(
         category=category_of(key, operation.category),
         fact_key=key,
         fact_value=operation.fact_value if key else None,
-        until=operation.until,
+        until=operation.until if operation.until and operation.until >= message.said_at.date() - _A_DAY else None,
         confidence=operation.confidence,
         importance=operation.importance,
         origin=origin,

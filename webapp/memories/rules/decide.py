@@ -131,6 +131,8 @@ def _settle_fact_conflict(
             board.add_evidence(loss, claim)
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
+    elif standing is ClaimStanding.PRECEDES and board.find_statement(claim.draft.content) is current:
+        board.give_key(current, claim)  # the same words, read otherwise
     elif standing is ClaimStanding.PRECEDES:
         board.insert(claim, precedes=current)
     else:
