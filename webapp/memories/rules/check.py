@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,11 @@ class Claim:
     is_doubtful: bool = False
     is_trusted: bool = False
 
+    @cached_property
+    def form(self) -> str:
+        """Return its statement as statements are compared."""
+        return canonical_statement(self.draft.content)
+
     @property
     def is_usable(self) -> bool:
         """Return whether it may be used without asking the user."""
@@ -76,7 +82,7 @@ class Claim:
             list(Action).index(self.action),
             draft.slot or "",
             draft.value,
-            canonical_statement(draft.content),
+            self.form,
             -draft.confidence,
             -draft.importance,
             self.target or 0,
