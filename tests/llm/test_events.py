@@ -172,7 +172,8 @@ def test_an_answer_without_end_is_given_up(monkeypatch):
         decoder.feed(f"data: {json.dumps(piece)}\n\n".encode())
     assert isinstance(decoder.error, MalformedOutput)
     monkeypatch.setattr(lines, "MAX_ANSWER_BYTES", 100_000)
-    for endless in (b"never a line", b"data: never an event\n", b'data: {"choices": [{"delta": {"reasoning": "hm"}}]}\n\n'):
+    thought = b'data: {"choices": [{"delta": {"reasoning": "hm"}}]}\n\n'
+    for endless in (b"never a line", b"data: never an event\n", thought):
         decoder = StreamDecoder()
         with pytest.raises(MalformedOutput):
             for _ in range(10_000):
