@@ -202,6 +202,8 @@ def test_details_of_reasoning_go_back_as_they_came(sent, returned):
     pieces = [{"choices": [{"delta": {"reasoning_details": details}}]} for details in sent]
     decoder = StreamDecoder()
     sent_lines = [*pieces, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
-    events = decoder.feed("".join(f"data: {json.dumps(line)}\n\n" for line in sent_lines).encode() + b"data: [DONE]\n\n")
+    events = decoder.feed(
+        "".join(f"data: {json.dumps(line)}\n\n" for line in sent_lines).encode() + b"data: [DONE]\n\n"
+    )
     assert decoder.error is None
     assert [*events[-1].reasoning] == returned
