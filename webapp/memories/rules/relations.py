@@ -57,10 +57,9 @@ def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory, closed or not, already says this based on these very words."""
-    is_repeat = memory.has_said(claim.draft.content)
-    if claim.draft.slot:
-        is_repeat = memory.slot == claim.draft.slot and (is_repeat or memory.value == claim.draft.value)
-    return is_repeat and memory.rests_on(claim.evidence)
+    if not memory.rests_on(claim.evidence) or (claim.draft.slot and memory.slot != claim.draft.slot):
+        return False
+    return memory.has_said(claim.form) or bool(claim.draft.slot and memory.value == claim.draft.value)
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
@@ -108,7 +107,7 @@ def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemor
             for memory in (board.in_slot(slot) if slot else board.find_all(lambda m: not m.slot))
             if not memory.is_open
             and memory.superseded_by == current.ref
-            and (memory.value == claim.draft.value if slot else memory.has_said(claim.draft.content))
+            and (memory.value == claim.draft.value if slot else memory.has_said(claim.form))
         ),
         None,
     )

@@ -85,7 +85,7 @@ def store_user_value(draft: Draft, memories: Iterable[KnownMemory], moment: date
         memory
         for memory in memories
         if memory.is_open
-        and (canonical_statement(memory.content) == form or (draft.slot is not None and memory.slot == draft.slot))
+        and (memory.form == form or (draft.slot is not None and memory.slot == draft.slot))
     ]
     effects = [
         Close(memory.ref, moment, superseded_by=-1) for memory in sorted(replaced, key=lambda memory: memory.ref)
