@@ -3,7 +3,7 @@
 import json
 import re
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,6 +14,8 @@ from pydantic import (
     Field,
     PlainSerializer,
     StrictBool,
+    ValidationInfo,
+    field_validator,
 )
 
 MAX_ID = 2**31 - 1  # INT, as documented
@@ -30,6 +32,19 @@ class Input(BaseModel):
     """A body or form with no fields but these."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Changes(Input):
+    """The fields to change: one that stays is left out, and only those that `nullable` names take null."""
+
+    nullable: ClassVar[tuple[str, ...]] = ()
+
+    @field_validator("*")
+    @classmethod
+    def _refuse_null(cls, value: object, info: ValidationInfo) -> object:
+        if value is None and info.field_name not in cls.nullable:
+            raise ValueError("cannot be null")
+        return value
 
 
 class Output(BaseModel):
@@ -76,13 +91,6 @@ def not_blank(value: str) -> str:
 
 def _strip(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
-
-
-def not_null(value: object) -> object:
-    """Return a new value of a field, unchanged. Raises ValueError for null: a field that stays is left out."""
-    if value is None:
-        raise ValueError("cannot be null")
-    return value
 
 
 def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:

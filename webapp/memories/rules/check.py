@@ -20,7 +20,6 @@ from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.provenance import touches, without
 from webapp.text.quotes import Span
 
-
 _A_DAY = timedelta(days=1)
 """Dates are the user's, the times of messages are not: what ended before something was said is part of what it says."""
 

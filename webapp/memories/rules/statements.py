@@ -82,7 +82,7 @@ def optional_text(value: object) -> object:
 
 
 def _wording(value: object) -> str:
-    """Return a statement on one line; empty for anything else, and for one that is too long, so that the quote counts."""
+    """Return a statement on one line; empty for what is none or too long, so that the quote counts."""
     text = one_line(_text(value))
     return text if isinstance(text, str) and len(text) <= CONTENT_MAX else ""
 
