@@ -198,7 +198,7 @@ def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, li
     rows = db.session.scalars(_select_change_set(), {"user": user_id, "ids": list(message_ids)}).all()
     views: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
-        if view.row.through_message_id is not None and (texts.remembered_label(view.row.counts) or view.label):
+        if view.row.through_message_id is not None and (view.row.undone_at or view.label):
             views.setdefault(view.row.through_message_id, []).append(view)
     return views
 
