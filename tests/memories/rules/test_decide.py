@@ -562,7 +562,7 @@ def test_who_moves_back_lives_where_they_said_last(keyed, trusted):
         text = f"I live in {home}"
         (message,) = say(text, first_id=100 * (day + 1))
         message = replace(message, said_at=NOON + timedelta(days=day))
-        state = replace(state, messages=(message,), numbered={1: m.ref for m in current(state)})
+        state = replace(state, messages=(message,), numbered={n: m.ref for n, m in enumerate(current(state), 1)})
         change = fact(1, text, "identity/location", home)
         if not keyed:
             change = op("supersede" if day else "add", 1, text, memory_number=1 if day else None)

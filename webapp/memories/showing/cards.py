@@ -152,10 +152,6 @@ def card(user_id: int, memory_id: int) -> Card:
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
-def has_any(user_id: int) -> bool:
-    return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True
-
-
 def other_lists(user_id: int) -> list[str]:
     """Return which lists besides that of the memories in use hold any of the user's."""
     queries = {show: Filters(show=show).query() for show in ("review", "archived", "past")}

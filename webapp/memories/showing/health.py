@@ -62,7 +62,9 @@ def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Group
             for m in open_ones
             if m.evidence_count == 0 and m.origin not in ("user", "import") and not m.edited_by_user
         ),
-        Finding.STALE: _one_each(memory for memory in loose if moment - _last_sign(memory) > STALE_AFTER),
+        Finding.STALE: _one_each(
+            m for m in loose if moment - max(m.updated_at, m.last_accessed_at or m.updated_at) > STALE_AFTER
+        ),
         Finding.NEVER_USED: _one_each(m for m in loose if m.access_count == 0 and moment - m.created_at > UNUSED_AFTER),
     }
 
@@ -105,10 +107,6 @@ def _longest_due(memories: Iterable[Memory], moment: datetime) -> list[Memory]:
     """Return memories whose last day has passed, the earliest first."""
     due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < moment.date()]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].memory_id))]
-
-
-def _last_sign(memory: Memory) -> datetime:
-    return max(filter(None, (memory.last_accessed_at, memory.updated_at, memory.created_at)))
 
 
 def _one_each(memories: Iterable[Memory]) -> Groups:
