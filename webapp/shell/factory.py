@@ -159,6 +159,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
     init_models(app, settings, observe=record_background, is_answering=is_answering)
+    app.ensure_sync = lambda func: func  # type: ignore[method-assign]  # Flask looks for coroutines in each request
     init_conflicts(app)
     init_retrieval(app, settings)
     init_legacy_extraction(app)
