@@ -222,6 +222,15 @@ def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):
     expect(chosen).to_have_text(name)
 
 
+def test_a_page_below_a_room_stays_marked_when_the_list_is_refreshed(titles, open_tab, user):
+    titles("One")
+    page = open_tab(user, path="/memories/changes").page
+    with page.expect_response("**/sidebar?*"):
+        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    page.wait_for_timeout(300)
+    expect(page.locator(".side-room[aria-current]")).to_have_text("Memory")
+
+
 def test_the_sidebar_and_the_panel_stay_as_they_were_left(tab):
     page = tab.page
     page.get_by_role("button", name="Hide the sidebar").click()
