@@ -13,9 +13,9 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import aclosing, closing
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
 from .settings import ModelSettings, is_loopback, needs_key
@@ -23,7 +23,7 @@ from .settings import ModelSettings, is_loopback, needs_key
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from httpx2 import Response, Timeout
+    from httpx2 import AsyncByteStream, Response, SyncByteStream, Timeout
     from openai import AsyncOpenAI, OpenAI
 
 
@@ -48,6 +48,7 @@ def async_client(settings: ModelSettings) -> AsyncOpenAI:
     http_client = openai.DefaultAioHttpClient(
         timeout=timeout(settings, read=None),
         limits=_limits(settings),
+        event_hooks={"response": [_shorten_error_async]},
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
     )
@@ -67,6 +68,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     base_url, key = _endpoint(settings, embeddings=embeddings)
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
+        event_hooks={"response": [_shorten_error]},
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
         verify=_certificates(),
@@ -159,6 +161,38 @@ def _body(response: Response, seconds: float) -> bytes:
             if time.monotonic() > deadline:
                 raise ModelSilent
     return bytes(body)
+
+
+ERROR_BYTES = 65_536
+"""What is read of an error: the SDK would read it to its end."""
+
+
+def _shorten_error(response: Response) -> None:
+    import httpx2  # noqa: PLC0415
+
+    if not response.is_success:
+        deadline, start = time.monotonic() + response.request.extensions["timeout"]["read"], bytearray()
+        stream = cast("SyncByteStream", response.stream)
+        with closing(stream):
+            for chunk in stream:
+                start += chunk
+                if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
+                    break
+        response.stream = httpx2.ByteStream(bytes(start))
+
+
+async def _shorten_error_async(response: Response) -> None:
+    import httpx2  # noqa: PLC0415
+
+    if not response.is_success:
+        start = bytearray()
+        stream = cast("AsyncByteStream", response.stream)
+        async with aclosing(stream):
+            async for chunk in stream:
+                start += chunk
+                if len(start) >= ERROR_BYTES:
+                    break
+        response.stream = httpx2.ByteStream(bytes(start))
 
 
 def json_of(body: bytes) -> Any:
