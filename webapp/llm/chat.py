@@ -16,7 +16,7 @@ from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent,
 from .events import Event, Pause, ReasoningDelta, StreamDecoder, ThoughtSoFar
 from .refused_tools import Search, may_be_about_tools
 from .request_format import adapt_body, blames_format, learn_rejection, with_format, with_tools
-from .sdk import open_session, retry_delay
+from .sdk import ERROR_BYTES, open_session, retry_delay
 from .settings import ModelSettings
 from .usage import ROOM
 
@@ -268,7 +268,12 @@ async def _send(session: ClientSession, url: str, body: dict[str, Any]) -> Clien
     if response.ok and response.status < 300:  # noqa: PLR2004
         return response
     async with response:
-        raise _Refusal(response, (await response.read()).decode("utf-8", "replace"))
+        text = bytearray()
+        async for chunk in response.content.iter_any():
+            text += chunk
+            if len(text) >= ERROR_BYTES:
+                break
+        raise _Refusal(response, text.decode("utf-8", "replace"))
 
 
 def _too_slow(decoder: StreamDecoder) -> ModelError:

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from aiohttp import ClientSession
-    from httpx2 import Response, Timeout
+    from httpx2 import Response, SyncByteStream, Timeout
     from openai import OpenAI
 
 
@@ -82,6 +82,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     base_url, key = _endpoint(settings, embeddings=embeddings)
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
+        event_hooks={"response": [_shorten_error]},
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
         verify=_certificates(),
@@ -174,6 +175,24 @@ def _body(response: Response, seconds: float) -> bytes:
             if time.monotonic() > deadline:
                 raise ModelSilent
     return bytes(body)
+
+
+ERROR_BYTES = 65_536
+"""What is read of an error: the SDK would read it to its end."""
+
+
+def _shorten_error(response: Response) -> None:
+    import httpx2  # noqa: PLC0415
+
+    if not response.is_success:
+        deadline, start = time.monotonic() + response.request.extensions["timeout"]["read"], bytearray()
+        stream = cast("SyncByteStream", response.stream)
+        with closing(stream):
+            for chunk in stream:
+                start += chunk
+                if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
+                    break
+        response.stream = httpx2.ByteStream(bytes(start))
 
 
 def json_of(body: bytes) -> Any:
