@@ -54,8 +54,8 @@ class ChatClient:
     ) -> AsyncGenerator[Event, None]:
         """Yield reasoning and text as they arrive, then complete tool calls, then one `Finish`. Raises ModelError.
 
-        Failures before the first text are retried after a `Pause`; a server that sends nothing for `patience` seconds (by default
-        `first_token_timeout`) is given up, a tool that it refuses left out. Closing the iterator
+        Failures before the first text are retried after a `Pause`; a server that sends nothing for `patience` seconds
+        (by default `first_token_timeout`) is given up, a tool that it refuses left out. Closing the iterator
         (`contextlib.aclosing`) or cancelling closes the HTTP stream at once, which frees the model.
         """
         loop = asyncio.get_running_loop()
