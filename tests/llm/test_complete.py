@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from threading import Thread
 from typing import Literal
@@ -14,7 +14,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.llm.helpers import ASK, settings_for
+from tests.llm.helpers import ASK, listen, settings_for
 from webapp.llm import sdk
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
@@ -262,6 +262,14 @@ def test_an_answer_without_end_is_given_up(odd_server, monkeypatch):
     for settings in (start(lambda: repeat(b" " * 65_536)), start(lambda: [bomb], Content_Encoding="gzip")):
         with pytest.raises(MalformedOutput):
             CompletionClient(settings).complete_text(ASK)
+
+
+def test_an_error_without_end_is_said(odd_server):
+    said = json.dumps({"error": {"message": "at capacity"}}).encode()
+    settings = odd_server[0](lambda: chain([said], repeat(b" " * 65_536)), 503)
+    with pytest.raises(ModelError, match="at capacity"):
+        CompletionClient(settings).complete_text(ASK)
+    assert "at capacity" in str(listen(settings).error)
 
 
 def test_an_answer_that_trickles_is_not_waited_for(odd_server):

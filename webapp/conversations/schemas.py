@@ -72,7 +72,7 @@ class ConversationQuery(PageQuery):
 
 
 class MessagesQuery(BaseModel):
-    limit: int = Field(20, ge=1, le=100)
+    limit: Whole = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
     after: Whole | None = Field(
         None, ge=0, le=MAX_ID, description="Only messages newer than this one, oldest first; 0 for all."
@@ -83,14 +83,16 @@ class MessagesQuery(BaseModel):
 
 
 class ConversationLimit(BaseModel):
-    limit: int = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
+    limit: Whole = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
 
 
 class NewConversation(Input):
     title: Line | None = Field(None, max_length=255)
     space_id: Id | None = None
     journey: Line | None = Field(None, max_length=100)
-    persona: Line | None = Field(None, max_length=100)
+    persona: Line | None = Field(
+        None, max_length=100, description="Of a legacy: who speaks in it. Anywhere else a label that changes nothing."
+    )
     is_temporary: Flag = False
     uses_memory: Flag = Field(True, description="Whether its replies read and create memory.")
     makes_memory: Flag = Field(True, description="False: memory is read here but none is created.")
@@ -248,7 +250,7 @@ class FeedbackCount(BaseModel):
 
 
 class FeedbackCountQuery(BaseModel):
-    days: int = Field(30, ge=1, le=365)
+    days: Whole = Field(30, ge=1, le=365)
 
 
 class FeedbackCounts(BaseModel):

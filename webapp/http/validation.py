@@ -133,9 +133,11 @@ def _iso_time(value: object) -> object:
     return value
 
 
-def _refuse_bool(value: Any) -> Any:
+def _plain_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        raise ValueError("must be written in the digits 0 to 9")
     return value
 
 
@@ -158,10 +160,10 @@ MessageText = Annotated[
 Flag = StrictBool
 """True or false, and nothing that merely resembles it."""
 
-Whole = Annotated[int, BeforeValidator(_refuse_bool)]
+Whole = Annotated[int, BeforeValidator(_plain_number)]
 """A whole number; `true` is not one."""
 
-Amount = Annotated[float, BeforeValidator(_refuse_bool), Field(allow_inf_nan=False)]
+Amount = Annotated[float, BeforeValidator(_plain_number), Field(allow_inf_nan=False)]
 """A finite number; `true` is not one."""
 
 Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]

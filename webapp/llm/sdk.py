@@ -1,6 +1,6 @@
-"""The one place that builds clients of the `openai` SDK; retries and timeouts are ours, so the SDK's are off.
+"""The one place that builds clients of model servers: aiohttp's for replies, the `openai` SDK's for all other work.
 
-The SDK is imported on first use: it costs about 40 MB and half a second.
+Retries and timeouts are ours. The SDK is imported on first use: it costs about 40 MB and half a second.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import weakref
 from collections.abc import Callable
 from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
 from .settings import ModelSettings, is_loopback, needs_key
@@ -23,8 +25,9 @@ from .settings import ModelSettings, is_loopback, needs_key
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from httpx2 import Response, Timeout
-    from openai import AsyncOpenAI, OpenAI
+    from aiohttp import ClientSession
+    from httpx2 import Response, SyncByteStream, Timeout
+    from openai import OpenAI
 
 
 # Servers without keys still get an Authorization header from the SDK, which insists on one.
@@ -32,32 +35,44 @@ _PLACEHOLDER_KEY = "not-needed"
 
 
 def warm_up(*, jobs: bool = False) -> None:
-    """Import the SDK before a first turn would block the loop; with `jobs` also what `sync_client` needs."""
-    import openai  # noqa: PLC0415
+    """Import what streams before a first turn would block the loop; with `jobs` also what `sync_client` needs."""
+    import aiohttp  # noqa: PLC0415
 
-    del openai
+    del aiohttp
     if jobs:
+        import openai  # noqa: PLC0415
+
+        del openai
         _certificates()
 
 
-def async_client(settings: ModelSettings) -> AsyncOpenAI:
-    """Return a client for one event loop, on aiohttp, whose parser costs a fraction of the default."""
-    import openai  # noqa: PLC0415
+def open_session(settings: ModelSettings) -> ClientSession:
+    """Return what streams replies on one event loop."""
+    import aiohttp  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=False)
-    http_client = openai.DefaultAioHttpClient(
-        timeout=timeout(settings, read=None),
-        limits=_limits(settings),
-        follow_redirects=False,
-        trust_env=not is_loopback(base_url),
+    fixed = {
+        "authorization": f"Bearer {key}",
+        "content-type": "application/json",
+        "accept": "text/event-stream",
+        "accept-encoding": "identity",
+        "user-agent": "Commonplace",
+    }
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=settings.max_connections, keepalive_timeout=30.0),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=fixed | {name.lower(): value for name, value in settings.headers},
+        proxy=_proxy(base_url),
     )
-    return openai.AsyncOpenAI(
-        base_url=base_url,
-        api_key=key,
-        max_retries=0,
-        http_client=http_client,
-        default_headers=dict(settings.headers) or None,
-    )
+
+
+def _proxy(base_url: str) -> str | None:
+    """Return the proxy that the environment names for a server; none for one on this machine."""
+    parts, proxies = urlsplit(base_url), getproxies()
+    if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
@@ -67,6 +82,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     base_url, key = _endpoint(settings, embeddings=embeddings)
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
+        event_hooks={"response": [_shorten_error]},
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
         verify=_certificates(),
@@ -161,6 +177,24 @@ def _body(response: Response, seconds: float) -> bytes:
     return bytes(body)
 
 
+ERROR_BYTES = 65_536
+"""What is read of an error: the SDK would read it to its end."""
+
+
+def _shorten_error(response: Response) -> None:
+    import httpx2  # noqa: PLC0415
+
+    if not response.is_success:
+        deadline, start = time.monotonic() + response.request.extensions["timeout"]["read"], bytearray()
+        stream = cast("SyncByteStream", response.stream)
+        with closing(stream):
+            for chunk in stream:
+                start += chunk
+                if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
+                    break
+        response.stream = httpx2.ByteStream(bytes(start))
+
+
 def json_of(body: bytes) -> Any:
     """Return the decoded JSON, untyped; raises ValueError."""
     try:
@@ -174,12 +208,6 @@ def _endpoint(settings: ModelSettings, *, embeddings: bool) -> tuple[str, str]:
     if not key and needs_key(base_url):
         raise MissingKey
     return base_url, key or _PLACEHOLDER_KEY
-
-
-def _limits(settings: ModelSettings) -> Any:
-    import httpx2  # noqa: PLC0415
-
-    return httpx2.Limits(max_connections=settings.max_connections, max_keepalive_connections=100, keepalive_expiry=30.0)
 
 
 log = logging.getLogger(__name__)
