@@ -40,11 +40,6 @@ def lease_key(turn_id: int) -> str:
     return f"{{turn:{turn_id}}}:lease"
 
 
-def stop_key(turn_id: int) -> str:
-    """Set when somebody has asked the turn to stop."""
-    return f"{{turn:{turn_id}}}:stop"
-
-
 def pending_jobs_key(turn_id: int) -> str:
     """Return the jobs of the turn that have not finished."""
     return f"{{turn:{turn_id}}}:owed"
@@ -208,9 +203,14 @@ def is_settling(client: Redis, turn_id: int) -> bool:
     return bool(newest) and entry(*newest[0]).kind in ("done", *JOB_KINDS)
 
 
+STOPS = "turns:stops"
+"""The stream of the turns that somebody has asked to stop, which every process with turns reads."""
+_KEPT_STOPS = 1_000
+
+
 def request_stop(client: Redis, turn_id: int) -> None:
     """Ask whoever runs the turn to stop it."""
-    client.set(stop_key(turn_id), b"1", ex=120)
+    client.xadd(STOPS, {"turn": turn_id}, maxlen=_KEPT_STOPS)
 
 
 def has_lease(client: Redis, turn_id: int) -> bool:
