@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from .answer_filter import AnswerFilter
 from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent, classify_exception
-from .events import Event, ReasoningDelta, StreamDecoder, ThoughtSoFar
+from .events import Event, Pause, ReasoningDelta, StreamDecoder, ThoughtSoFar
 from .refused_tools import Search, may_be_about_tools
 from .request_format import adapt_body, blames_format, learn_rejection, with_format, with_tools
-from .sdk import open_session, retry_delay
+from .sdk import ERROR_BYTES, open_session, retry_delay
 from .settings import ModelSettings
 from .usage import ROOM
 
@@ -54,8 +54,8 @@ class ChatClient:
     ) -> AsyncGenerator[Event, None]:
         """Yield reasoning and text as they arrive, then complete tool calls, then one `Finish`. Raises ModelError.
 
-        Failures before the first text are retried; a server that sends nothing for `patience` seconds (by default
-        `first_token_timeout`) is given up, a tool that it refuses left out. Closing the iterator
+        Failures before the first text are retried after a `Pause`; a server that sends nothing for `patience` seconds
+        (by default `first_token_timeout`) is given up, a tool that it refuses left out. Closing the iterator
         (`contextlib.aclosing`) or cancelling closes the HTTP stream at once, which frees the model.
         """
         loop = asyncio.get_running_loop()
@@ -103,6 +103,7 @@ class ChatClient:
                     raise
                 log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
             attempt += 1
+            yield Pause(delay)
             await asyncio.sleep(delay)
 
     async def aclose(self) -> None:
@@ -267,7 +268,12 @@ async def _send(session: ClientSession, url: str, body: dict[str, Any]) -> Clien
     if response.ok and response.status < 300:  # noqa: PLR2004
         return response
     async with response:
-        raise _Refusal(response, (await response.read()).decode("utf-8", "replace"))
+        text = bytearray()
+        async for chunk in response.content.iter_any():
+            text += chunk
+            if len(text) >= ERROR_BYTES:
+                break
+        raise _Refusal(response, text.decode("utf-8", "replace"))
 
 
 def _too_slow(decoder: StreamDecoder) -> ModelError:

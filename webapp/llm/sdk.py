@@ -13,19 +13,20 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from .errors import MissingKey, ModelError
+from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
 from .settings import ModelSettings, is_loopback, needs_key
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from aiohttp import ClientSession
-    from httpx2 import Timeout
+    from httpx2 import Response, SyncByteStream, Timeout
     from openai import OpenAI
 
 
@@ -81,6 +82,8 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     base_url, key = _endpoint(settings, embeddings=embeddings)
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
+        event_hooks={"response": [_shorten_error]},
+        follow_redirects=False,
         trust_env=not is_loopback(base_url),
         verify=_certificates(),
     )
@@ -139,20 +142,57 @@ def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
     return httpx2.Timeout(connect=settings.connect_timeout, read=read, write=settings.request_timeout, pool=None)
 
 
-def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
-    """POST JSON through the SDK and return the body; raises the SDK's errors."""
-    import httpx2  # noqa: PLC0415
+MAX_BYTES = 64 * 1024 * 1024
+"""The longest answer in one piece, unpacked."""
 
+
+def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
+    """POST JSON through the SDK and return the answer; raises the SDK's errors, and those of `_body`."""
     options: Any = {"timeout": timeout(settings, read=read)}
-    return client.post(path, cast_to=httpx2.Response, body=body, options=options).content
+    return _body(client.post(path, body=body, options=options, **_unread()), read)
 
 
 def get(client: OpenAI, path: str, *, settings: ModelSettings, read: float) -> Any:
     """GET JSON in the same way; also raises ValueError."""
+    options: Any = {"timeout": timeout(settings, read=read)}
+    return json_of(_body(client.get(path, options=options, **_unread()), read))
+
+
+def _unread() -> Any:
     import httpx2  # noqa: PLC0415
 
-    options: Any = {"timeout": timeout(settings, read=read)}
-    return json_of(client.get(path, cast_to=httpx2.Response, options=options).content)
+    return {"cast_to": httpx2.Response, "stream": True, "stream_cls": None}
+
+
+def _body(response: Response, seconds: float) -> bytes:
+    """Return what follows the headers, unless it takes too long, piece by piece, or never ends. Raises ModelError."""
+    deadline, body = time.monotonic() + seconds, bytearray()
+    with closing(response):
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise MalformedOutput("The model server sent more than an answer can be.", retryable=False)
+            if time.monotonic() > deadline:
+                raise ModelSilent
+    return bytes(body)
+
+
+ERROR_BYTES = 65_536
+"""What is read of an error: the SDK would read it to its end."""
+
+
+def _shorten_error(response: Response) -> None:
+    import httpx2  # noqa: PLC0415
+
+    if not response.is_success:
+        deadline, start = time.monotonic() + response.request.extensions["timeout"]["read"], bytearray()
+        stream = cast("SyncByteStream", response.stream)
+        with closing(stream):
+            for chunk in stream:
+                start += chunk
+                if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
+                    break
+        response.stream = httpx2.ByteStream(bytes(start))
 
 
 def json_of(body: bytes) -> Any:

@@ -19,6 +19,9 @@ REASONING = "reasoning"
 """What the model thinks before it answers; with an offset, like text."""
 READING = "reading"
 """A slow model reads the prompt: its `tokens`, and about how many `seconds` that takes."""
+PAUSE = "pause"
+"""The model's server could not answer and is asked again in so many `seconds`."""
+WAIT_KINDS = (READING, PAUSE)
 _PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
