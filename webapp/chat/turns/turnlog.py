@@ -105,11 +105,14 @@ def preceding_id(entry_id: str) -> str:
     return f"{milliseconds}-{sequence - 1}" if sequence > 0 else f"{max(milliseconds - 1, 0)}-{_LAST_SEQUENCE}"
 
 
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | int]:
     """Return an entry as the fields of XADD; text goes as it is, everything else as JSON."""
     if kind in _PLAIN_KINDS:
         return {"k": kind, "t": data["text"], "o": offset}
-    return {"k": kind, "d": json.dumps(data, ensure_ascii=False, separators=(",", ":"))}
+    return {"k": kind, "d": to_json(data)}
 
 
 Rows = list[tuple[bytes, dict[bytes, bytes]]]
