@@ -365,6 +365,19 @@ def test_a_job_that_was_lost_is_found_by_the_sweep(postman, anonymous, run_jobs,
     wait(run_jobs, postman)
 
 
+def test_one_that_was_sent_by_a_job_that_died_comes_again_as_the_same(postman, anonymous, run_jobs, user, app):
+    for _ in range(2):
+        ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    run_jobs()
+    with app.app_context(), write_transaction():
+        db.session.execute(update(AccountMail).values(sent_at=None))
+        mail_ids = db.session.scalars(select(AccountMail.mail_id)).all()
+    with app.app_context():
+        assert [mails.send(mail_id) for mail_id in mail_ids] == ["sent", "sent"]
+    ids = [letter["Message-ID"] for letter in postman.letters]
+    assert len(set(ids)) == 2 and ids[:2] == ids[2:]
+
+
 def test_an_address_that_is_refused_for_good_is_not_tried_again(postman, anonymous, run_jobs, user, app):
     postman.answer = "550 no such user"
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
@@ -394,7 +407,7 @@ def test_what_is_missing_to_send_mail_is_said_at_the_start(app, lacking):
 def test_a_server_that_is_not_there():
     settings = Settings(smtp_host="127.0.0.1", smtp_port=9, smtp_from="a@example.org", smtp_tls="none")
     with pytest.raises(MailUnavailable) as raised:
-        send(settings, "secret@example.org", "s", "t")
+        send(settings, "secret@example.org", "s", "t", "1")
     assert "secret" not in str(raised.value)
 
 

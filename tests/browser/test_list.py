@@ -60,9 +60,7 @@ def test_the_search_of_the_sidebar_finds_conversations_and_commands(titles, open
     page.route("**/find?*", lambda route: route.continue_() if slow else slow.append(route))
     field.fill("zebra")
     until(page, lambda: bool(slow), "searched")
-    assert (
-        page.locator("#palette-form").evaluate("form => getComputedStyle(form, '::after').content") == '""'
-    )
+    assert page.locator("#palette-form").evaluate("form => getComputedStyle(form, '::after').content") == '""'
     slow[0].continue_()
     expect(nothing).to_be_visible()
     field.fill("go to")

@@ -72,8 +72,8 @@ def test_several_requests_wait_for_one_job(app, talk, run_jobs, model):
 
 def extract_at_once(app, monkeypatch, *talks: int) -> list[bool]:
     """Extract two conversations, each of which writes when both have their answer; whether each was read."""
-    both, write, results = threading.Barrier(2, timeout=30), extraction._write, []
-    monkeypatch.setattr(extraction, "_write", lambda *found: both.wait() is None or write(*found))
+    both, ask, results = threading.Barrier(2, timeout=30), extraction.ask, []
+    monkeypatch.setattr(extraction, "ask", lambda batch: (ask(batch), both.wait())[0])
 
     def run(talk: int) -> None:
         with app.app_context():

@@ -130,7 +130,7 @@ def cancel() -> ViewResult:
 
 
 def _fields() -> NewConnection:
-    """Return the connection in the form; the provider or the address fills in what is missing, and the key may be an earlier one."""
+    """Return the connection in the form; a missing name or URL is the provider's, a missing key the one sent before."""
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
     base_url = form.get("base_url", "").strip() or (provider.base_url if provider else "")

@@ -213,6 +213,25 @@ def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
     assert len([memory for memory in current(after(state, decide(corrected, state, ANY))) if memory.slot]) == 2
 
 
+def test_one_sentence_read_as_two_values_is_one_memory():
+    state = State(say("I moved from Bristol to Leeds in May"))
+    moves = [
+        fact(1, "from Bristol", "identity/location", "Bristol"),
+        fact(1, "to Leeds", "identity/location", "Leeds"),
+    ]
+    done = after(state, decide(moves, state, ANY))
+    assert [(memory.value, memory.is_current) for memory in done.memories] == [("leeds", True)]
+    assert decide(moves, done, ANY).effects == ()
+
+
+@pytest.mark.parametrize(("last_day", "kept"), [(-400, False), (-1, True), (30, True)])
+def test_an_end_before_it_was_said_is_part_of_the_words(last_day, kept):
+    state = State(say("I lived in Bristol for years"))
+    until = (NOON + timedelta(days=last_day)).date()
+    (memory,) = after(state, decide([op("add", 1, "I lived in Bristol", until=until)], state)).memories
+    assert (memory.until == until) is kept
+
+
 def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
     grave = TombstoneSet(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}

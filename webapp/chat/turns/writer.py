@@ -23,6 +23,8 @@ RETRY_SECONDS = 0.5
 
 SOME, MANY = 96, 256
 """Up to SOME turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
+SEEN_SECONDS = 0.25
+"""For so long text that viewers have waits for more on its way to Redis."""
 PERMISSION_SECONDS = 1.0
 """For so long after `may_write` viewers get text before it is asked again."""
 PAUSE_FACTOR = 2.0
@@ -162,7 +164,7 @@ class TurnWriter:
     def _wait(self, turn_id: int) -> float:
         """Return the seconds that later text waits for more: none while there is time, all under load or once seen."""
         if len(self._open) <= SOME and self._viewers.has_viewers(turn_id):
-            return self._pause
+            return SEEN_SECONDS
         share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
         return min(self._pause, max(self._pause * share, self._duration * PAUSE_FACTOR))
 

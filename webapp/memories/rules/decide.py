@@ -22,7 +22,7 @@ from webapp.memories.rules.relations import (
 )
 from webapp.memories.rules.state import Close, Flag, KnownMemory, Origin, Revise, State
 from webapp.memories.rules.working_copy import Board, Plan
-from webapp.text.canonical import plain_text
+from webapp.text.canonical import canonical_statement, plain_text
 
 MAX_VALUES = 2
 """How many values of one key an answer may give."""
@@ -70,7 +70,7 @@ def _weigh(claim: Claim, board: Board) -> Refusal | None:
     if claim.draft.slot:
         return _weigh_fact(claim, board)
     target = board.get(claim.target)
-    is_change = target is not None and target.is_open and not target.has_said(claim.draft.content)
+    is_change = target is not None and target.is_open and not target.has_said(claim.form)
     if target is not None and is_change and is_related(claim, target):  # a number chosen at random costs no memory
         return _weigh_change(claim, target, board)
     return _weigh_statement(claim, board)
@@ -97,7 +97,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    if (twin := board.find_statement(claim.draft.content)) is not None and twin.slot != slot:
+    if (twin := board.find_statement(claim.form)) is not None and twin.slot != slot:
         if _can_adopt_key(claim, twin):
             board.give_key(twin, claim)
         else:
@@ -131,6 +131,8 @@ def _settle_fact_conflict(
             board.add_evidence(loss, claim)
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
+    elif standing is ClaimStanding.PRECEDES and board.find_statement(claim.form) is current:
+        board.give_key(current, claim)  # the same words, read otherwise
     elif standing is ClaimStanding.PRECEDES:
         board.insert(claim, precedes=current)
     else:
@@ -143,7 +145,7 @@ def _settle_fact_conflict(
 def _supports(memory: KnownMemory, claim: Claim) -> bool:
     """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
     has_other_slot = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
-    return has_other_slot and memory.has_said(claim.draft.content)
+    return has_other_slot and memory.has_said(claim.form)
 
 
 def _can_adopt_key(claim: Claim, twin: KnownMemory) -> bool:
@@ -161,12 +163,11 @@ def _weigh_statement(claim: Claim, board: Board) -> Refusal | None:
         return Refusal.KNOWN
     if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
         return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
-    content = claim.draft.content
-    duplicate = board.find_statement(content) or next((memory for memory in similar if memory.is_open), None)
+    duplicate = board.find_statement(claim.form) or next((memory for memory in similar if memory.is_open), None)
     if duplicate is not None:
         board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim))
         return None
-    if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
+    if board.find(lambda m: m.has_said(claim.form) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
     board.insert(claim, needs_review=not claim.is_usable)
     return None
@@ -179,7 +180,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board) -> Refusal | 
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
     supersedes = claim.action is Action.SUPERSEDE
-    duplicate = board.find_statement(claim.draft.content)
+    duplicate = board.find_statement(claim.form)
     if duplicate is not None:
         if supersedes and may_contradict(duplicate, target):
             _settle_known(claim, duplicate, target, board)
@@ -231,7 +232,7 @@ def _weigh_retraction(claim: Claim, board: Board) -> Refusal | None:
 def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
-    statement = next((text for text in texts if not board.find_statement(text)), None)
+    statement = next((text for text in texts if not board.find_statement(canonical_statement(text))), None)
     if statement is None:
         return Refusal.KNOWN
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))

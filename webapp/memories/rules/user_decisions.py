@@ -84,8 +84,7 @@ def store_user_value(draft: Draft, memories: Iterable[KnownMemory], moment: date
     replaced = [
         memory
         for memory in memories
-        if memory.is_open
-        and (canonical_statement(memory.content) == form or (draft.slot is not None and memory.slot == draft.slot))
+        if memory.is_open and (memory.form == form or (draft.slot is not None and memory.slot == draft.slot))
     ]
     effects = [
         Close(memory.ref, moment, superseded_by=-1) for memory in sorted(replaced, key=lambda memory: memory.ref)

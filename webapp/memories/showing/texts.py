@@ -41,30 +41,38 @@ STATE_LABELS = N_(
 
 _CAUSES = N_(
     {
-        "written": "You wrote one",
+        "extraction": "Learned from what you said",
+        "summary": "Learned from what you said",
+        "written": "Written by you",
+        "edited": "Edited by you",
         "confirmed": "You said it is still true",
         "outdated": "You said it is no longer true",
-        "edited": "You edited one",
         "pinned": "Pinned",
         "unpinned": "Unpinned",
         "archived": "Archived",
         "unarchived": "Unarchived",
         "forget": "You had memories forgotten",
         "forget_all": "You had everything forgotten",
+        "receipt": "You had memories forgotten",
         "rejected": "You said it was wrong",
+        "wrong": "You said it was wrong",
         "conversation_deleted": "You deleted a conversation",
-        "restored": "You restored an earlier wording",
-        "undo": "You undid a change",
-        "profile": "You changed your profile",
-        "review_accept": "You kept one",
+        "restored": "Earlier wording restored",
+        "undo": "A change was undone",
+        "profile": "From your profile",
+        "review_accept": "Kept by you",
         "review_replace": "You kept the new one",
         "review_both": "You kept both",
         "review_until": "You set an end date",
-        "tool": "During a reply",
-        "tidied": "A duplicate was set aside",
-        "waited": "Waited too long for an answer",
-        "import": "From an import",
+        "tool": "Noted during a reply",
+        "tidied": "Set aside: another one says the same",
+        "waited": "Set aside: nobody answered",
+        "import": "Imported",
         "mcp": "From another program",
+        "shared": "Shared by you",
+        "withdrawn": "No longer shared",
+        "moved": "Its conversation was moved",
+        "space_ended": "You left a space, or it was deleted",
     }
 )
 
@@ -85,30 +93,6 @@ _COUNTS = N_(
     }
 )
 
-_REVISIONS = N_(
-    {
-        "extraction": "Learned from what you said",
-        "written": "Written by you",
-        "edited": "Edited by you",
-        "pinned": "Pinned",
-        "unpinned": "Unpinned",
-        "archived": "Archived",
-        "unarchived": "Unarchived",
-        "restored": "Earlier wording restored",
-        "undo": "A change was undone",
-        "profile": "From your profile",
-        "tool": "Noted during a reply",
-        "tidied": "Set aside: another one says the same",
-        "waited": "Set aside: nobody answered",
-        "import": "Imported",
-        "mcp": "From another program",
-        "review_accept": "Kept by you",
-        "review_replace": "You kept the new one",
-        "review_both": "You kept both",
-        "review_until": "You set an end date",
-    }
-)
-
 _REFUSALS = N_(
     {
         "secret": "a password, key or number that nobody should keep",
@@ -125,7 +109,6 @@ _REFUSALS = N_(
         "pasted_text": "in pasted text",
         "unknown_memory": "about a memory that does not exist",
         "older_than_known": "older than what is known",
-        "weaker_than_known": "less certain than what is known",
         "already_known": "already known",
         "too_many": "too much at once",
     }
@@ -142,8 +125,8 @@ OBSTACLES = N_(
 )
 
 
-def cause_heading(name: str) -> str:
-    """Return what a change set comes from, as a heading; an unknown cause is "A change"."""
+def cause_text(name: str) -> str:
+    """Return what a change comes from."""
     return _CAUSES.get(name, "A change")
 
 
@@ -160,10 +143,6 @@ def refusal_summary(reasons: Mapping[str, int]) -> str:
 def is_final(cause: str, counts: Mapping[str, int]) -> bool:
     """Return whether a change set cannot be undone: what is forgotten stays forgotten, however that happened."""
     return cause == "undo" or "forgotten" in counts
-
-
-def revision_cause(name: str) -> str:
-    return _REVISIONS.get(name, "Changed")
 
 
 def count_noun(number: int, singular: str, plural: str = "") -> str:

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from blinker import Signal
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
-from sqlalchemy.orm import load_only
 
 from webapp.background import events
 from webapp.background.events import Kind
@@ -98,7 +98,7 @@ def forget(
     for row in rows:
         if row.visibility == "shared":
             touch(row.space_id)
-    _mark_words(evidence)
+    _mark_words(user_id, evidence)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
@@ -210,14 +210,25 @@ def _write_tombstones(
     return len(fresh)
 
 
-def _mark_words(evidence: Iterable[MemoryEvidence]) -> None:
-    """Mark the words behind forgotten memories in their messages, so that nothing rests on them under another quote."""
+def _mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
+    """Mark the words behind forgotten memories in their messages, and in the copies of these that branches and imports
+    hold, so that nothing rests on them under another quote."""
     places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for row in evidence:
         places[row.message_id].append((row.start, row.end, FORGOTTEN))
-    rows = select(Message).options(load_only(Message.spans)).where(Message.message_id.in_(places))
+    fields = (Message.message_id, Message.created_at, Message.content)
+    places_by_text: dict[tuple[datetime, str], list[tuple[int, int, str]]] = defaultdict(list)
+    for message_id, moment, text in db.session.execute(select(*fields).where(Message.message_id.in_(places))):
+        places_by_text[moment, text] += places[message_id]
+    moments, texts = {moment for moment, _ in places_by_text}, {text for _, text in places_by_text}
+    rows = (
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id, Message.role == "user", Message.status == "complete")
+        .where(Message.created_at.in_(moments), Message.content.in_(texts))
+    )
     for message in db.session.scalars(rows):
-        message.spans = [*message.provenance, *places[message.message_id]]
+        message.spans = [*message.provenance, *places_by_text.get((message.created_at, message.content), ())] or None
     db.session.flush()
 
 

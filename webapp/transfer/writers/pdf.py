@@ -1,4 +1,9 @@
-"""Portraits and conversations as PDF, loaded only when needed: the libraries take 25 MB."""
+"""Portraits and conversations as PDF, loaded only when needed: the libraries take 25 MB.
+
+`python -m webapp.transfer.writers.pdf` makes a portrait, in a process that loads no more of the application.
+"""
+
+from __future__ import annotations
 
 import base64
 import json
@@ -6,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fpdf import FPDF
 from fpdf.enums import Align, XPos, YPos
@@ -14,7 +20,8 @@ from webapp.journeys.report_fonts import add_fonts, printable, printable_texts, 
 from webapp.journeys.report_pages import INDENT, INK, MUTED, OCHRE, Pages, is_rtl_text
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
 
-from .conversation import ExportedConversation
+if TYPE_CHECKING:
+    from .conversation import ExportedConversation
 
 THIN = "\u2009"
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -76,11 +83,6 @@ def _marked(text: str, marks: Sequence[int]) -> str:
     return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
 
 
-if __name__ == "__main__":
-    made = make_pdf(read_printed(sys.stdin.buffer.read()))
-    sys.stdout.write(json.dumps({"pdf": base64.b64encode(made).decode()}))
-
-
 def as_pdf(transcript: ExportedConversation) -> bytes:
     """Return pages of plain text; characters that no font has are left out."""
     entries = [
@@ -112,3 +114,8 @@ def as_pdf(transcript: ExportedConversation) -> bytes:
 def _block(pages: FPDF, text: str, height: float, align: Align) -> None:
     pages.set_x(pages.l_margin)
     pages.multi_cell(pages.epw, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+
+
+if __name__ == "__main__":
+    made = make_pdf(read_printed(sys.stdin.buffer.read()))
+    sys.stdout.write(json.dumps({"pdf": base64.b64encode(made).decode()}))
