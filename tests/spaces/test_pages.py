@@ -191,7 +191,7 @@ def test_the_list_shows_the_chosen_space(cast):
     assert "About Joe" in here
     assert "About tax" not in here
     assert "About tax" not in cast["owner"].get("/sidebar", headers={"HX-Request": "true"}).text
-    personal = '<span class="tag space-tag">Personal</span>'
+    personal = '<span class="tag-words">Personal</span>'
     assert personal in cast["owner"].get(f"/c/{about_tax}").text, "it is not in the list, and says where it is"
     assert personal not in cast["owner"].get(f"/c/{about_joe}").text
     cast["owner"].get("/?into=all")
