@@ -139,6 +139,7 @@ def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
     assert refused.status_code == 403 and "password" in refused.json["detail"]
     partly = post_form(browser, "/settings/tokens", "/settings", headers={"HX-Request": "true"}, token_name="Notes")
     assert partly.headers["HX-Redirect"].startswith("/confirm")
+    assert "Back to your conversations" in browser.get("/confirm?next=/settings").text, "nobody is caught here"
     wrong = post_form(browser, "/confirm?next=/settings", "/confirm", password="not it")
     assert wrong.status_code == 422 and "Use a passkey" not in wrong.text  # there is none
     right = post_form(browser, "/confirm?next=/settings", "/confirm", password=PASSWORD)
