@@ -35,14 +35,12 @@ _PLACEHOLDER_KEY = "not-needed"
 
 
 def warm_up(*, jobs: bool = False) -> None:
-    """Import what streams before a first turn would block the loop; with `jobs` also what `sync_client` needs."""
+    """Import what streams replies and what embeds questions, before a turn waits for it; read what `jobs` need."""
     import aiohttp  # noqa: PLC0415
+    import openai  # noqa: PLC0415
 
-    del aiohttp
+    del aiohttp, openai
     if jobs:
-        import openai  # noqa: PLC0415
-
-        del openai
         _certificates()
 
 
