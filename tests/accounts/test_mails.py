@@ -66,16 +66,11 @@ def postman(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postman]:
     settings = app.extensions["settings"].model_copy(update={**given, "smtp_from": "Commonplace <chat@example.org>"})
     monkeypatch.setitem(app.extensions, "settings", settings)
     init_mail(app, settings)
-    _forget_templates(app)
+    app.jinja_env.spoken.clear()
     yield found
     controller.stop()
     app.jinja_env.globals["sends_mail"] = False
-    _forget_templates(app)
-
-
-def _forget_templates(app: Flask) -> None:
-    if app.jinja_env.cache is not None:
-        app.jinja_env.cache.clear()
+    app.jinja_env.spoken.clear()
 
 
 def link(letter: Message) -> str:

@@ -132,6 +132,7 @@ def test_a_message_that_waits_goes_out_once_when_the_reply_it_follows_is_done(bo
     holds[0].release()
     said = ["Good morning", "The second question", "The third question", "The fourth question"]
     for page in both:
+        look_at(page)
         expect(page.locator(".message-user .message-text")).to_have_text(said)
     expect(first.locator("[data-queued]")).to_be_hidden()
     holds[1].release()

@@ -26,7 +26,8 @@ OURS = tuple(f"{ROOT / name}/" for name in ("webapp", "jobs", "migrations"))
 TESTS = f"{ROOT / 'tests'}/"
 
 KEPT = re.compile(
-    r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups|transfer/test_restore|chat/test_faults"
+    r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups|chat/test_faults"
+    r"|transfer/test_restore\S*database"
     r"|(conversations|memories|retrieval)/\S*search|\S*test_order\.|\S*/test_ownership|\S*/test_hot_pages"
     r"|\S*(race|conflict|(two|clicks|many)\S*_at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
 )

@@ -35,14 +35,12 @@ _PLACEHOLDER_KEY = "not-needed"
 
 
 def warm_up(*, jobs: bool = False) -> None:
-    """Import what streams before a first turn would block the loop; with `jobs` also what `sync_client` needs."""
+    """Import what streams replies and what embeds questions, before a turn waits for it; read what `jobs` need."""
     import aiohttp  # noqa: PLC0415
+    import openai  # noqa: PLC0415
 
-    del aiohttp
+    del aiohttp, openai
     if jobs:
-        import openai  # noqa: PLC0415
-
-        del openai
         _certificates()
 
 
@@ -177,7 +175,7 @@ def _body(response: Response, seconds: float) -> bytes:
     return bytes(body)
 
 
-ERROR_BYTES = 65_536
+ERROR_BYTES = 16_384
 """What is read of an error: the SDK would read it to its end."""
 
 
@@ -192,7 +190,7 @@ def _shorten_error(response: Response) -> None:
                 start += chunk
                 if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
                     break
-        response.stream = httpx2.ByteStream(bytes(start))
+        response.stream = httpx2.ByteStream(bytes(start[:ERROR_BYTES]))
 
 
 def json_of(body: bytes) -> Any:
