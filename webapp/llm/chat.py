@@ -273,7 +273,7 @@ async def _send(session: ClientSession, url: str, body: dict[str, Any]) -> Clien
             text += chunk
             if len(text) >= ERROR_BYTES:
                 break
-        raise _Refusal(response, text.decode("utf-8", "replace"))
+        raise _Refusal(response, text[:ERROR_BYTES].decode("utf-8", "replace"))
 
 
 def _too_slow(decoder: StreamDecoder) -> ModelError:

@@ -3,7 +3,7 @@
 from .errors import MalformedOutput
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
-MAX_ANSWER_BYTES = 256 * 1024 * 1024
+MAX_ANSWER_BYTES = 128 * 1024 * 1024
 """A thousand bytes around each of as many tokens as no model writes: who sends more will never end."""
 
 
@@ -33,7 +33,7 @@ class LineSplitter:
         self._tail.append(last)
         self._size += len(last)
         if self._size > MAX_EVENT_BYTES or self._total > MAX_ANSWER_BYTES:
-            raise MalformedOutput("The model server sent more than an answer can be.")
+            raise MalformedOutput("The model server sent more than an answer can be.", retryable=False)
         return lines
 
     def rest(self) -> bytes:

@@ -115,7 +115,7 @@ class PartialCalls:
         last = (matches or candidates)[-1] if candidates else None
         if last is None or self._begins_call(last, call_id, name):
             if len(self._calls) == MAX_CALLS:
-                raise MalformedOutput("The model asked for too many tools at once.")
+                raise MalformedOutput("The model asked for too many tools at once.", retryable=False)
             last = _Call(index, call_id)
             self._calls.append(last)
         last.id = last.id or call_id

@@ -177,7 +177,7 @@ def _body(response: Response, seconds: float) -> bytes:
     return bytes(body)
 
 
-ERROR_BYTES = 65_536
+ERROR_BYTES = 16_384
 """What is read of an error: the SDK would read it to its end."""
 
 
@@ -192,7 +192,7 @@ def _shorten_error(response: Response) -> None:
                 start += chunk
                 if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
                     break
-        response.stream = httpx2.ByteStream(bytes(start))
+        response.stream = httpx2.ByteStream(bytes(start[:ERROR_BYTES]))
 
 
 def json_of(body: bytes) -> Any:

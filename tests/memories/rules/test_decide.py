@@ -554,6 +554,33 @@ def test_the_users_later_words_are_used_and_the_earlier_wait_beside_them(keyed):
     assert decide([change], done, ANY).effects == ()
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_who_moves_back_lives_where_they_said_last(keyed, trusted):
+    state = State(())
+    for day, home in enumerate(("Leeds", "Bath", "Leeds")):
+        text = f"I live in {home}"
+        (message,) = say(text, first_id=100 * (day + 1))
+        message = replace(message, said_at=NOON + timedelta(days=day))
+        state = replace(state, messages=(message,), numbered={n: m.ref for n, m in enumerate(current(state), 1)})
+        change = fact(1, text, "identity/location", home)
+        if not keyed:
+            change = op("supersede" if day else "add", 1, text, memory_number=1 if day else None)
+        state = after(state, decide([change], state, trusted))
+        assert [home in memory.content for memory in current(state)] == [True]
+        assert decide([change], state, trusted).effects == ()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_words_without_a_key_do_not_bring_a_second_value_of_one_into_use(trusted):
+    home = {"fact_key": "identity/location", "fact_value": "Bath"}
+    by_hand = stored(1, "Lives in Bath", origin="user", **home)
+    brought = stored(2, "I live in Leeds", origin="import", needs_review=True, **home | {"fact_value": "Leeds"})
+    state = known(by_hand, brought, messages=say("I live in Leeds"))
+    plan = decide([op("add", 1, "I live in Leeds")], state, trusted)
+    assert [memory.ref for memory in current(after(state, plan))] == [1]
+
+
 def test_a_number_taken_at_random_costs_nothing():
     leeds = stored(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
     state = known(leeds, messages=say("I have two kids"))

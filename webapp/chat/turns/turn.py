@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 WAIT_FOR_EARLIER = 0.25
 """Seconds between checks of an earlier reply of the conversation that is still being written."""
-FIRST_SAVE = 1.0
+FIRST_SAVE = 1.25
 """Seconds after which a reply so far is stored for the first time: most are done sooner."""
 FINISH_SECONDS = 300.0
 """Seconds to keep trying to store a reply while the database is away; after that the sweep finishes the row."""

@@ -62,7 +62,9 @@ def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Group
             for m in open_ones
             if m.evidence_count == 0 and m.origin not in ("user", "import") and not m.edited_by_user
         ),
-        Finding.STALE: _one_each(memory for memory in loose if moment - _last_sign(memory) > STALE_AFTER),
+        Finding.STALE: _one_each(
+            m for m in loose if moment - max(m.updated_at, m.last_accessed_at or m.updated_at) > STALE_AFTER
+        ),
         Finding.NEVER_USED: _one_each(m for m in loose if m.access_count == 0 and moment - m.created_at > UNUSED_AFTER),
     }
 
@@ -70,31 +72,19 @@ def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Group
 def find_duplicates(memories: Sequence[Memory]) -> Groups:
     """Return groups of two or more of one place that say the same: in the same words, or in forms of them with the same
     type and key and near vectors."""
-    parent = {memory.memory_id: memory.memory_id for memory in memories}
-
-    def root(ref: int) -> int:
-        while parent[ref] != ref:
-            parent[ref] = parent[parent[ref]]
-            ref = parent[ref]
-        return ref
-
-    def join(left: int, right: int) -> None:
-        low, high = sorted((root(left), root(right)))
-        parent[high] = low
-
     firsts: dict[Hashable, Memory] = {}
-    for memory in memories:
-        place = memory.space_id, memory.only_conversation_id
-        join(memory.memory_id, firsts.setdefault((*place, canonical_statement(memory.content)), memory).memory_id)
-        if memory.embedding:
-            kind = memory.memory_type, memory.fact_key, *word_forms(memory.content)
-            first = firsts.setdefault((*place, kind), memory)
-            if cosine(_vector(first), _vector(memory)) >= SAME_COSINE:
-                join(memory.memory_id, first.memory_id)
+    leaders: dict[int, int] = {}
     groups: dict[int, list[int]] = defaultdict(list)
     for memory in memories:
-        groups[root(memory.memory_id)].append(memory.memory_id)
-    return [tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1]
+        place = memory.space_id, memory.only_conversation_id
+        first = firsts.setdefault((*place, canonical_statement(memory.content)), memory)
+        if first is memory and memory.embedding:
+            alike = memory.memory_type, memory.fact_key, *word_forms(memory.content)
+            other = firsts.setdefault((*place, *alike), memory)
+            first = other if cosine(_vector(other), _vector(memory)) >= SAME_COSINE else memory
+        leader = leaders[memory.memory_id] = leaders.get(first.memory_id, memory.memory_id)
+        groups[leader].append(memory.memory_id)
+    return [tuple(ids) for ids in groups.values() if len(ids) > 1]
 
 
 def _vector(memory: Memory) -> np.ndarray:
@@ -105,10 +95,6 @@ def _longest_due(memories: Iterable[Memory], moment: datetime) -> list[Memory]:
     """Return memories whose last day has passed, the earliest first."""
     due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < moment.date()]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].memory_id))]
-
-
-def _last_sign(memory: Memory) -> datetime:
-    return max(filter(None, (memory.last_accessed_at, memory.updated_at, memory.created_at)))
 
 
 def _one_each(memories: Iterable[Memory]) -> Groups:

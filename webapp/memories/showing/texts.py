@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
 from webapp.memories.rules.kinds import MemoryType
 
 KINDS = {kind.value: kind.label for kind in MemoryType}
@@ -152,31 +151,9 @@ def count_noun(number: int, singular: str, plural: str = "") -> str:
 
 def summary(counts: Mapping[str, int]) -> str:
     """Return what a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
-    counts = _separate_waiting(counts)
+    waiting_count = counts.get("in_review", 0)  # storage counts them among the added, too
+    counts = {**counts, "added": max(0, counts.get("added", 0) - waiting_count)}
     return _(", ").join(_(words, n=counts[name]) for name, words in _COUNTS.items() if counts.get(name))
-
-
-def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts without those in review among the added: storage counts them twice."""
-    waiting_count = counts.get("in_review", 0)
-    return {**counts, "added": max(0, counts.get("added", 0) - waiting_count)}
-
-
-def remembered_label(counts: Mapping[str, int]) -> str:
-    """Return "Remembered 1", "Changed 1 memory", "1 to review", as under a reply; may be empty."""
-    counts = _separate_waiting(counts)
-    if added_count := counts.get("added", 0):
-        return _("Remembered %(n)s", n=added_count)
-    changed_count = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
-    if changed_count:
-        return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed_count)
-    if waiting_count := counts.get("in_review", 0):
-        return _("%(n)s to review", n=waiting_count)
-    if overruled := counts.get("overruled", 0):
-        return _("%(n)s not used", n=overruled)
-    if confirmed := counts.get("merged", 0):
-        return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
-    return ""
 
 
 def category_name(category: str) -> str:

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from blinker import Signal
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
+from sqlalchemy.orm import aliased, load_only
 
 from webapp.background import events
 from webapp.background.events import Kind
@@ -216,19 +216,18 @@ def _mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
     places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for row in evidence:
         places[row.message_id].append((row.start, row.end, FORGOTTEN))
-    fields = (Message.message_id, Message.created_at, Message.content)
-    places_by_text: dict[tuple[datetime, str], list[tuple[int, int, str]]] = defaultdict(list)
-    for message_id, moment, text in db.session.execute(select(*fields).where(Message.message_id.in_(places))):
-        places_by_text[moment, text] += places[message_id]
-    moments, texts = {moment for moment, _ in places_by_text}, {text for _, text in places_by_text}
+    original = aliased(Message)
+    is_copy = (original.created_at == Message.created_at) & (original.content == Message.content)
     rows = (
-        select(Message)
+        select(Message, original.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(original, is_copy)
         .where(Conversation.user_id == user_id, Message.role == "user", Message.status == "complete")
-        .where(Message.created_at.in_(moments), Message.content.in_(texts))
+        .where(original.message_id.in_(places))
+        .options(load_only(Message.spans))
     )
-    for message in db.session.scalars(rows):
-        message.spans = [*message.provenance, *places_by_text.get((message.created_at, message.content), ())] or None
+    for message, original_id in db.session.execute(rows):
+        message.spans = [*message.provenance, *places[original_id]]
     db.session.flush()
 
 
