@@ -17,6 +17,7 @@ from rq.cron import CronJob, CronScheduler
 from rq.job import Job
 from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
+from rq.utils import now
 
 from webapp.background.job_specs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue
 from webapp.config import Settings, exit_on_config_error
@@ -52,11 +53,15 @@ class Scheduler(CronScheduler):
 
     def __init__(self, connection: Redis):
         super().__init__(connection)
-        self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
+        self._start_anew()
         self._lock = Lock(connection, LOCK, timeout=LOCK_SECONDS, thread_local=False)
         names = [queue.value for queue in Queue]
         self._retries = RQScheduler(names, connection, logging_level=logging.WARNING, serializer=JSONSerializer)
         self._retries.prepare_registries(names)
+
+    def _start_anew(self) -> None:
+        self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
+        self._last_look = now()
 
     def holds_lock(self) -> bool:
         """Take or renew the lock; False while another scheduler has it."""
@@ -68,6 +73,9 @@ class Scheduler(CronScheduler):
         """Enqueue what is due, retries included, if this scheduler holds the lock."""
         if not self.holds_lock():
             return []
+        if now() < self._last_look:  # the clock was set back: all would wait until it is as late again
+            self._start_anew()
+        self._last_look = now()
         self._retries.enqueue_scheduled_jobs()  # type: ignore[no-untyped-call]  # rq's
         return super().enqueue_jobs()
 

@@ -101,12 +101,12 @@ def _settled(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:
             ids[memory.ref] = last
     kept = []
     for memory in memories:
-        fields = vars(memory) | {
+        fields: dict[str, Any] = {
             "ref": ids[memory.ref],
             "superseded_by": ids.get(memory.superseded_by, memory.superseded_by) if memory.superseded_by else None,
             "contradicts": ids.get(memory.contradicts, memory.contradicts) if memory.contradicts else None,
         }
-        kept.append(KnownMemory(**fields))
+        kept.append(replace(memory, **fields))
     return tuple(sorted(kept, key=lambda memory: memory.ref))
 
 

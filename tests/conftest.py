@@ -364,7 +364,7 @@ def end_turns(app: Flask, seconds: float = 10.0) -> None:
             break  # Its process was killed: the rows go anyway.
         for turn_id in running:
             if client.exists(turnlog.lease_key(turn_id)):
-                client.set(turnlog.stop_key(turn_id), b"1", ex=10)
+                turnlog.request_stop(client, turn_id)
             else:
                 end = min(end, time.monotonic() + 0.3)
         time.sleep(0.02)

@@ -52,7 +52,8 @@ def address(rule: Rule, number: object) -> str:
 
 
 @pytest.mark.parametrize(
-    "number", [2**63, pytest.param("9" * 5_000, marks=pytest.mark.once), pytest.param(10**40, marks=pytest.mark.slow)]
+    "number",
+    [2**63, "١", pytest.param("9" * 5_000, marks=pytest.mark.once), pytest.param(10**40, marks=pytest.mark.slow)],
 )
 def test_ids_in_addresses(app, login, make_user, number):
     browser = login(make_user(is_admin=True))

@@ -29,6 +29,8 @@ class JsonColumn(BaseModel):
 class Parameters(Input, JsonColumn):
     """Parameters of each request to a model; the server chooses what is left out."""
 
+    model_config = ConfigDict(frozen=True)  # as a default it would be copied each time otherwise
+
     temperature: Amount | None = Field(None, ge=0, le=2)
     top_p: Amount | None = Field(None, gt=0, le=1)
     max_tokens: Whole | None = Field(None, ge=16, le=1_000_000)

@@ -5,24 +5,20 @@ from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any, cast
 
+from babel.support import NullTranslations, Translations
 from flask import Flask, current_app, g, request
 from flask.templating import Environment as FlaskEnvironment
 from flask_wtf.csrf import generate_csrf
-from jinja2 import Template, nodes, pass_environment
+from jinja2 import Template, pass_environment
 from jinja2.runtime import Context as BaseContext
 from markupsafe import Markup, escape
 
 from webapp.i18n import LANGUAGES, SOURCE, numbers
 from webapp.i18n.marks import Sentence
-from webapp.i18n.request_language import catalog, language_of
-from webapp.i18n.template_translation import Translations, fold
+from webapp.i18n.request_language import catalog, language_of, translate
 
 STAND_IN = 8_000_000_000_000_000_000
 """Stands in for a number while the URL around it is built; no id comes close to it."""
-
-
-PLURAL_FORMS = range(6)
-"""No language has more than six plural forms."""
 _PLAIN = frozenset({FunctionType, MethodType, type})
 
 
@@ -43,54 +39,13 @@ class Environment(FlaskEnvironment):
 
     context_class = Context
     language: str = SOURCE
-    plural: Callable[[int], int] = staticmethod(lambda count: int(count != 1))
-    """Returns the index of the plural form for a number in this language."""
-    texts: Any = None
-    """This language's catalog; None for the language of the sources."""
 
     def __init__(self, app: Flask, **options: Any) -> None:
         super().__init__(app, **{**options, "cache_size": -1})
-        self.add_extension(Translations)
-        self.policies["ext.i18n.trimmed"] = True
-        self.globals.update(_=self._translate, gettext=self._translate, ngettext=self._translate_number)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return the environment's globals themselves, unless a template has some of its own."""
         return super().make_globals(d) if d else self.globals
-
-    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """Return the parsed template with its texts in this language."""
-        return fold(super()._parse(source, name, filename), self, self._text, self._forms)
-
-    def _text(self, message: str) -> str:
-        return message if self.texts is None else cast(str, self.texts.ugettext(message))
-
-    def _forms(self, message: str, plural: str) -> list[str]:
-        if self.texts is None:
-            return [message, plural]
-        messages = self.texts._catalog
-        forms = [messages.get((message, index)) for index in PLURAL_FORMS]
-        filled = [form for form in forms if form]
-        return filled or [message, plural]
-
-    def _translate(self, message: Any, **values: Any) -> str:
-        """Translate a text that was not known when the template was compiled."""
-        if isinstance(message, Sentence):
-            values = {
-                name: self._translate(value) if isinstance(value, Sentence) else value
-                for name, value in message.values.items()
-            }
-            if message.plural:
-                return self._translate_number(message.message, message.plural, message.number, **values)
-            text = message.message
-        else:
-            text = message if isinstance(message, str) else str(message)
-        text = self._text(text) if text else text
-        return text % values if values else text
-
-    def _translate_number(self, message: str, plural: str, number: int, **values: Any) -> str:
-        forms = self._forms(message, plural)
-        return forms[min(self.plural(number), len(forms) - 1)] % {"num": number, **values}
 
 
 class LocalizedEnvironment(Environment):
@@ -112,15 +67,8 @@ class LocalizedEnvironment(Environment):
     def _overlay(self, code: str) -> Environment:
         overlay = cast(Environment, self.overlay())
         overlay.__class__ = Environment
-        if code != SOURCE:
-            overlay.language, overlay.texts = code, catalog()
-            overlay.plural = overlay.texts.plural
-            overlay.globals = {
-                **self.globals,
-                "_": overlay._translate,
-                "gettext": overlay._translate,
-                "ngettext": overlay._translate_number,
-            }
+        overlay.language = code
+        overlay.globals = {**self.globals, **_text_functions(catalog())}
         return overlay
 
     def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:
@@ -131,6 +79,32 @@ class LocalizedEnvironment(Environment):
 
     def get_or_select_template(self, template_name_or_list: Any, parent: Any = None, globals: Any = None) -> Template:
         return self.in_language().get_or_select_template(template_name_or_list, parent, globals)
+
+
+def _text_functions(texts: Translations | NullTranslations) -> dict[str, Callable[..., str]]:
+    """Return what templates call for the texts of a language. The reader is not asked for at each of hundreds."""
+    translations = getattr(texts, "_catalog", {})
+
+    def translate_text(message: Any, /, **values: Any) -> str:
+        """Return a text; or a service's sentence, whose language is that of the request."""
+        if isinstance(message, Sentence):
+            return translate(message)
+        text = translations.get(message := str(message), message) if message else ""  # "" is the catalog's header
+        return _fill(text, values) if values else text
+
+    def translate_number(message: str, plural: str, number: int, /, **values: Any) -> str:
+        return _fill(texts.ungettext(message, plural, number), {"num": number, **values})
+
+    def translate_html(message: str, /, **values: Any) -> Markup:
+        """Return a text with markup in it; values are escaped."""
+        return Markup(translations.get(message, message)) % values  # noqa: S704  # a literal, or its translation
+
+    return {"_": translate_text, "ngettext": translate_number, "html_text": translate_html}
+
+
+def _fill(text: str, values: dict[str, Any]) -> str:
+    """Return a text with values in it, as markup if one of them is: then all else is escaped."""
+    return (escape(text) if any(isinstance(value, Markup) for value in values.values()) else text) % values
 
 
 @pass_environment

@@ -119,6 +119,9 @@ on("click", "[data-remove-file]", (_event, button) => {
 
 on("change", ".file-mode", saveDraft);
 
+// What is on its way is nowhere yet: whoever leaves or reloads is asked.
+window.addEventListener("beforeunload", (event) => isBusy() && event.preventDefault());
+
 // They stay at hand until the message has arrived: if it does not, they come back with its words.
 document.addEventListener("composer:sent", (event) => {
   event.target.sent.chips = [...chips().children];

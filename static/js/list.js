@@ -7,7 +7,8 @@ let isStale = false;
 
 function markCurrent() {
   for (const link of $$(".side-link, .side-room")) {
-    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+    const isBelow = location.pathname.startsWith(link.dataset.below);
+    if (link.pathname === location.pathname || isBelow) link.setAttribute("aria-current", isBelow ? "true" : "page");
     else link.removeAttribute("aria-current");
   }
 }

@@ -75,7 +75,7 @@ def serve(authority: trustme.CA) -> Iterator[Serve]:
 
 
 def deliver(settings: Settings) -> None:
-    send(settings, "ann@example.org", "A subject", "The way in: https://chat.example.org/reset/1.secret")
+    send(settings, "ann@example.org", "A subject", "The way in: https://chat.example.org/reset/1.secret", "1")
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])

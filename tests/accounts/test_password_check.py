@@ -15,6 +15,7 @@ from testkit.people import PASSWORD, csrf_token, follow, post_form
 from webapp.accounts import password_check, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
 from webapp.db.base import db, now, write_transaction
+from webapp.errors import TooMany
 
 
 def set_up(browser):
@@ -139,6 +140,7 @@ def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
     assert refused.status_code == 403 and "password" in refused.json["detail"]
     partly = post_form(browser, "/settings/tokens", "/settings", headers={"HX-Request": "true"}, token_name="Notes")
     assert partly.headers["HX-Redirect"].startswith("/confirm")
+    assert "Back to your conversations" in browser.get("/confirm?next=/settings").text, "nobody is caught here"
     wrong = post_form(browser, "/confirm?next=/settings", "/confirm", password="not it")
     assert wrong.status_code == 422 and "Use a passkey" not in wrong.text  # there is none
     right = post_form(browser, "/confirm?next=/settings", "/confirm", password=PASSWORD)
@@ -259,3 +261,13 @@ def test_guesses_at_a_password_count_together_wherever_they_are_made(app, login,
 def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, login, user):
     post_form(login(user), "/settings/two-step/start", "/settings")
     assert client.get("/settings/two-step").status_code == 403
+
+
+def test_who_is_refused_keeps_the_form(anonymous, user, monkeypatch):
+    def refuse(*_attempt):
+        raise TooMany.within(40)
+
+    monkeypatch.setattr("webapp.accounts.auth.throttle.count_attempt", refuse)
+    refused = post_form(anonymous, "/login", "/login", email=user.email, password="wrong")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "40")
+    assert "Try again in 40 seconds." in refused.text and f'value="{user.email}"' in refused.text

@@ -169,6 +169,7 @@ def test_all_of_a_list_at_once(browser, failed_job, connection):
 def test_the_schedule_can_be_run_now(browser, connection):
     assert post_form(browser, "/admin/rq/schedule/sweep", "/admin").status_code == 303
     assert rq_queue(connection, Queue.UPKEEP).count == 1
+    assert '<div class="row-note">queued ' in browser.get("/admin/rq/queues/upkeep/queued").text, "its name stands once"
     assert post_form(browser, "/admin/rq/schedule/title", "/admin").status_code == 404
 
 

@@ -9,7 +9,6 @@ from flask import Flask
 from redis import Redis
 from redis.client import Pipeline
 from redis.exceptions import ConnectionError as Away
-from redis.exceptions import WatchError
 from rq import Queue as RQQueue
 
 from webapp.background.job_specs import JOBS, JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
@@ -130,19 +129,19 @@ def test_a_marker_without_its_job_blocks_nothing(app_context):
 def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch):
     client = app_context.extensions["redis"]
     request = JobRequest("title", {"conversation_id": 1})
-    real, failures = Pipeline.execute, [1]
+    real, failures = Pipeline._execute_transaction, [1]
 
     def lost(self: Pipeline, *args: Any, **options: Any) -> Any:
         answer = real(self, *args, **options)
         if failures:
             failures.pop()
-            raise WatchError("the connection broke after the command was carried out")
+            raise Away("the connection broke after the command was carried out")
         return answer
 
     with monkeypatch.context() as patched:
-        patched.setattr(Pipeline, "execute", lost)
+        patched.setattr(Pipeline, "_execute_transaction", lost)
         job_id = push(client, request)
-    assert job_id
+    assert job_id and not failures
     assert _queued(app_context) == [{"conversation_id": 1}]
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 
-from .conftest import held, replies, send
+from .conftest import held, replies, send, until
 
 
 def text_file(name: str, text: str) -> dict[str, Any]:
@@ -93,6 +93,10 @@ def test_a_message_waits_for_files_that_are_on_their_way(tab, model):
     send(page, "What do they do?")
     expect(page.get_by_text("The message is sent once they are there.")).to_be_visible()
     assert model.calls() == []
+    asked: list[str] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.evaluate("location.reload()")
+    until(page, lambda: asked == ["beforeunload"], "asked")
     held[0].continue_()
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")

@@ -56,7 +56,12 @@ def test_the_search_of_the_sidebar_finds_conversations_and_commands(titles, open
     field.press_sequentially("brea", delay=20)
     expect(page.locator("#palette-results .result-name")).to_have_text(["Breathing", "Bread"])
     nothing = page.get_by_text("Nothing found for “zebra”")
+    slow: list[Route] = []
+    page.route("**/find?*", lambda route: route.continue_() if slow else slow.append(route))
     field.fill("zebra")
+    until(page, lambda: bool(slow), "searched")
+    assert page.locator("#palette-form").evaluate("form => getComputedStyle(form, '::after').content") == '""'
+    slow[0].continue_()
     expect(nothing).to_be_visible()
     field.fill("go to")
     expect(page.locator("#palette-results")).to_contain_text("Nothing found for “go to”")
@@ -214,6 +219,15 @@ def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):
         waiting[0].continue_()
     expect(page.locator("#palette-results")).to_contain_text("Nothing found")
     expect(chosen).to_have_text(name)
+
+
+def test_a_page_below_a_room_stays_marked_when_the_list_is_refreshed(titles, open_tab, user):
+    titles("One")
+    page = open_tab(user, path="/memories/changes").page
+    with page.expect_response("**/sidebar?*"):
+        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    page.wait_for_timeout(300)
+    expect(page.locator(".side-room[aria-current]")).to_have_text("Memory")
 
 
 def test_the_sidebar_and_the_panel_stay_as_they_were_left(tab):

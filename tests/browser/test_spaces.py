@@ -33,6 +33,9 @@ def test_a_legacy_is_made_and_talked_in(open_tab, cast, model):
     expect(replies(page)).to_contain_text("Tell me about his hands.")
     expect(page.locator(".space-tag")).to_have_text("Grandpa Joe")
     expect(page.locator(".space-chosen-name")).to_have_text("Grandpa Joe")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".space-tag")).to_be_visible()
+    assert page.locator(".space-tag").bounding_box()["width"] < 40, "the title needs the room"
 
 
 def test_one_shares_and_the_other_sees_it_until_it_is_withdrawn(open_tab, cast):

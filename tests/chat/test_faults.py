@@ -1,6 +1,10 @@
 """What goes wrong around a turn: the model, the database, Redis, the process."""
 
+import errno
+import os
 import re
+import signal
+import socket
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -76,11 +80,13 @@ def test_a_model_that_falls_silent_is_given_up(app, client, model, monkeypatch):
 
 def test_a_stop_during_the_last_commit_changes_nothing(app, client, model, monkeypatch):
     model.script(reply="All of it.")
-    real = finish.finish_turn
+    real, runner, stopped = finish.finish_turn, app.extensions["chat"].runner, []
+    stop = runner._stop
+    monkeypatch.setattr(runner, "_stop", lambda turn_id: (stop(turn_id), stopped.append(turn_id)))
 
     def slow(turn_id: int, outcome: Outcome) -> Any:
         turnlog.request_stop(app.extensions["redis"], turn_id)
-        wait_until(lambda: not app.extensions["redis"].exists(turnlog.stop_key(turn_id)), "the stop")
+        wait_until(lambda: turn_id in stopped, "the stop")
         return real(turn_id, outcome)
 
     monkeypatch.setattr(finish, "finish_turn", slow)
@@ -293,13 +299,18 @@ def test_a_process_that_takes_no_more_turns_says_so_before_writing(app, client, 
         service.start_turn(client.person.user_id, "x")
 
 
+def _is_refused(port: int) -> bool:
+    with socket.socket() as visitor:
+        return visitor.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
+
+
 @pytest.mark.once
 def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
     """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
     _live.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
     headers = {"Authorization": f"Bearer {client.person.token}"}
     model.script(match="killed", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
-    model.script(match="drained", reply=[f"d{n} " for n in range(40)], token_delay=0.05)
+    model.script(match="drained", reply=[f"d{n} " for n in range(40)], token_delay=0.2)
     with httpx2.Client(base_url=_live.url, headers=headers, timeout=30) as http:
         conversation = http.post("/api/conversations", json={}).json()["conversation_id"]
         path = f"/api/conversations/{conversation}/messages"
@@ -313,6 +324,11 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
         assert deltas(events) == message(app, turn_id)["content"] != ""
         turn_id = http.post(path, json={"content": "drained"}).json()["response_id"]
         wait_for_text(app, turn_id)
+        with http.stream("GET", f"/api/chat/turns/{turn_id}/stream") as viewer:
+            os.kill(_live.web_pid, signal.SIGTERM)
+            wait_until(lambda: _is_refused(_live.port), "a refusal", seconds=5)  # who waited would wait in vain
+            assert message(app, turn_id)["status"] == "streaming"
+            assert "event: done" in viewer.read().decode()
     _live.stop_web()
     row = message(app, turn_id)
     assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))

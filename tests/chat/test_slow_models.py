@@ -8,6 +8,7 @@ from flask import Flask
 from testkit.people import ApiClient, Person
 from tests.providers.ollama import Ollama, ollama
 from webapp.chat.livehtml import html_events
+from webapp.chat.turns import turn
 from webapp.chat.turns.turnlog import Entry
 from webapp.conversations.current_messages import is_answering
 from webapp.conversations.models import Message
@@ -50,6 +51,17 @@ def test_the_page_shows_what_is_read_and_how_far_it_should_be(app):
         for shown in (html_events(7, 1, [entry], []), html_events(7, 1, [], [entry])):
             html = b"".join(shown).decode()
             assert "Reading 960 tokens …" in html and 'max="96"' in html
+
+
+def test_who_waits_is_told_when_a_busy_model_is_asked_again(app, client, model, monkeypatch):
+    monkeypatch.setattr(turn, "MIN_WAIT", 0.2)
+    monkeypatch.setattr("webapp.llm.chat.retry_delay", lambda _error, attempt, _settings: None if attempt else 0.3)
+    model.script(fault={"http_status": 429}, times=1)
+    said = client.post("/api/chat/stream", json={"message": "Hello"}).text
+    assert said.index("event: pause") < said.index("event: delta")
+    with app.test_request_context("/"):
+        html = b"".join(html_events(7, 1, [], [Entry("1000-0", "pause", {"seconds": 20})])).decode()
+    assert "The model is busy. Trying again …" in html and 'max="20"' in html
 
 
 def test_background_work_waits_while_a_slow_model_answers(app, client, monkeypatch):

@@ -18,6 +18,7 @@ from webapp.db.base import Base, database_is_away, db, savepoint_is_gone
 from webapp.db.conflicts import is_conflict, repeat_on_conflict
 from webapp.db.engine import SYNC, catch_up
 from webapp.memories.models import Memory
+from webapp.memories.showing.responses import MemoryOut
 
 MEMORY = {"memory_type": "fact", "content": "Keeps bees on the roof"}
 
@@ -101,11 +102,11 @@ def test_what_goes_on_losing_is_told_to_come_back(app, client, trouble):
 def test_after_a_commit_of_the_same_request_nothing_is_repeated(app, client, trouble, monkeypatch):
     calls = []
 
-    def lose(answer: Any, _status: int) -> Any:
+    def lose(answer: Any) -> Any:
         calls.append(answer)
         raise OperationalError("UPDATE", {}, Exception(1213, "too late"))
 
-    monkeypatch.setattr("webapp.http.json_api._as_json", lose)
+    monkeypatch.setattr(MemoryOut, "model_dump_json", lose)
     assert client.post("/api/memories", json=MEMORY).status_code == 503
     assert (len(calls), memories(app)) == (1, 1)
 

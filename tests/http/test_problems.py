@@ -16,7 +16,7 @@ from tests.support.queries import count_queries
 from webapp.conversations import lists
 from webapp.db.base import database_is_away
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
-from webapp.http.problems import nearest_page
+from webapp.http.problems import nearest_page, present
 from webapp.http.views import JSON_PREFIXES
 from webapp.providers.catalogue import catalogue
 
@@ -107,6 +107,12 @@ def test_a_fragment_goes_to_the_toasts(anonymous):
             "a page from before an upgrade asks"
         )
         assert "<html" not in response.text.lower()
+
+
+def test_a_notice_says_what_is_wrong_with_a_field(app):
+    with app.test_request_context("/memory", headers={"HX-Request": "true"}):
+        notice = present(422, "Not acceptable", "", errors=[{"loc": ["name"], "msg": "It is too long."}])
+    assert "It is too long." in (text := notice.get_data(as_text=True)) and "Not acceptable" not in text
 
 
 def test_which_database_errors_pass(app):

@@ -14,6 +14,7 @@ from webapp.http.validation import (
     MAX_ID,
     MAX_METADATA_DEPTH,
     MAX_TEXT_BYTES,
+    Amount,
     AwareTime,
     Day,
     Id,
@@ -21,6 +22,7 @@ from webapp.http.validation import (
     Line,
     MessageText,
     Time,
+    Whole,
 )
 from webapp.memories.schemas import LastDay
 
@@ -63,6 +65,13 @@ def test_ids(value, fits):
     else:
         with pytest.raises(ValidationError):
             ID.validate_python(value)
+
+
+@pytest.mark.parametrize("text", ["١", "１", "1_0", "x", ""])
+@pytest.mark.parametrize("kind", [Whole, Amount])
+def test_a_number_is_written_in_plain_digits(kind, text):
+    with pytest.raises(ValidationError):
+        TypeAdapter(kind).validate_python(text)
 
 
 @pytest.mark.parametrize("value", [0, 1_900_000_000, 0.5, True, False, [], "0.5", "1900000000", "1e9", ""])

@@ -3,12 +3,14 @@
 from datetime import timedelta
 from threading import Event
 
+import rq.cron
 from flask import Flask
 from rq.cron import CronJob
 
 from jobs import schedule
 from jobs.schedule import LOCK, LOCK_SECONDS, MAX_SLEEP, Scheduler
 from webapp.background.job_specs import JOBS, Queue, rq_queue
+from webapp.db.base import now
 
 
 def _waiting(app: Flask) -> list[str]:
@@ -47,6 +49,18 @@ def test_another_takes_over_when_the_first_ends_or_vanishes(app):
     client.delete(LOCK)
     assert first.holds_lock()
     assert not second.holds_lock()
+
+
+def test_a_clock_that_is_set_back_stops_nothing(app, run_jobs, monkeypatch):
+    scheduler = Scheduler(app.extensions["redis"])
+    with monkeypatch.context() as patch:
+        for module in (rq.cron, schedule):
+            patch.setattr(module, "now", lambda: now() + timedelta(days=365))
+        scheduler.enqueue_jobs()
+    run_jobs()
+    scheduler.enqueue_jobs()
+    assert {"sweep", "purge"} <= set(_waiting(app))
+    assert all(job.next_enqueue_time <= now() + timedelta(days=1) for job in scheduler.get_jobs())
 
 
 def test_it_wakes_often_enough_to_keep_the_lock(app):

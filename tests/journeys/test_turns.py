@@ -216,6 +216,10 @@ def test_forgetting_the_memory_of_the_same_words_opens_the_point(guided, client,
     assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
     place = points(client, guided)["by"]["place"]
     assert (place["is_addressed"], place["was_reopened"], place["evidence"]) == (False, True, [])
+    # Nor is it ground again when all is read once more.
+    model.script(match="memory_operations", times=1, structured=extraction(assessment(1, "My garden is a balcony")))
+    assert client.post("/api/memories/extract", json={"conversation_id": guided, "sync": True}).status_code == 200
+    assert points(client, guided)["by"]["place"]["evidence"] == []
 
 
 def test_memories_from_elsewhere_are_offered_and_confirmed(guided, client, user, login):

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from testkit.people import PASSWORD, ApiClient, browser_client, post_form, session_client
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.spaces.helpers import add_fact, converse, facts, join, make_space, say, sent_to_model
+from tests.support.interleaving import killed_at
 from tests.transfer.test_account_erasure import come_due
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion, User
@@ -153,11 +154,7 @@ def test_a_large_account_takes_it_along_before_its_job_has_run(app, family, monk
 def test_a_deletion_killed_after_it_withdrew_goes_on_and_still_counts_that(app, family, monkeypatch):
     anna, ben, space_id, talk = family
 
-    def killed(*_: Any) -> Any:
-        raise SystemExit
-
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(account_erasure, "_rows_of", lambda _table: killed)
+    with app.app_context(), killed_at("DELETE FROM memories "):
         closes_it_and_waits(app, anna, ben, space_id)
     assert "walnuts" not in str(ben.get(f"/api/conversations/{talk}/messages").get_json())
     with app.app_context():

@@ -250,6 +250,13 @@ def test_missing_key_for_openai_asks_nobody():
     assert "OPENAI_API_KEY" in heard.error.detail
 
 
+def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(server, settings, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.base_url.removesuffix("/v1"))
+    assert listen(settings_for(server, base_url="http://models.example/v1")).error is None
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert listen(settings).error is None
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "nowhere.invalid"])
 def test_server_that_is_not_there_could_not_be_reached(server, host):
     heard = listen(settings_for(server, base_url=f"http://{host}/v1", max_retries=1))

@@ -1,16 +1,25 @@
 """Whole answers and structured ones, against the real scripted server."""
 
+import gzip
 import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from pathlib import Path
+from threading import Thread
 from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
-from tests.llm.helpers import ASK, settings_for
+from tests.llm.helpers import ASK, listen, settings_for
+from webapp.llm import sdk
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, RefusedByModel
+from webapp.llm.settings import ModelSettings
 
 CASES = json.loads(Path(__file__).with_name("complete.json").read_text(encoding="utf-8"))
 
@@ -209,6 +218,77 @@ def test_timeout(server):
     with pytest.raises(ModelError, match="in time"):
         client.complete_text(ASK, timeout=0.2)
     client.close()
+
+
+@pytest.fixture
+def odd_server():
+    """Yield a function that starts a server which answers everything with what a generator yields, and paths asked."""
+    servers = []
+
+    paths: list[str] = []
+
+    def start(pieces: Callable[[], Iterator[bytes]], status: int = 200, **headers: str) -> ModelSettings:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                paths.append(self.path)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.end_headers()
+                with suppress(OSError):
+                    for piece in pieces():
+                        self.wfile.write(piece)
+
+            do_GET = do_POST
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        return ModelSettings(base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0)
+
+    yield start, paths
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_an_answer_without_end_is_given_up(odd_server, monkeypatch):
+    start, _ = odd_server
+    monkeypatch.setattr(sdk, "MAX_BYTES", 1_000_000)
+    bomb = gzip.compress(b" " * 50_000_000)
+    for settings in (start(lambda: repeat(b" " * 65_536)), start(lambda: [bomb], Content_Encoding="gzip")):
+        with pytest.raises(MalformedOutput):
+            CompletionClient(settings).complete_text(ASK)
+
+
+def test_an_error_without_end_is_said(odd_server):
+    said = json.dumps({"error": {"message": "at capacity"}}).encode()
+    settings = odd_server[0](lambda: chain([said], repeat(b" " * 65_536)), 503)
+    with pytest.raises(ModelError, match="at capacity"):
+        CompletionClient(settings).complete_text(ASK)
+    assert "at capacity" in str(listen(settings).error)
+
+
+def test_an_answer_that_trickles_is_not_waited_for(odd_server):
+    def trickle() -> Iterator[bytes]:
+        for _ in range(50):
+            yield b" "
+            time.sleep(0.1)
+
+    begin = time.monotonic()
+    with pytest.raises(ModelError, match="in time"):
+        CompletionClient(odd_server[0](trickle)).complete_text(ASK, timeout=0.5)
+    assert time.monotonic() - begin < 4
+
+
+def test_what_is_sent_goes_nowhere_else(odd_server):
+    start, paths = odd_server
+    with pytest.raises(ModelError):
+        CompletionClient(start(list, 307, Location="/v1/elsewhere")).complete_text(ASK)
+    assert paths == ["/v1/chat/completions"]
 
 
 def test_close_can_be_followed_by_use(server, completions):

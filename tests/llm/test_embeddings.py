@@ -248,3 +248,28 @@ def test_settings_and_stored_vectors_name_the_packaged_models():
     assert packaged_embedder("server") is None
     local = packaged_embedder("local")
     assert local is not None and isinstance(packaged_embedder(local.model), type(local))
+
+
+@pytest.mark.parametrize(("status", "stands_in"), [(404, True), (501, True), (503, False), (400, False), (401, False)])
+def test_a_packaged_model_stands_in_for_a_server_without_embeddings(server, local, status, stands_in):
+    capabilities = Capabilities()
+    remote = OpenAIEmbedder(settings_for(server, max_retries=0), capabilities)
+    embeddings = Embeddings(remote, stand_in=local)
+    server.script(path="embeddings", fault={"http_status": status})
+    assert embeddings.now() is remote
+    with pytest.raises(ModelError):
+        embeddings.now().embed_query("bees")
+    assert embeddings.now() is embeddings.last is (local if stands_in else remote)
+    assert Embeddings(remote).now() is remote, "where vectors are to come from there"
+    again = OpenAIEmbedder(settings_for(server), capabilities)
+    assert again.is_served is not stands_in, "other clients know it too"
+
+
+def test_a_server_that_had_embeddings_is_waited_for(server, local):
+    remote = OpenAIEmbedder(settings_for(server))
+    embeddings = Embeddings(remote, stand_in=local)
+    remote.embed_query("bees")
+    server.script(path="embeddings", fault={"http_status": 404})
+    with pytest.raises(ModelError):
+        remote.embed_query("hives")
+    assert embeddings.now() is remote

@@ -1,12 +1,14 @@
 """The stream decoder, whatever the network does to the bytes."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.llm import lines
 from webapp.llm.answer_filter import AnswerFilter
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta
@@ -53,12 +55,12 @@ def test_any_chunking_gives_the_same_text(pieces, end, ascii_only, done, places)
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 300), max_size=20))
 def test_lines_do_not_depend_on_the_chunks(data, places):
-    def lines(chunks):
+    def split(chunks):
         splitter = LineSplitter()
         found = [line for chunk in chunks for line in splitter.feed(chunk)]
         return found, splitter.rest()
 
-    assert lines(cut(data, places)) == lines([data])
+    assert split(cut(data, places)) == split([data])
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=20))
@@ -162,6 +164,30 @@ def test_an_event_that_is_nested_too_deep_is_malformed():
     assert isinstance(decoder.error, MalformedOutput)
 
 
+def test_an_answer_without_end_is_given_up(monkeypatch):
+    call = {"function": {"name": "brew", "arguments": "{}"}}
+    decoder = StreamDecoder()
+    for number in range(300):
+        piece = {"choices": [{"delta": {"tool_calls": [call | {"index": number, "id": f"c{number}"}]}}]}
+        decoder.feed(f"data: {json.dumps(piece)}\n\n".encode())
+    assert isinstance(decoder.error, MalformedOutput)
+    monkeypatch.setattr(lines, "MAX_ANSWER_BYTES", 100_000)
+    thought = b'data: {"choices": [{"delta": {"reasoning": "hm"}}]}\n\n'
+    for endless in (b"never a line", b"data: never an event\n", thought):
+        decoder = StreamDecoder()
+        with pytest.raises(MalformedOutput):
+            for _ in range(10_000):
+                decoder.feed(endless)
+
+
+def test_a_long_event_costs_what_it_is_long():
+    decoder = StreamDecoder()
+    start = time.process_time()
+    for _ in range(8_000):
+        decoder.feed(b"x" * 1_000)
+    assert time.process_time() - start < 10, "as the square of its length it takes more than a minute"
+
+
 @pytest.mark.parametrize(
     ("sent", "returned"),
     [
@@ -175,7 +201,9 @@ def test_an_event_that_is_nested_too_deep_is_malformed():
 def test_details_of_reasoning_go_back_as_they_came(sent, returned):
     pieces = [{"choices": [{"delta": {"reasoning_details": details}}]} for details in sent]
     decoder = StreamDecoder()
-    lines = [*pieces, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
-    events = decoder.feed("".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode() + b"data: [DONE]\n\n")
+    sent_lines = [*pieces, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
+    events = decoder.feed(
+        "".join(f"data: {json.dumps(line)}\n\n" for line in sent_lines).encode() + b"data: [DONE]\n\n"
+    )
     assert decoder.error is None
     assert [*events[-1].reasoning] == returned

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,9 +36,9 @@ class Client:
 def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(monkeypatch, silent):
     settings = ModelSettings(first_token_timeout=600.0)
     clients = [Client(settings, is_silent=number < silent) for number in range(3)]
+    monkeypatch.setattr("webapp.llm.pool.ChatClient", lambda asked, _: clients[int(asked.api_key)])
     pool = ChatPool(settings)
-    monkeypatch.setattr(pool, "_client", lambda target: clients[int(target.id)])
-    targets = [Target(str(number), f"m{number}", settings) for number in range(3)]
+    targets = [Target(str(number), f"m{number}", replace(settings, api_key=str(number))) for number in range(3)]
 
     async def run() -> list[Any]:
         return [event async for event in pool.stream([{"role": "user", "content": "Hello"}], targets=targets)]
@@ -57,8 +58,8 @@ def test_each_takes_half_of_what_is_left_and_the_last_one_the_rest(monkeypatch, 
 def test_a_slow_model_has_the_time_it_needs_to_read(monkeypatch, speed, least, most):
     settings = ModelSettings(first_token_timeout=60.0)
     client = Client(settings, is_silent=False)
+    monkeypatch.setattr("webapp.llm.pool.ChatClient", lambda *_: client)
     pool = ChatPool(settings)
-    monkeypatch.setattr(pool, "_client", lambda _target: client)
     target = Target("0", "m", settings, prompt_speed=speed)
     question = [{"role": "user", "content": "word " * 800}]  # a thousand tokens: 100 seconds, with as much in reserve
 

@@ -16,14 +16,14 @@ from testkit.people import Person
 from tests.memories.conversing import converse
 from tests.sharing.test_memory_links import replies, use
 from webapp.accounts import tokens
-from webapp.accounts.schemas import NewToken
+from webapp.accounts.schemas import AccountChanges, NewToken, SettingsChanges
 from webapp.accounts.scopes import Scope
+from webapp.accounts.service import update_account
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
 from webapp.mcp_server.write_tools import REWORDING_NOTE
 from webapp.memories.models import Memory
-from webapp.memories.prompt.conversation_memory import switch_memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 
@@ -236,7 +236,7 @@ def test_memory_that_is_off_is_off_here(app, user, anonymous):
     memory(app, user, f"Has a {MARKER}")
     secret = token(app, user, "mcp")
     with app.app_context(), write_transaction():
-        switch_memory(user.user_id, False)
+        update_account(user.user_id, AccountChanges(settings=SettingsChanges(memory_enabled=False)))
     for tool in ("search", "list_memories", "get_context"):
         arguments = {"search": {"query": MARKER}, "get_context": {"task": MARKER}}.get(tool, {})
         answer = call(anonymous, secret, tool, **arguments)

@@ -118,20 +118,19 @@ def test_an_extraction_keeps_others_from_writing_only_while_it_writes(app, user,
         assert not any("memories.embedding \nFROM" in line for line in lines), lines
 
 
-def test_memory_that_changed_since_is_looked_through_again(app, user, talk, model, monkeypatch):
+def test_memory_that_changed_since_is_looked_through_again(app, client, user, talk, model, monkeypatch):
     scans: list[int] = []
-    nearest, write = writing.nearest, extraction._write
+    nearest, similar = writing.nearest, extraction.find_similar
 
     def counted(*given: Any) -> dict[int, float]:
         scans.append(1)
         return nearest(*given)
 
-    def changed_meanwhile(*found: Any) -> Any:
-        with write_transaction():
-            service.create_memory(
-                user.user_id, NewMemory(memory_type="fact", content="Has a parrot that is called Coco.")
-            )
-        return write(*found)
+    def changed_meanwhile(*given: Any) -> Any:
+        monkeypatch.setattr(extraction, "find_similar", similar)
+        found = similar(*given)
+        client.post("/api/memories", json={"memory_type": "fact", "content": "Has a parrot that is called Coco."})
+        return found
 
     monkeypatch.setattr(writing, "nearest", counted)
     answers(model, PET, times=None)
@@ -139,7 +138,7 @@ def test_memory_that_changed_since_is_looked_through_again(app, user, talk, mode
         extraction.extract(talk)
     undisturbed = len(scans)
     scans.clear()
-    monkeypatch.setattr(extraction, "_write", changed_meanwhile)
+    monkeypatch.setattr(extraction, "find_similar", changed_meanwhile)
     second = converse(app, user.user_id, "My parrot is called Coco")
     with app.app_context():
         extraction.extract(second)

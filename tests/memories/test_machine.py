@@ -24,6 +24,7 @@ from webapp.memories.rules.statements import read_statements
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import snapshot
+from webapp.memories.store.outside_proposals import Proposal, propose
 
 VALUES = ("Rome", "Oslo", "Lima")
 KEYS = ("identity/location", "work/city", None)
@@ -58,6 +59,7 @@ class Memories(RuleBasedStateMachine):
         action=st.sampled_from(["add", "supersede", "update", "retract"]),
         about=st.none() | st.integers(1, 4),
         again=st.booleans(),
+        is_trusted=st.booleans(),
     )
     def say(
         self,
@@ -67,6 +69,7 @@ class Memories(RuleBasedStateMachine):
         action: str,
         about: int | None,
         again: bool,
+        is_trusted: bool,
     ) -> None:
         """Says something, and a model makes something of it; or all is read once more."""
         quote = f"my place is {value}"
@@ -91,8 +94,15 @@ class Memories(RuleBasedStateMachine):
                 memory_number=about,
                 message_number=found.call.sources[-1].number,
             )
-            answer = Answer(read_statements([proposed]), None, "m", 1, 1)
+            answer = Answer(read_statements([proposed]), None, "m", 1, 1, is_trusted=is_trusted)
             extraction._write(found, answer)
+
+    @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS))
+    def bring(self, value: str, key: str | None) -> None:
+        """Imports what somebody may say, too."""
+        brought = Proposal(f"By now my place is {value}, I think", key=key, value=value if key else None)
+        with self.app.app_context(), write_transaction():
+            propose(self.user_id, [brought], cause="import")
 
     @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS))
     def write(self, value: str, key: str | None) -> None:

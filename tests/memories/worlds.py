@@ -118,7 +118,10 @@ def worlds(draw):
     keyed = stored(1, "Is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
     plain = stored(2, "I like tea", memory_type="preference", needs_review=draw(st.booleans()))
     written = stored(3, "Is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
-    memories = tuple(draw(st.lists(st.sampled_from([keyed, plain, written]), unique_by=lambda m: m.ref)))
+    # Brought in with a key, and in words that may be said without one.
+    home = {"fact_key": "identity/location", "fact_value": draw(st.sampled_from(["Oslo", "Paris"]))}
+    waiting = stored(4, "I live in Oslo", origin="import", needs_review=True, confidence=0.5, **home)
+    memories = tuple(draw(st.lists(st.sampled_from([keyed, plain, written, waiting]), unique_by=lambda m: m.ref)))
     vectors = {quote: np.eye(len(QUOTES), dtype=np.float32)[QUOTES.index(quote) // 2] for quote in QUOTES}
     return State(messages, memories, {m.ref: m.ref for m in memories}, embeddings=vectors)
 

@@ -79,7 +79,8 @@ def test_an_embedder_that_fails_is_left_alone_and_asked_again_later(monkeypatch)
         assert vectors.result(vectors.start(f"query {number}")) == {}
     assert embedder.asked == query_vectors.FAILURES and vectors.is_away
     embedder.fails = False
-    monkeypatch.setattr(vectors, "_rests_until", 0.0)
+    elapsed = time.monotonic() + query_vectors.REST_SECONDS
+    monkeypatch.setattr(query_vectors.time, "monotonic", lambda: elapsed)
     assert list(vectors.result(vectors.start("again"))) == ["m/3"] and not vectors.is_away
 
 

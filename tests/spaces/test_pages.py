@@ -190,7 +190,7 @@ def test_the_list_shows_the_chosen_space(cast):
     assert "About Joe" in here
     assert "About tax" not in here
     assert "About tax" not in cast["owner"].get("/sidebar", headers={"HX-Request": "true"}).text
-    personal = '<span class="tag space-tag">Personal</span>'
+    personal = '<span class="tag-words">Personal</span>'
     assert personal in cast["owner"].get(f"/c/{about_tax}").text, "it is not in the list, and says where it is"
     assert personal not in cast["owner"].get(f"/c/{about_joe}").text
     cast["owner"].get("/?into=all")
@@ -270,7 +270,7 @@ def test_moving_says_what_happens_and_does_it(cast):
     owner, space = cast["api"]["owner"], cast["space"]
     conversation = converse(owner, title="A talk")
     asked = cast["owner"].get(f"/c/{conversation}/move")
-    assert "Into Grandpa" in asked.text
+    assert "Into Grandpa" in asked.text and f'<a href="/c/{conversation}">Back to the conversation' in asked.text
     said = cast["owner"].get(f"/c/{conversation}/move?to={space}").text
     assert "No memory rests on it." in said
     assert post(cast["owner"], f"/c/{conversation}/move", {"to": str(space)}).status_code == 303

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
+from webapp.background.job_specs import push_all
 from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import after_commit, db, write_transaction
+from webapp.extensions import redis
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -44,5 +47,6 @@ def add_turn(user_id: int, conversation_id: int, asked: str, answered: str, at: 
         if at is not None:
             first.created_at = reply.created_at = at
         db.session.flush()
-        finish_turn(reply.message_id, Outcome("complete", answered))
+        done = finish_turn(reply.message_id, Outcome("complete", answered))
+        after_commit(partial(push_all, redis(), [job for job in done.jobs if job.name == "index"]))
         return [first.message_id, reply.message_id]

@@ -1,10 +1,11 @@
-"""Lets something be committed in each of the gaps between two statements of a job, on a server that allows it."""
+"""Lets something be committed between two statements of a job, or the job be killed at one."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from flask import Flask
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
@@ -22,6 +23,35 @@ class Gap:
         self.is_reached = False
         self.is_closed = False
         """Whether a lock that the job holds keeps the other out."""
+
+
+@contextmanager
+def killed_at(begins: str, number: int = 1) -> Iterator[None]:
+    """Within it, this thread dies at its statement (or "COMMIT") of that number that begins so."""
+    engine, mine, count = db.engine, threading.get_ident(), 0
+
+    def die(statement: str) -> None:
+        nonlocal count
+        if statement.startswith(begins) and threading.get_ident() == mine:
+            count += 1
+            if count == number:
+                raise SystemExit(statement)
+
+    def at_statement(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        die(statement)
+
+    def at_commit(_connection: Any) -> None:
+        die("COMMIT")
+
+    event.listen(engine, "before_cursor_execute", at_statement)
+    event.listen(engine, "commit", at_commit)
+    try:
+        with pytest.raises(SystemExit):
+            yield
+        db.session.rollback()
+    finally:
+        event.remove(engine, "before_cursor_execute", at_statement)
+        event.remove(engine, "commit", at_commit)
 
 
 @contextmanager

@@ -79,6 +79,11 @@ def others(message, said=()):
         ),
         ("parse <p class='x'><b>I live in Oslo</b></p> now", ["<p class='x'><b>I live in Oslo</b></p>"]),
         ('what is wrong: {"bio": "I live in Oslo"}', ['{"bio": "I live in Oslo"}']),
+        ("fix:\n\n    # I live in Oslo\n\n    name = 'Bob'\nwhy", ["# I live in Oslo\n\n    name = 'Bob'"]),
+        (
+            "1\n00:00:01,000 --> 00:00:03,000\nI live in Oslo\n\n2\n00:00:04,000 --> 00:00:05,000\nok\n\nsum up",
+            ["00:00:01,000 --> 00:00:03,000\nI live in Oslo", "00:00:04,000 --> 00:00:05,000\nok"],
+        ),
         ("From: ann@lee.example\nYou are promoted.\n\nIs this real?", ["From: ann@lee.example\nYou are promoted."]),
     ],
 )

@@ -14,6 +14,7 @@ from tests.accounts.test_passkeys import add as add_passkey
 from tests.accounts.test_passkeys import sign_in as sign_in_with_passkey
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.memories.keeping.test_no_trace import everywhere as _everywhere
+from tests.support.interleaving import killed_at
 from tests.transfer.test_restore import furnish
 from webapp.accounts import deletion, second_factor
 from webapp.accounts.models import AccountDeletion, User
@@ -190,17 +191,7 @@ def test_a_killed_deletion_goes_on_and_can_not_be_taken_back_any_more(app, login
     monkeypatch.setattr(account_erasure, "CONVERSATIONS", 2)
     monkeypatch.setattr(account_erasure, "ROWS", 2)
     with app.app_context():
-        delete, calls = account_erasure._conversations, []
-
-        def killed(user_id):
-            calls.append(user_id)
-            if len(calls) == 2:
-                delete(user_id)
-                raise SystemExit
-            return delete(user_id)
-
-        monkeypatch.setattr(account_erasure, "_conversations", killed)
-        with pytest.raises(SystemExit):
+        with killed_at("DELETE FROM conversations", 2):
             account_erasure.delete_account(user.user_id)
         assert db.session.query(Conversation).count() == 3
         with pytest.raises(deletion.Conflict), write_transaction():

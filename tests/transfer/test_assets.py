@@ -8,6 +8,7 @@ from struct import pack
 import pytest
 
 from testkit.exports import chatgpt_conversation, claude_conversation, zipped
+from tests.support.interleaving import killed_at
 from tests.transfer.test_imports import _bring, _talks, _upload
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
@@ -113,16 +114,9 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
     made = _upload(client, export).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
-    take = import_jobs._import_batch
-
-    def killed(*_args):
-        raise SystemExit
-
-    monkeypatch.setattr(import_jobs, "_import_batch", killed)
-    with app.app_context(), pytest.raises(SystemExit):
-        import_jobs.run(made["import_id"])
-    monkeypatch.setattr(import_jobs, "_import_batch", take)
     with app.app_context():
+        with killed_at("INSERT INTO conversations"):
+            import_jobs.run(made["import_id"])
         assert db.session.query(File).count() == 3
         assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3

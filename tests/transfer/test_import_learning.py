@@ -5,10 +5,12 @@ import pytest
 from testkit.exports import chatgpt_conversation, zipped
 from testkit.people import post_form
 from tests.memories.conversing import answers, memories_of, operation
+from tests.support.interleaving import killed_at
 from tests.support.queries import count_queries
 from tests.transfer.test_imports import _bring
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict
+from webapp.memories.learning import past_conversations
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.providers.catalogue import catalogue
 from webapp.transfer import import_learning, service
@@ -134,20 +136,19 @@ def test_run_twice_and_killed_midway_nothing_is_doubled(app, client, user, model
     with app.app_context():
         with write_transaction():
             import_learning.begin(user.user_id, brought, LearnFields())
-        write = import_learning._write
-
-        def killed(*args, **kwargs):
-            raise SystemExit
-
-        monkeypatch.setattr(import_learning, "_write", killed)
-        with pytest.raises(SystemExit):
+        with killed_at("INSERT INTO memories"):
             import_learning.run(brought)
         assert db.session.query(Memory).count() == 0
-        place = import_learning._next(brought)
-        monkeypatch.setattr(import_learning, "_write", write)
-        step = import_learning.past_conversations.ask_about(place[0], place[1])
-        for _twice in range(2):  # another run was here first
-            assert import_learning._write(brought, place[:2], step, None, failed=False) == "running"
+        ask = past_conversations.ask_about
+
+        def overtaken(*place):
+            step = ask(*place)
+            monkeypatch.setattr(past_conversations, "ask_about", ask)
+            assert import_learning.run(brought, seconds=0) == "running"
+            return step
+
+        monkeypatch.setattr(past_conversations, "ask_about", overtaken)
+        assert import_learning.run(brought, seconds=0) == "running"
         assert db.session.query(Memory).filter_by(content="Lives in Porto.").count() == 1
         assert db.session.get(Import, brought).learning["calls"] == 1
         while import_learning.run(brought, seconds=0) == "running":

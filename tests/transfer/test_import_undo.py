@@ -8,6 +8,7 @@ import pytest
 
 from testkit.exports import chatgpt_conversation
 from testkit.people import ApiClient
+from tests.support.interleaving import killed_at
 from tests.transfer.test_imports import _talks, _upload
 from tests.transfer.test_restore import exported, furnish, restored
 from webapp.accounts.models import User
@@ -61,19 +62,9 @@ def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(app, client, 
         first = db.session.scalars(db.select(Conversation.conversation_id)).first()
         db.session.add(Message(conversation_id=first, role="user", content="And on"))
     client.post(f"/api/imports/{taken_in}/undo", json={})
-    take_back, seen = import_undo._undo_conversation, []
-
-    def dies(user_id: int, conversation_id: int, import_id: int) -> int:
-        seen.append(conversation_id)
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        return take_back(user_id, conversation_id, import_id)
-
-    monkeypatch.setattr(import_undo, "_undo_conversation", dies)
     with app.app_context():
-        with pytest.raises(KeyboardInterrupt):
+        with killed_at("DELETE FROM conversations", 2):
             import_undo.run(taken_in)
-        db.session.rollback()
         halfway = db.session.get_one(Import, taken_in)
         assert (halfway.stage, halfway.options["undone"]["parts"]) == ("undoing", 2)
         assert import_undo.run(taken_in) == "undone"

@@ -453,7 +453,7 @@ def test_the_encoding_of_an_export_is_found(read, encoding):
 
 def test_a_zip_of_zips_is_read_as_what_they_hold(read):
     shards = {f"{number}.zip": zipped({"a/conversations.json": [chatgpt_conversation(number)]}) for number in (1, 2)}
-    _, parts = read(zipped({**shards, "__MACOSX/1.zip": "x"}))
+    _, parts = read(zipped({**shards, "Report.html": "<p>Your data</p>", "__MACOSX/1.zip": "x"}))
     assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 1", "Talk 2"]
     manifest = {"manifest.json": {}, "items/fact.jsonl": '{"text": "Likes tea."}'}
     assert read(zipped({"bundle.zip": zipped(manifest)}))[1] == [ReadMemory("Likes tea.")]
@@ -742,6 +742,8 @@ SHAPES = {
     "bare": lambda one: one,
     "wrapped": lambda one: {"version": 1, "data": [one]},
     "named": lambda one: {"exported": "today", "chats": [one]},
+    "by id": lambda one: {"1": one},
+    "by id, wrapped": lambda one: {"version": 1, "conversations": {"1": one}},
 }
 
 

@@ -1,5 +1,6 @@
 """Authentication and access rules: sessions, bearer tokens, CSRF, access rules of views."""
 
+import logging
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
@@ -57,6 +58,8 @@ __all__ = [
     "writes",
 ]
 
+
+log = logging.getLogger(__name__)
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOKEN_USE_INTERVAL = timedelta(minutes=1)
@@ -119,6 +122,7 @@ def init_auth(app: Flask) -> None:
     login.user_loader(_from_session)
     login.request_loader(_from_token)
     app.before_request(_admit)
+    app.teardown_request(_note)
     init_first_account(app)
     throttle.init_throttle(app)
 
@@ -141,7 +145,6 @@ def _admit() -> Response | None:
         _check_csrf(g.identity)
         if response := password_check.next_step(view, g.identity, access):
             return response
-        _note(g.identity)
     check_ids()
     check_json_request()
     return None
@@ -224,13 +227,16 @@ def _check_csrf(identity: Identity | None) -> None:
         raise Forbidden(OUTDATED_PAGE) from error
 
 
-def _note(identity: Identity | None) -> None:
-    """Record now and then that the token or the user was here, in a transaction of its own."""
+def _note(_error: BaseException | None) -> None:
+    """Record now and then that the token or the user was here: once the view is done, in a transaction of its own."""
     due = g.pop("note_use", None)
-    if identity is None or due is None:
+    if due is None:
         return
-    with write_transaction():
-        due()
+    try:
+        with write_transaction():
+            due()
+    except SQLAlchemyError as error:  # the next request records it
+        log.warning("a visit was not recorded", extra={"error": type(error).__name__})
 
 
 def _from_session(secret: str) -> Identity | None:

@@ -82,7 +82,7 @@ def ask_to_join() -> ViewResult:
         ), 422
     db.session.commit()
     _keep_next()
-    return _render("mail_sent", what=JOIN)
+    return redirect(url_for(".join", sent=1), 303)
 
 
 @blueprint.get("/forgot-password")
@@ -102,7 +102,7 @@ def ask_for_reset() -> ViewResult:
         return _render("forgot", errors=sentences(error, ACCOUNT_LABELS, otherwise="email"), values=request.form), 422
     db.session.commit()
     _keep_next()
-    return _render("mail_sent", what=RESET)
+    return redirect(url_for(".reset_form", sent=1), 303)
 
 
 @blueprint.get("/join")
@@ -216,6 +216,8 @@ def _choice(kind: str) -> Choice:
 
 
 def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
+    if "sent" in request.args:
+        return _render("mail_sent", what=kind)
     mail = mails.check(kind, _token())
     access = list_access(mail.user_id) if kind == RESET and mail.user_id else {}
     ended = request.form.getlist("ended") if errors else list(access)

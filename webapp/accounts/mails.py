@@ -86,7 +86,7 @@ def send(mail_id: int) -> str:
     to = mail.email
     db.session.rollback()
     try:
-        smtp.send(settings, to, text.subject, text.body)
+        smtp.send(settings, to, text.subject, text.body, f"account {mail_id}")
         ended = "sent"
     except smtp.MailRefused as error:
         log.warning("mail refused", extra={"mail_id": mail_id, "error": str(error)})

@@ -10,7 +10,7 @@ from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.accounts.schemas import Credentials, Registration
 from webapp.accounts.site import first_account, has_users, registration_is_open
 from webapp.db.base import db
-from webapp.errors import Forbidden, Invalid, Unauthenticated
+from webapp.errors import Forbidden, Invalid, TooMany, Unauthenticated
 from webapp.extensions import app_settings
 from webapp.http.forms import read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult
@@ -38,9 +38,11 @@ def login() -> ViewResult:
 def sign_in() -> ViewResult:
     """Sign in and go where the visitor wanted to."""
     email = request.form.get("email", "")
-    auth.count_attempt("login", email)
     try:
+        auth.count_attempt("login", email)
         user = service.log_in(read_form(Credentials))
+    except TooMany as error:
+        return login_form({"": error.detail}, email=email), 429, {"Retry-After": str(error.retry_after)}
     except (Unauthenticated, Invalid) as error:
         problems = {"": _("The e-mail address or the password is wrong.")}
         return login_form(problems, email=email), (422 if isinstance(error, Invalid) else 401)

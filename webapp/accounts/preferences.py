@@ -3,9 +3,9 @@
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field
 
-from webapp.http.validation import Flag, Input, Line, not_null
+from webapp.http.validation import Changes, Flag, Input, Line
 from webapp.i18n import SOURCE, LanguageCode
 from webapp.parameters import JsonColumn, Parameters
 
@@ -67,7 +67,7 @@ class UserSettings(Input, JsonColumn):
         return self.language or self.browser_language or SOURCE
 
 
-class SettingsChanges(Input):
+class SettingsChanges(Changes):
     """Settings to change; what is left out stays."""
 
     theme: Theme | None = None
@@ -83,5 +83,3 @@ class SettingsChanges(Input):
     last_model: ModelId | None = None
     last_parameters: Parameters | None = None
     favourite_models: FavouriteModels | None = None
-
-    _not_null = field_validator("*")(not_null)

@@ -13,7 +13,7 @@ from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Flag, Input, Instant, Line, Output, Whole, not_null
+from webapp.http.validation import Changes, Flag, Input, Instant, Line, Output, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -66,13 +66,11 @@ class PasswordProof(Input):
     password: Password
 
 
-class AccountChanges(Input):
+class AccountChanges(Changes):
     """The changes that a user may make to the account without the password."""
 
     name: PersonName | None = None
     settings: SettingsChanges | None = None
-
-    _not_null = field_validator("*")(not_null)
 
 
 class EmailChange(Input):
@@ -204,13 +202,11 @@ class UserList(ListOut):
     users: list[UserOut]
 
 
-class UserChanges(Input):
+class UserChanges(Changes):
     """The changes that an admin may make to an account."""
 
     is_admin: Flag | None = None
     is_active: Flag | None = None
-
-    _not_null = field_validator("*")(not_null)
 
 
 class SiteOut(BaseModel):
@@ -222,12 +218,12 @@ class SiteOut(BaseModel):
     )
 
 
-class SiteChanges(Input):
+class SiteChanges(Changes):
     """Settings of the site to change; what is left out stays."""
+
+    nullable = ("schedules_per_person",)
 
     registration_open: Flag | None = None
     schedules_per_person: Annotated[Whole, Field(ge=0, le=MAX_SCHEDULES)] | None = Field(
         None, description="Null for as many as the server is configured for."
     )
-
-    _not_null = field_validator("registration_open")(not_null)

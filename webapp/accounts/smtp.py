@@ -1,10 +1,11 @@
 """Sends one e-mail by SMTP as the SMTP_* settings say. Its content is up to the caller."""
 
+import hashlib
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from email.message import EmailMessage
-from email.utils import format_datetime, make_msgid
+from email.utils import format_datetime
 
 from webapp.config import Settings
 from webapp.db.base import now
@@ -24,14 +25,20 @@ class MailDeliveryUnknown(MailUnavailable):
     """The connection broke while the message was handed over: the mail server may have taken it."""
 
 
-def send(settings: Settings, to: str, subject: str, text: str, *, before: Callable[[], object] | None = None) -> None:
-    """Send a plain message, calling `before` once the server has let us in. Raises MailRefused, MailUnavailable."""
+def send(
+    settings: Settings, to: str, subject: str, text: str, key: str, *, before: Callable[[], object] | None = None
+) -> None:
+    """Send a plain message, calling `before` once the server has let us in. Raises MailRefused, MailUnavailable.
+
+    A message that is sent again under its key has the same Message-ID, by which mail servers and readers know it.
+    """
     import smtplib  # noqa: PLC0415  (few installations send mail, and those by one kind of job)
 
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = settings.smtp_from, to, subject
     message["Date"] = format_datetime(now())
-    message["Message-ID"] = make_msgid(domain=settings.smtp_from.rpartition("@")[2].rstrip(">") or "localhost")
+    digest = hashlib.sha256("\0".join((settings.site_url, key, to, subject, text)).encode()).hexdigest()[:32]
+    message["Message-ID"] = f"<{digest}@{settings.smtp_from.rpartition('@')[2].rstrip('>') or 'localhost'}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     context = ssl.create_default_context()

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from flask import flash, redirect, render_template, request, url_for
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError
 
 from webapp.accounts import groups, idempotency
 from webapp.accounts import service as accounts
@@ -11,7 +11,7 @@ from webapp.accounts.models import UserGroup
 from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Id, Input, Instant, Line, Output, not_null, parse_id
+from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, parse_id
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
@@ -31,14 +31,12 @@ class NewGroup(Input):
     quotas: list[QuotaFields] = Field([], max_length=2, description=QUOTAS)
 
 
-class GroupChanges(Input):
+class GroupChanges(Changes):
     """Only the fields that are given are changed; lists are replaced whole."""
 
     name: Line | None = Field(None, min_length=1, max_length=100)
     user_ids: Members | None = Field(None, description=MEMBERS)
     quotas: list[QuotaFields] | None = Field(None, max_length=2, description=QUOTAS)
-
-    _not_null = field_validator("*")(not_null)
 
 
 class GroupOut(Output):

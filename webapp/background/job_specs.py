@@ -1,13 +1,13 @@
 """Every background job by name, and how to queue one; needs Redis and RQ, but not the application."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import cast
 
 from redis import Redis
 from redis.client import Pipeline
-from redis.exceptions import RedisError, WatchError
 from rq import Queue as RQQueue
 from rq import Retry
 from rq.exceptions import DeserializationError
@@ -125,7 +125,6 @@ RESULT_SECONDS = 3_600
 FAILURE_SECONDS = 7 * 86_400
 _TURNS_SECONDS = 3_600
 _MARKER_SECONDS = 86_400
-_COLLISIONS = 20
 
 Ids = dict[str, int | str | bool | None]
 
@@ -180,61 +179,69 @@ def rq_queue(client: Redis, queue: Queue) -> RQQueue:
 # A marker stands for a job only while it waits in its list: no marker that is left over, by a worker that took the job
 # and died or by a connection that broke midway, may block later requests.
 _WAITING = """
-local id = redis.call('get', KEYS[1])
-if id and redis.call('lpos', KEYS[2], id) and redis.call('exists', ARGV[1] .. id) == 1 then return id end
-return false
+local function waiting(marker, list, prefix)
+  local id = redis.call('get', marker)
+  return id and redis.call('lpos', list, id) and redis.call('exists', prefix .. id) == 1 and id
+end
 """
 
-
-# People take turns: a job goes behind everybody's first job; if its person has one already, behind everybody's second,
-# and so on. Whose job it is, its id says.
-_TAKE_TURNS = """
+# RQ puts a job at the end of its list. If one for the same work waits there it is dropped; else people take turns: it
+# goes behind everybody's first job; if its person has one already, behind everybody's second, and so on. Whose job it
+# is, its id says. One that is sent again, because the answer was lost, is the same.
+_PLACE = """
 local function person(id) return string.match(id, '^u(%d+)-') or '' end
-local ids = redis.call('lrange', KEYS[1], 0, -1)
-local mine, count = 0, {}
-for _, id in ipairs(ids) do if person(id) == person(ARGV[1]) then mine = mine + 1 end end
+local job, prefix = ARGV[1], ARGV[2]
+redis.call('lrem', KEYS[2], 0, job)
+if waiting(KEYS[1], KEYS[2], prefix) then
+  redis.call('del', prefix .. job)
+  return 0
+end
+redis.call('set', KEYS[1], job, 'ex', ARGV[3])
+local ids = redis.call('lrange', KEYS[2], 0, -1)
+local mine, count = 1, {}
+for _, id in ipairs(ids) do if person(id) == person(job) then mine = mine + 1 end end
 for _, id in ipairs(ids) do
   local whose = person(id)
   count[whose] = (count[whose] or 0) + 1
   if count[whose] > mine then
-    redis.call('lrem', KEYS[1], -1, ARGV[1])
-    return redis.call('linsert', KEYS[1], 'before', id, ARGV[1])
+    redis.call('linsert', KEYS[2], 'before', id, job)
+    return 1
   end
 end
+redis.call('rpush', KEYS[2], job)
+return 1
 """
 
 
 def push(client: Redis, request: JobRequest) -> str | None:
     """Queue a job, where people take turns; return its id, or None if one for the same ids waits. Raises RedisError."""
-    spec, job_id = JOBS[request.name], str(uuid.uuid4())
-    if request.person is not None:
-        job_id = f"u{request.person}-{job_id}"
-    queue = rq_queue(client, spec.queue)
-    for _ in range(_COLLISIONS):
-        with client.pipeline(transaction=True) as pipe:
-            pipe.watch(pending_key(request.key))  # type: ignore[no-untyped-call]
-            previous_state = _state_of_pending(pipe, queue, request)
-            if previous_state == job_id:
-                return job_id  # it was queued, and the answer was lost
-            pipe.multi()
+    return push_all(client, [request])[0]
+
+
+def push_all(client: Redis, requests: Sequence[JobRequest]) -> list[str | None]:
+    """Queue jobs in one write; returns the same for each. Raises RedisError."""
+    ids = [str(uuid.uuid4()) if request.person is None else f"u{request.person}-{uuid.uuid4()}" for request in requests]
+    places = []
+    with client.pipeline(transaction=True) as pipe:
+        for request, job_id in zip(requests, ids, strict=True):
+            queue = rq_queue(client, JOBS[request.name].queue)
+            _enqueue(queue, job_id, request, pipe)
+            keys = (pending_key(request.key), queue.key)
+            pipe.eval(_WAITING + _PLACE, 2, *keys, job_id, Job.redis_job_namespace_prefix, _MARKER_SECONDS)
+            places.append(len(pipe) - 1)
             if request.turn_id is not None:
                 pipe.sadd(turns_key(request.key), request.turn_id)
                 pipe.expire(turns_key(request.key), _TURNS_SECONDS)
-            if not previous_state:
-                pipe.set(pending_key(request.key), job_id, ex=_MARKER_SECONDS)
-                _enqueue(queue, job_id, request, pipe)
-                pipe.eval(_TAKE_TURNS, 1, queue.key, job_id)
-            try:
-                pipe.execute()
-            except WatchError:
-                continue  # somebody else queued it, a worker took it, or the connection broke: look again
-            return None if previous_state else job_id
-    raise RedisError(f"{request.key} could not be queued: too many at once")
+        answers = pipe.execute()
+    return [job_id if answers[place] else None for job_id, place in zip(ids, places, strict=True)]
 
 
-def _state_of_pending(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
-    state = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
-    return state.decode() if state else None
+def pending_job_id(client: Redis, request: JobRequest) -> str | None:
+    """Return the id of the queued, not yet started job for the same ids, if there is one."""
+    keys = (pending_key(request.key), rq_queue(client, JOBS[request.name].queue).key)
+    script = _WAITING + "return waiting(KEYS[1], KEYS[2], ARGV[1])"
+    job_id = cast("bytes | None", client.eval(script, 2, *keys, Job.redis_job_namespace_prefix))
+    return job_id.decode() if job_id else None
 
 
 def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -> None:
@@ -252,11 +259,6 @@ def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -
         meta={"name": request.name, "key": request.key, "swept": request.is_swept, **tracing.trace_headers()},
         pipeline=pipe,
     )
-
-
-def pending_job_id(client: Redis, request: JobRequest) -> str | None:
-    """Return the id of the queued, not yet started job for the same ids, if there is one."""
-    return _state_of_pending(client, rq_queue(client, JOBS[request.name].queue), request)
 
 
 _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"

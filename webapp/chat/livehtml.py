@@ -11,7 +11,7 @@ from sqlalchemy import select
 from webapp.accounts.auth import current_user_id
 from webapp.chat import sse
 from webapp.chat.turns import turnlog
-from webapp.chat.turns.turnlog import FINAL_KINDS, READING, REASONING, SETTLED, TEXT_KINDS, Entry, order
+from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, SETTLED, TEXT_KINDS, WAIT_KINDS, Entry, order
 from webapp.conversations.message_views import view_of
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
@@ -80,10 +80,10 @@ class _Page:
         start, self.thinks_since = self.thinks_since, None
         return self._render("spoken", seconds=max(0, order(item.id)[0] - start) / 1000) if start else ""
 
-    def read(self, item: Entry) -> str:
-        """Return HTML that tells how much a slow model has to read, and how far it should be by now."""
+    def wait(self, item: Entry) -> str:
+        """Return HTML that tells what the reply waits for, and how much of the time should be over by now."""
         elapsed = max(0.0, time.time() - order(item.id)[0] / 1000)
-        return self._render("reading", tokens=item.data["tokens"], seconds=item.data["seconds"], elapsed=round(elapsed))
+        return self._render("wait", **item.data, elapsed=round(elapsed))
 
     def finish(self) -> str:
         """Return HTML of the reply as it was stored."""
@@ -136,8 +136,8 @@ def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply
         for item in backlog:
             if item.kind in TOOL_KINDS:
                 page.note(item)
-        if not text and (reading_item := next((item for item in reversed(backlog) if item.kind == READING), None)):
-            yield from _message(page.read(reading_item), reading_item.id)
+        if not text and (wait := next((item for item in reversed(backlog) if item.kind in WAIT_KINDS), None)):
+            yield from _message(page.wait(wait), wait.id)
         yield from _message(page.tools(), backlog[-1].id if backlog else "")
         return
     for item in backlog:
@@ -155,8 +155,8 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind in TOOL_KINDS:
         page.note(item)
         yield from _message(page.tools(), item.id)
-    elif item.kind == READING:
-        yield from _message(page.read(item), item.id)
+    elif item.kind in WAIT_KINDS:
+        yield from _message(page.wait(item), item.id)
     elif item.kind == "title":
         yield from _message(_title_part(conversation_id, item.data.get("title", "")), item.id)
     elif item.kind == "extraction_start":

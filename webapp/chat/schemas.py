@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from webapp.conversations.schemas import MessageOut
-from webapp.http.validation import Id, JsonObject, Line, MessageText, Whole
+from webapp.http.validation import Id, Input, JsonObject, Line, MessageText, Whole
 from webapp.parameters import PAYLOAD, ReplyParameters
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.text.provenance import Origin
@@ -15,13 +15,13 @@ TurnId = Annotated[Id, Field(description="The assistant message being written.")
 CallNumber = Annotated[int, Field(ge=0, le=200, description="Of the call, as given in `tool_start`.")]
 
 
-class ToolDecision(BaseModel):
+class ToolDecision(Input):
     decision: Literal["once", "always", "never"] = Field(
         description="Allow this call, allow the tool for good, or not."
     )
 
 
-class AttachedFile(BaseModel):
+class AttachedFile(Input):
     file_id: Id
     mode: Literal["whole", "search"] = Field("whole", description="Put all of it into the prompt, or search it.")
 
@@ -31,7 +31,7 @@ FileIds = Annotated[
 ]
 
 
-class SpanFields(BaseModel):
+class SpanFields(Input):
     """A range of characters of a message that was not typed, as far as the sender knows."""
 
     start: Whole = Field(ge=0)
@@ -56,7 +56,7 @@ def _payload(parameters: ReplyParameters | None, **fields: Any) -> dict[str, Any
     return {name: value for name, value in {**fields, PAYLOAD: values}.items() if value}
 
 
-class NewMessage(BaseModel):
+class NewMessage(Input):
     content: MessageText
     spans: Spans = []
     file_ids: FileIds = []
@@ -70,7 +70,7 @@ class NewMessage(BaseModel):
         return _payload(self.parameters, purpose=self.purpose)
 
 
-class ChatRequest(BaseModel):
+class ChatRequest(Input):
     message: MessageText
     spans: Spans = []
     file_ids: FileIds = []
@@ -86,12 +86,12 @@ class ChatRequest(BaseModel):
         return _payload(self.parameters, context=self.context)
 
 
-class EditedMessage(BaseModel):
+class EditedMessage(Input):
     content: MessageText
     spans: Spans = []
 
 
-class Again(BaseModel):
+class Again(Input):
     """The wishes for another version of a reply."""
 
     instruction: Line = Field("", max_length=500, description="For this version only, such as “shorter”.")

@@ -1,12 +1,20 @@
 """A turn's entries as server-sent events of the JSON contract."""
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flask import Response
 
-from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, REPLY_DELETED, SETTLED, TEXT_KINDS, Entry, preceding_id
+from webapp.chat.turns.turnlog import (
+    FINAL_KINDS,
+    REASONING,
+    REPLY_DELETED,
+    SETTLED,
+    TEXT_KINDS,
+    Entry,
+    preceding_id,
+    to_json,
+)
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -17,10 +25,9 @@ HEADERS = {
 
 def event(name: str, data: Any, event_id: str = "") -> bytes:
     """Return one event; without a name it is the default `message`."""
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    lines = "".join(f"data: {line}\n" for line in text.split("\n"))
+    lines = (data if isinstance(data, str) else to_json(data)).replace("\n", "\ndata: ")
     head = (f"event: {name}\n" if name else "") + (f"id: {event_id}\n" if event_id else "")
-    return f"{head}{lines}\n".encode()
+    return f"{head}data: {lines}\n\n".encode()
 
 
 def response(chunks: Iterable[bytes]) -> Response:

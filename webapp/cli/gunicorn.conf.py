@@ -210,11 +210,17 @@ def post_worker_init(worker: Any) -> None:
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns = drain
 
+    def refuse() -> None:
+        worker.set_accept_enabled(False)
+        for each in worker.sockets:
+            each.close()  # otherwise whoever comes now would be connected, and wait for as long as turns are finished
+
     def on_term(number: int, frame: FrameType | None) -> None:
         if drain.ident is None:
             drain.start()
         if callable(tell_gunicorn):
             tell_gunicorn(number, frame)
+            worker.method_queue.defer(refuse)
 
     signal.signal(signal.SIGTERM, on_term)
 

@@ -2,12 +2,24 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import MAX_ID, Flag, Id, Instant, JsonObject, Line, Output, SearchText, Whole, not_null
+from webapp.http.validation import (
+    MAX_ID,
+    Changes,
+    Flag,
+    Id,
+    Input,
+    Instant,
+    JsonObject,
+    Line,
+    Output,
+    SearchText,
+    Whole,
+)
 from webapp.i18n.marks import N_, say
 from webapp.parameters import Parameters
 
@@ -30,7 +42,7 @@ Tag = Annotated[Line, Field(min_length=1, max_length=50)]
 Tags = Annotated[list[Tag], Field(max_length=100), AfterValidator(_tags)]
 
 
-class FolderFields(BaseModel):
+class FolderFields(Input):
     name: Line = Field(min_length=1, max_length=100)
 
 
@@ -60,7 +72,7 @@ class ConversationQuery(PageQuery):
 
 
 class MessagesQuery(BaseModel):
-    limit: int = Field(20, ge=1, le=100)
+    limit: Whole = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
     after: Whole | None = Field(
         None, ge=0, le=MAX_ID, description="Only messages newer than this one, oldest first; 0 for all."
@@ -71,14 +83,16 @@ class MessagesQuery(BaseModel):
 
 
 class ConversationLimit(BaseModel):
-    limit: int = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
+    limit: Whole = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
 
 
-class NewConversation(BaseModel):
+class NewConversation(Input):
     title: Line | None = Field(None, max_length=255)
     space_id: Id | None = None
     journey: Line | None = Field(None, max_length=100)
-    persona: Line | None = Field(None, max_length=100)
+    persona: Line | None = Field(
+        None, max_length=100, description="Of a legacy: who speaks in it. Anywhere else a label that changes nothing."
+    )
     is_temporary: Flag = False
     uses_memory: Flag = Field(True, description="Whether its replies read and create memory.")
     makes_memory: Flag = Field(True, description="False: memory is read here but none is created.")
@@ -91,8 +105,10 @@ class NewConversation(BaseModel):
     uses_web: Flag = Field(False, description="Whether replies may search the web, where that is set up.")
 
 
-class ConversationChanges(BaseModel):
+class ConversationChanges(Changes):
     """Only the given fields are changed. An empty title lets the assistant choose one again."""
+
+    nullable = ("title", "space_id", "metadata", "folder_id", "model", "parameters")
 
     title: Line | None = Field(None, max_length=255)
     is_archived: Flag | None = None
@@ -108,8 +124,6 @@ class ConversationChanges(BaseModel):
         None, description="All that are chosen; replaces the current choice. Null: the defaults."
     )
     uses_web: Flag | None = None
-
-    _not_null = field_validator("is_archived", "uses_memory", "is_pinned", "tags", "uses_web")(not_null)
 
 
 class ConversationOut(Output):
@@ -208,7 +222,7 @@ WORDS: dict[str, dict[Reason, str]] = {
 Reasons = Annotated[list[Reason], Field(max_length=20), AfterValidator(lambda values: list(dict.fromkeys(values)))]
 
 
-class NewFeedback(BaseModel):
+class NewFeedback(Input):
     rating: Literal["up", "down"]
     reasons: Reasons = []
     comment: SearchText = Field("", max_length=2_000)
@@ -236,7 +250,7 @@ class FeedbackCount(BaseModel):
 
 
 class FeedbackCountQuery(BaseModel):
-    days: int = Field(30, ge=1, le=365)
+    days: Whole = Field(30, ge=1, le=365)
 
 
 class FeedbackCounts(BaseModel):

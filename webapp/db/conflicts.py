@@ -85,7 +85,7 @@ def repeat_on_conflict(
 
 def init_conflicts(app: Flask) -> None:
     """Repeat a request whose only transaction is known to have had no effect."""
-    app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: that commits
+    app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: the first to ask the database
     app.dispatch_request = _repeating(app.dispatch_request)  # type: ignore[method-assign]
     with app.app_context():
         event.listen(db.engine, "commit", _commit_begins)

@@ -41,7 +41,7 @@ class Reasoning(BaseModel):
 
 
 class ItemQuery(BaseModel):
-    limit: int = Field(20, ge=1, le=100)
+    limit: Whole = Field(20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"
     after: str | None = Field(None, max_length=200)
 

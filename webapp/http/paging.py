@@ -11,7 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.errors import Invalid
-from webapp.http.validation import encodable
+from webapp.http.validation import Whole, encodable
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -28,7 +28,7 @@ class PageQuery(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    limit: int = Field(20, ge=1, le=100, description="How many to return.")
+    limit: Whole = Field(20, ge=1, le=100, description="How many to return.")
     cursor: str | None = Field(
         None,
         max_length=MAX_CURSOR_LENGTH,

@@ -122,9 +122,8 @@ def present(
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"
     if not wants_partial() and detail == UNKNOWN_PAGE:
         detail = ""  # the page's heading says it
-    body = render_template(
-        template, status=status, title=title, detail=detail, errors=errors or [], request_id=g.get("request_id", "")
-    )
+    detail = detail or (errors[0]["msg"] if errors else "")
+    body = render_template(template, status=status, title=title, detail=detail, request_id=g.get("request_id", ""))
     response = Response(body, status, mimetype="text/html")
     if wants_partial():
         response.headers["HX-Retarget"] = "#toasts"

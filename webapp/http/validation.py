@@ -3,7 +3,7 @@
 import json
 import re
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,6 +14,8 @@ from pydantic import (
     Field,
     PlainSerializer,
     StrictBool,
+    ValidationInfo,
+    field_validator,
 )
 
 MAX_ID = 2**31 - 1  # INT, as documented
@@ -30,6 +32,19 @@ class Input(BaseModel):
     """A body or form with no fields but these."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Changes(Input):
+    """The fields to change: one that stays is left out, and only those that `nullable` names take null."""
+
+    nullable: ClassVar[tuple[str, ...]] = ()
+
+    @field_validator("*")
+    @classmethod
+    def _refuse_null(cls, value: object, info: ValidationInfo) -> object:
+        if value is None and info.field_name not in cls.nullable:
+            raise ValueError("cannot be null")
+        return value
 
 
 class Output(BaseModel):
@@ -78,13 +93,6 @@ def _strip(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def not_null(value: object) -> object:
-    """Return a new value of a field, unchanged. Raises ValueError for null: a field that stays is left out."""
-    if value is None:
-        raise ValueError("cannot be null")
-    return value
-
-
 def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
     _check_parts(value)
     try:
@@ -125,9 +133,11 @@ def _iso_time(value: object) -> object:
     return value
 
 
-def _refuse_bool(value: Any) -> Any:
+def _plain_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        raise ValueError("must be written in the digits 0 to 9")
     return value
 
 
@@ -150,10 +160,10 @@ MessageText = Annotated[
 Flag = StrictBool
 """True or false, and nothing that merely resembles it."""
 
-Whole = Annotated[int, BeforeValidator(_refuse_bool)]
+Whole = Annotated[int, BeforeValidator(_plain_number)]
 """A whole number; `true` is not one."""
 
-Amount = Annotated[float, BeforeValidator(_refuse_bool), Field(allow_inf_nan=False)]
+Amount = Annotated[float, BeforeValidator(_plain_number), Field(allow_inf_nan=False)]
 """A finite number; `true` is not one."""
 
 Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]

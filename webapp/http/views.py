@@ -10,6 +10,7 @@ from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
+from werkzeug.routing import IntegerConverter
 from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, Invalid, UnsupportedMediaType
@@ -62,6 +63,12 @@ def wants_partial() -> bool:
     """Return whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
     htmx = htmx_request.htmx
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+class PlainNumbers(IntegerConverter):
+    """Numbers in addresses, in the digits 0 to 9 alone: two addresses of one row would be two rows to a cache."""
+
+    regex = "[0-9]+"
 
 
 class BoundedValues(ImmutableMultiDict[str, str]):

@@ -86,7 +86,7 @@ def all_texts() -> list[Texts]:
 
 def texts_in_template(source: bytes) -> Iterator[Texts]:
     options = {"trim_blocks": "true", "lstrip_blocks": "true", "trimmed": "true", "encoding": "utf-8"}
-    for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "gettext", "ngettext"), [], options):
+    for _line, name, texts, _comments in babel_extract(BytesIO(source), ("_", "html_text", "ngettext"), [], options):
         several = texts if isinstance(texts, tuple) else (texts,)
         forms = tuple(text for text in several if text)
         if forms:

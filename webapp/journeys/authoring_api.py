@@ -11,7 +11,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.errors import Invalid
 from webapp.http.answers import download
 from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Instant, Whole
+from webapp.http.validation import Input, Instant, Whole
 from webapp.http.views import ViewResult
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
@@ -75,13 +75,13 @@ class JourneyWork(BaseModel):
         )
 
 
-class PublishRequest(BaseModel):
+class PublishRequest(Input):
     version: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="An earlier version to restore; without it the draft is published."
     )
 
 
-class ImportBody(BaseModel):
+class ImportBody(Input):
     text: str = Field(min_length=1, max_length=MAX_TEXT, description="A journey's file, JSON or YAML.")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Instant, Line, Output
+from webapp.http.validation import Id, Input, Instant, Line, Output
 from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
@@ -15,7 +15,7 @@ from webapp.journeys.reports import ReportState
 Slug = Annotated[Line, Field(min_length=1, max_length=100)]
 
 
-class PointAnswer(BaseModel):
+class PointAnswer(Input):
     """A user's answer about a point: on a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
 
     answer: Literal["yes", "no", "both"] | None = Field(
@@ -47,15 +47,15 @@ class SummaryQuery(BaseModel):
     format: Literal["pdf", "md", "json"] = "pdf"
 
 
-class SkipRequest(BaseModel):
+class SkipRequest(Input):
     until: Literal["never", "later"] = Field("never", description="later: asked about after all other points.")
 
 
-class GuideState(BaseModel):
+class GuideState(Input):
     paused: bool = Field(description="The assistant asks about no point until it is false again.")
 
 
-class ReopenRequest(BaseModel):
+class ReopenRequest(Input):
     undo: bool = Field(False, description="Undo the last manual change instead.")
 
 

@@ -76,6 +76,15 @@ class Capabilities:
     def set_structured_mode(self, base_url: str, model: str, mode: str) -> None:
         self._learn(base_url, model, structured=mode)
 
+    def embeds(self, base_url: str, model: str) -> bool | None:
+        """Return whether the server makes vectors with a model, None if it has not been tried in a month."""
+        serves = self._load(_embedding_key(base_url, model)).get("serves")
+        return serves if isinstance(serves, bool) else None
+
+    def note_embeddings(self, base_url: str, model: str, *, serves: bool) -> None:
+        """Remember whether the server makes vectors with a model."""
+        self._save(_embedding_key(base_url, model), {"serves": serves}, expires=30 * _LIFETIME)
+
     def _tools(self, base_url: str, model: str) -> dict[str, float]:
         # Read again every minute: another process may have tried them, or their owner taken them back.
         entries = self._load(f"{_key(base_url, model)}:tools", max_age=_RECHECK)
@@ -108,14 +117,20 @@ class Capabilities:
             self._cache[key] = (now + (max_age if value else _RECHECK), value)
         return value
 
-    def _save(self, key: str, value: Mapping[str, object], lifetime: float = _LIFETIME) -> None:
+    def _save(
+        self, key: str, value: Mapping[str, object], lifetime: float = _LIFETIME, expires: int = _LIFETIME
+    ) -> None:
         with self._lock:
             self._cache[key] = (time.monotonic() + (lifetime if self._store else _LIFETIME), dict(value))
         if self._store is not None:
             try:
-                self._store.set(key, json.dumps(value), ex=_LIFETIME)
+                self._store.set(key, json.dumps(value), ex=expires)
             except Exception:  # as above
                 log.warning("capability store could not be written", exc_info=True)
+
+
+def _embedding_key(base_url: str, model: str) -> str:
+    return f"{_key(base_url, model)}:embeddings"
 
 
 def tool_fingerprint(definition: Mapping[str, Any]) -> str:

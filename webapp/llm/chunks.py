@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from pydantic_core import from_json
+
 from .error_bodies import error_fields
 
 _TEXT = ("text", "value")
@@ -137,8 +139,8 @@ class Pieces:
 def documents(data: bytes) -> list[Any]:
     """Return what an event holds: mostly one object, else several in a list or one after the other, or text."""
     try:
-        payload = json.loads(data)
-    except (ValueError, RecursionError):
+        payload = from_json(data)
+    except ValueError:
         text = data.decode("utf-8", "replace")
         return values_of(text) or [text]
     if isinstance(payload, str) and payload.startswith("{"):

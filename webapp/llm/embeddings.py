@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from .capabilities import Capabilities
 from .error_bodies import error_fields
-from .errors import MalformedOutput, ModelError, classify_exception, classify_payload
+from .errors import MalformedOutput, ModelError, ModelNotFound, classify_exception, classify_payload
 from .request_format import adapt_body, learn_rejection
 from .sdk import ProcessClient, json_of, post, with_retries
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]
+_NO_EMBEDDINGS = (405, 501)
+"""How servers answer that serve chat alone, if they do not say that they lack the model."""
 _BATCH_REFUSALS = (400, 413, 422)
 """How servers answer more texts than they take at once; few name the number."""
 
@@ -65,6 +67,12 @@ class OpenAIEmbedder:
         assert self._dim is not None
         return self._dim
 
+    @property
+    def is_served(self) -> bool:
+        """Return whether the server has the model, as far as is known: until it was asked it may."""
+        base_url, _ = self.settings.endpoint(embeddings=True)
+        return self.capabilities.embeds(base_url, self.settings.embedding_model) is not False
+
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
         """Return one vector (d,); tried once, because a late answer is of no use to a turn."""
         vector: Vector = self._request([text], timeout or self.settings.embedding_timeout)[0]
@@ -106,14 +114,25 @@ class OpenAIEmbedder:
                 break
             except Exception as exc:
                 if not learn_rejection(exc, request, base_url, self.capabilities):
-                    raise classify_exception(exc, has_key=bool(key)) from None
+                    error = classify_exception(exc, has_key=bool(key))
+                    if isinstance(error, ModelNotFound) or error.status in _NO_EMBEDDINGS:
+                        self._note(serves=False)
+                    raise error from None
         rows = _rows(payload, len(texts))
         if self._dim not in (None, rows.shape[1]):
             raise MalformedOutput(
                 "The embedding model changed its vector length. Check the name of the embedding model."
             )
+        if self._dim is None:
+            self._note(serves=True)
         self._dim = rows.shape[1]
         return rows
+
+    def _note(self, *, serves: bool) -> None:
+        """Note whether the server has the model; one that had it once may be under way, and is waited for."""
+        server = self.settings.endpoint(embeddings=True)[0], self.settings.embedding_model
+        if self.capabilities.embeds(*server) is None or serves:
+            self.capabilities.note_embeddings(*server, serves=serves)
 
 
 def encodable(text: str) -> str:

@@ -208,8 +208,12 @@ def _is_too_long(text: str) -> bool:
     return any(words in text for words in _CONTEXT_WORDS) or _CONTEXT_FORM.search(text) is not None
 
 
+_CONNECT_TIMEOUTS = {"ConnectTimeout", "ConnectionTimeoutError"}
+"""httpx's and aiohttp's."""
+
+
 def classify_exception(exc: BaseException, *, has_started: bool = False, has_key: bool = True) -> ModelError:
-    """Return a `ModelError` for any exception of the SDK or its HTTP library, by attributes and type names alone."""
+    """Return a `ModelError` for any exception of the SDK or an HTTP library, by attributes and type names alone."""
     if isinstance(exc, ModelError):
         return exc
     response = getattr(exc, "response", None)
@@ -222,11 +226,10 @@ def classify_exception(exc: BaseException, *, has_started: bool = False, has_key
         )
     if has_started:
         return InterruptedAnswer()
-    # Why the SDK gave up, its cause says; aiohttp's transport calls every failure to connect a ConnectTimeout.
+    # Why the SDK gave up, its cause says. Whoever could not be reached in time was not silent.
     cause = exc.__cause__ or exc
-    if type(cause).__name__ != "ConnectTimeout" and (
-        isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__
-    ):
+    was_reached = _CONNECT_TIMEOUTS.isdisjoint({type(exc).__name__, type(cause).__name__})
+    if was_reached and (isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__):
         return ModelSilent()
     if isinstance(exc, ValueError):
         return MalformedOutput()

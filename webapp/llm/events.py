@@ -55,7 +55,14 @@ class Finish:
     reasoning: Sequence[Mapping[str, Any]] = ()
 
 
-Event = TextDelta | ReasoningDelta | ThoughtSoFar | ToolCall | Finish
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """The server could not answer, and is asked again in so many seconds."""
+
+    seconds: float
+
+
+Event = Pause | TextDelta | ReasoningDelta | ThoughtSoFar | ToolCall | Finish
 
 
 class StreamDecoder:

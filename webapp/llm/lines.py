@@ -3,39 +3,40 @@
 from .errors import MalformedOutput
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_ANSWER_BYTES = 128 * 1024 * 1024
+"""A thousand bytes around each of as many tokens as no model writes: who sends more will never end."""
 
 
 class LineSplitter:
     """Bytes in, complete lines out; lines end with LF, CR or CR LF, as server-sent events allow."""
 
-    __slots__ = ("_after_cr", "_tail")
+    __slots__ = ("_after_cr", "_size", "_tail", "_total")
 
     def __init__(self) -> None:
-        self._tail = b""
+        self._tail: list[bytes] = []
+        self._size = self._total = 0
         self._after_cr = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Return the lines completed by `chunk`, without their ends."""
+        """Return the lines completed by `chunk`, without their ends. Raises MalformedOutput for too much."""
+        self._total += len(chunk)
+        if self._after_cr and chunk:
+            self._after_cr = False
+            chunk = chunk.removeprefix(b"\n")
         if not chunk:
             return []
-        if self._after_cr:
-            self._after_cr = False
-            if chunk.startswith(b"\n"):
-                chunk = chunk[1:]
-        data = self._tail + chunk if self._tail else chunk
-        lines = data.splitlines()
-        if data.endswith(b"\r"):
-            self._after_cr = True
-            self._tail = b""
-        elif data.endswith(b"\n") or not lines:
-            self._tail = b""
-        else:
-            self._tail = lines.pop()
-            if len(self._tail) > MAX_EVENT_BYTES:
-                raise MalformedOutput("The model server sent an event that is too large.")
+        lines = chunk.splitlines()
+        self._after_cr = chunk.endswith(b"\r")
+        last = b"" if chunk.endswith((b"\r", b"\n")) else lines.pop()
+        if lines:
+            lines[0] = self.rest() + lines[0]
+        self._tail.append(last)
+        self._size += len(last)
+        if self._size > MAX_EVENT_BYTES or self._total > MAX_ANSWER_BYTES:
+            raise MalformedOutput("The model server sent more than an answer can be.", retryable=False)
         return lines
 
     def rest(self) -> bytes:
         """Return what was left unterminated at the end of the stream."""
-        tail, self._tail = self._tail, b""
+        tail, self._tail, self._size = b"".join(self._tail), [], 0
         return tail

@@ -150,7 +150,7 @@ class Embeddings:
     """The embedders of a process, thread-safe. Code that makes vectors asks `now` once: the choice may change.
 
     `choose` may look up the chosen server, None for home; `get_settings` returns it at once. `served` lists the servers
-    of earlier choices.
+    of earlier choices. `stand_in` makes the vectors where home turns out to be a server without embeddings.
     """
 
     def __init__(
@@ -160,7 +160,9 @@ class Embeddings:
         choose: Callable[[], ModelSettings | None] = lambda: None,
         get_settings: Callable[[], ModelSettings | None] = lambda: None,
         served: Callable[[], list[ModelSettings]] = list,
+        stand_in: Embedder | None = None,
     ) -> None:
+        self._stand_in = stand_in
         self._home, self._capabilities = home, capabilities
         self._choose, self._get_settings, self._served = choose, get_settings, served
         self._embedders: dict[ModelSettings, OpenAIEmbedder] = {}
@@ -193,7 +195,8 @@ class Embeddings:
 
     def _embedder_at(self, settings: ModelSettings | None) -> Embedder:
         if settings is None:
-            return self._home
+            is_served = not isinstance(self._home, OpenAIEmbedder) or self._home.is_served
+            return self._home if is_served or self._stand_in is None else self._stand_in
         with self._lock:
             embedder = self._embedders.get(settings)
             if embedder is None:

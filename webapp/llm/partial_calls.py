@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .chunks import values_of
+from .errors import MalformedOutput
 
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
 RETURNED_FIELDS = ("extra_content", "provider_specific_fields")
 """What servers send beside a call and want back with it, such as the signature of the thought before it."""
 MAX_RETURNED = 50_000
 """The most characters of that, as JSON, in each call."""
+MAX_CALLS = 256
+"""The most calls of one answer: a model that asks for more will never end."""
 _DETAIL_TEXTS = ("text", "summary", "data")
 
 
@@ -53,7 +56,7 @@ class PartialCalls:
         return bool(self._calls)
 
     def add(self, piece: Mapping[str, Any]) -> None:
-        """Add an item of `tool_calls`, or a `function_call` of the protocol's first version."""
+        """Add an item of `tool_calls`, or a `function_call` of the protocol's first version. Raises MalformedOutput."""
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else piece
         name, arguments = function.get("name"), next(filter(None, map(function.get, ARGUMENT_FIELDS)), None)
@@ -111,6 +114,8 @@ class PartialCalls:
             candidates = self._calls  # no call begins like this: its pieces are numbered
         last = (matches or candidates)[-1] if candidates else None
         if last is None or self._begins_call(last, call_id, name):
+            if len(self._calls) == MAX_CALLS:
+                raise MalformedOutput("The model asked for too many tools at once.", retryable=False)
             last = _Call(index, call_id)
             self._calls.append(last)
         last.id = last.id or call_id

@@ -10,7 +10,7 @@ from typing import Any
 from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
-from .events import Event, ReasoningDelta
+from .events import Event, Pause, ReasoningDelta
 from .request_format import without_pictures
 from .settings import ModelSettings, Target
 
@@ -71,7 +71,7 @@ class ChatPool:
                 )
                 async with aclosing(events):
                     async for event in events:
-                        delivered = delivered or not isinstance(event, ReasoningDelta)
+                        delivered = delivered or not isinstance(event, Pause | ReasoningDelta)
                         yield event
                 return
             except ModelError as error:

@@ -1,6 +1,6 @@
-"""The one place that builds clients of the `openai` SDK; retries and timeouts are ours, so the SDK's are off.
+"""The one place that builds clients of model servers: aiohttp's for replies, the `openai` SDK's for all other work.
 
-The SDK is imported on first use: it costs about 40 MB and half a second.
+Retries and timeouts are ours. The SDK is imported on first use: it costs about 40 MB and half a second.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from .errors import MissingKey, ModelError
+from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
 from .settings import ModelSettings, is_loopback, needs_key
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from httpx2 import Timeout
-    from openai import AsyncOpenAI, OpenAI
+    from aiohttp import ClientSession
+    from httpx2 import Response, SyncByteStream, Timeout
+    from openai import OpenAI
 
 
 # Servers without keys still get an Authorization header from the SDK, which insists on one.
@@ -31,32 +35,42 @@ _PLACEHOLDER_KEY = "not-needed"
 
 
 def warm_up(*, jobs: bool = False) -> None:
-    """Import the SDK before a first turn would block the loop; with `jobs` also what `sync_client` needs."""
+    """Import what streams replies and what embeds questions, before a turn waits for it; read what `jobs` need."""
+    import aiohttp  # noqa: PLC0415
     import openai  # noqa: PLC0415
 
-    del openai
+    del aiohttp, openai
     if jobs:
         _certificates()
 
 
-def async_client(settings: ModelSettings) -> AsyncOpenAI:
-    """Return a client for one event loop, on aiohttp, whose parser costs a fraction of the default."""
-    import openai  # noqa: PLC0415
+def open_session(settings: ModelSettings) -> ClientSession:
+    """Return what streams replies on one event loop."""
+    import aiohttp  # noqa: PLC0415
 
     base_url, key = _endpoint(settings, embeddings=False)
-    http_client = openai.DefaultAioHttpClient(
-        timeout=timeout(settings, read=None),
-        limits=_limits(settings),
-        follow_redirects=False,
-        trust_env=not is_loopback(base_url),
+    fixed = {
+        "authorization": f"Bearer {key}",
+        "content-type": "application/json",
+        "accept": "text/event-stream",
+        "accept-encoding": "identity",
+        "user-agent": "Commonplace",
+    }
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=settings.max_connections, keepalive_timeout=30.0),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=fixed | {name.lower(): value for name, value in settings.headers},
+        proxy=_proxy(base_url),
     )
-    return openai.AsyncOpenAI(
-        base_url=base_url,
-        api_key=key,
-        max_retries=0,
-        http_client=http_client,
-        default_headers=dict(settings.headers) or None,
-    )
+
+
+def _proxy(base_url: str) -> str | None:
+    """Return the proxy that the environment names for a server; none for one on this machine."""
+    parts, proxies = urlsplit(base_url), getproxies()
+    if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
+        return None
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
@@ -66,6 +80,8 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     base_url, key = _endpoint(settings, embeddings=embeddings)
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout),
+        event_hooks={"response": [_shorten_error]},
+        follow_redirects=False,
         trust_env=not is_loopback(base_url),
         verify=_certificates(),
     )
@@ -124,20 +140,57 @@ def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
     return httpx2.Timeout(connect=settings.connect_timeout, read=read, write=settings.request_timeout, pool=None)
 
 
-def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
-    """POST JSON through the SDK and return the body; raises the SDK's errors."""
-    import httpx2  # noqa: PLC0415
+MAX_BYTES = 64 * 1024 * 1024
+"""The longest answer in one piece, unpacked."""
 
+
+def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> bytes:
+    """POST JSON through the SDK and return the answer; raises the SDK's errors, and those of `_body`."""
     options: Any = {"timeout": timeout(settings, read=read)}
-    return client.post(path, cast_to=httpx2.Response, body=body, options=options).content
+    return _body(client.post(path, body=body, options=options, **_unread()), read)
 
 
 def get(client: OpenAI, path: str, *, settings: ModelSettings, read: float) -> Any:
     """GET JSON in the same way; also raises ValueError."""
+    options: Any = {"timeout": timeout(settings, read=read)}
+    return json_of(_body(client.get(path, options=options, **_unread()), read))
+
+
+def _unread() -> Any:
     import httpx2  # noqa: PLC0415
 
-    options: Any = {"timeout": timeout(settings, read=read)}
-    return json_of(client.get(path, cast_to=httpx2.Response, options=options).content)
+    return {"cast_to": httpx2.Response, "stream": True, "stream_cls": None}
+
+
+def _body(response: Response, seconds: float) -> bytes:
+    """Return what follows the headers, unless it takes too long, piece by piece, or never ends. Raises ModelError."""
+    deadline, body = time.monotonic() + seconds, bytearray()
+    with closing(response):
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise MalformedOutput("The model server sent more than an answer can be.", retryable=False)
+            if time.monotonic() > deadline:
+                raise ModelSilent
+    return bytes(body)
+
+
+ERROR_BYTES = 16_384
+"""What is read of an error: the SDK would read it to its end."""
+
+
+def _shorten_error(response: Response) -> None:
+    import httpx2  # noqa: PLC0415
+
+    if not response.is_success:
+        deadline, start = time.monotonic() + response.request.extensions["timeout"]["read"], bytearray()
+        stream = cast("SyncByteStream", response.stream)
+        with closing(stream):
+            for chunk in stream:
+                start += chunk
+                if len(start) >= ERROR_BYTES or time.monotonic() > deadline:
+                    break
+        response.stream = httpx2.ByteStream(bytes(start[:ERROR_BYTES]))
 
 
 def json_of(body: bytes) -> Any:
@@ -153,12 +206,6 @@ def _endpoint(settings: ModelSettings, *, embeddings: bool) -> tuple[str, str]:
     if not key and needs_key(base_url):
         raise MissingKey
     return base_url, key or _PLACEHOLDER_KEY
-
-
-def _limits(settings: ModelSettings) -> Any:
-    import httpx2  # noqa: PLC0415
-
-    return httpx2.Limits(max_connections=settings.max_connections, max_keepalive_connections=100, keepalive_expiry=30.0)
 
 
 log = logging.getLogger(__name__)

@@ -8,18 +8,16 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     GetPydanticSchema,
     ValidationError,
-    field_validator,
     model_validator,
 )
 from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import AwareTime, Day, Flag, Id, Instant, JsonObject, Line, not_null
+from webapp.http.validation import AwareTime, Changes, Day, Flag, Id, Input, Instant, JsonObject, Line
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.operations import Unit
 from webapp.memories.rules.user_decisions import Decision
@@ -76,9 +74,7 @@ class ProposalQuery(PageQuery):
 ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
-class _OptionalFields(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _OptionalFields(Input):
     category: Category | None = None
     fact_key: FactKey | None = Field(None, description="`namespace/attribute`: at most one current memory has it.")
     fact_value: FactValue | None = None
@@ -124,10 +120,19 @@ class NewMemory(_OptionalFields):
         return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
 
 
-class MemoryChanges(BaseModel):
+class MemoryChanges(Changes):
     """Only the fields that are given are changed."""
 
-    model_config = ConfigDict(extra="forbid")
+    nullable = (
+        "category",
+        "fact_key",
+        "fact_value",
+        "space_id",
+        "only_conversation_id",
+        "valid_from",
+        "valid_to",
+        "until",
+    )
 
     memory_type: MemoryKind | None = None
     content: Statement | None = None
@@ -145,27 +150,23 @@ class MemoryChanges(BaseModel):
     valid_to: When | None = None
     until: LastDay = None
 
-    _not_null = field_validator(
-        "memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"
-    )(not_null)
-
 
 class ForgetQuery(BaseModel):
     archive: bool = Field(False, description="Only set it aside; nothing is forgotten.")
     whole_key: bool = Field(False, description="Never keep another value of its key either.")
 
 
-class RestoreRevision(BaseModel):
+class RestoreRevision(Input):
     revision: Id
 
 
-class ReviewDecision(BaseModel):
+class ReviewDecision(Input):
     decision: Decision
     other_id: Id | None = None
     until: When | None = None
 
 
-class ExtractRequest(BaseModel):
+class ExtractRequest(Input):
     conversation_id: Id
     sync: Flag = False
 
@@ -183,14 +184,12 @@ def _birthday(value: str) -> str:
     return value
 
 
-class StopExtraction(BaseModel):
+class StopExtraction(Input):
     conversation_id: Id
 
 
-class ProfileChanges(BaseModel):
+class ProfileChanges(Input):
     """Only the given fields are changed: null leaves one as it is, an empty text clears it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[Line, Field(max_length=200)] | None = None
     preferred_name: Annotated[Line, Field(max_length=200)] | None = None

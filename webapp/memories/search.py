@@ -9,6 +9,7 @@ from sqlalchemy import or_
 from webapp.db.base import db
 from webapp.db.text_search import contains_words
 from webapp.http.paging import Keyset, Page
+from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import filter_memories, list_memories
@@ -67,7 +68,6 @@ def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Seque
     if not terms:
         return []
     matches = [contains_words(column, term) for term in terms for column in (Memory.content, Memory.fact_value)]
-    statement = filter_memories(user_id, query).where(or_(*matches))
-    return db.session.scalars(
-        statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)
-    ).all()
+    statement = filter_memories(user_id, query).where(or_(*matches)).options(*LIST_OPTIONS)
+    latest = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)
+    return db.session.scalars(latest).all()

@@ -210,11 +210,6 @@ def archive_memory(user_id: int, memory_id: int, archived: bool = True) -> Memor
     return update_memory(user_id, memory_id, MemoryChanges(is_archived=archived), cause=cause)
 
 
-def pin_memory(user_id: int, memory_id: int, pinned: bool = True) -> Memory:
-    """Put a memory into every prompt, or stop doing so. Raises NotFound."""
-    return update_memory(user_id, memory_id, MemoryChanges(is_pinned=pinned), cause="pinned" if pinned else "unpinned")
-
-
 def check_key(memory: Memory) -> None:
     """Write a memory's pending changes; raises Conflict, naming the other memory, if its key is already taken."""
     key = memory.fact_key, memory.category, memory.space_id

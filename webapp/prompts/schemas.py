@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Instant, Line, Output, encodable
+from webapp.http.validation import Id, Input, Instant, Line, Output, encodable
 from webapp.prompts.models import Prompt, PromptVersion
 
 
@@ -22,16 +22,12 @@ class ActivateQuery(BaseModel):
     set_active: bool = Field(False, description="Activate the new version at once.")
 
 
-class NewPromptVersion(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewPromptVersion(Input):
     prompt_text: PromptText
     note: Annotated[Line, Field(max_length=500)] | None = Field(None, description="Why it was changed.")
 
 
-class RenderRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class RenderRequest(Input):
     prompt_text: PromptText
     conversation_id: Id
 

@@ -3,7 +3,7 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_identity, login_required
 from webapp.db.base import db
-from webapp.errors import Invalid, require
+from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
 from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
@@ -181,8 +181,7 @@ def pull(name: LocalServerName, body: PullRequest) -> PullOut:
 @blueprint.get("/local-servers/<name>/pull")
 def show_pull(name: LocalServerName) -> PullOut:
     """Return how far the last model that was asked for has been fetched."""
-    pull = require(downloads.find_pull(name), "No model has been asked for.")
-    return PullOut.from_row(pull)
+    return PullOut.from_row(downloads.get_pull(name))
 
 
 @blueprint.delete("/local-servers/<name>/pull")

@@ -14,7 +14,13 @@ from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.packaged_models import Embeddings, packaged_embedder
 from webapp.llm.pool import ChatPool
 from webapp.llm.settings import Target
-from webapp.providers.catalogue import background_target, cached_embeddings, catalogue, chosen_embeddings
+from webapp.providers.catalogue import (
+    background_target,
+    cached_embeddings,
+    catalogue,
+    chosen_embeddings,
+    environment_embeds,
+)
 from webapp.providers.server_models import is_slow
 from webapp.telemetry.spans import TracedChat, TracedCompletions
 
@@ -56,6 +62,10 @@ def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answerin
     # Until a model is connected nobody has said where vectors come from.
     name = "local" if settings.offline_model and settings.embedder == "server" else settings.embedder
     home = packaged_embedder(name, settings.embedder_socket) or OpenAIEmbedder(settings.model, capabilities)
+    stand_in = None if environment_embeds(settings) else packaged_embedder("local", settings.embedder_socket)
     embeddings.put(
-        app, Embeddings(home, capabilities, chosen_embeddings, cached_embeddings, lambda: catalogue.last_read.servers)
+        app,
+        Embeddings(
+            home, capabilities, chosen_embeddings, cached_embeddings, lambda: catalogue.last_read.servers, stand_in
+        ),
     )

@@ -130,12 +130,14 @@ def cancel() -> ViewResult:
 
 
 def _fields() -> NewConnection:
-    """Return the connection in the form; the provider fills in what is missing, and the key may be an earlier one."""
+    """Return the connection in the form; a missing name or URL is the provider's, a missing key the one sent before."""
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
+    base_url = form.get("base_url", "").strip() or (provider.base_url if provider else "")
+    host = base_url.partition("://")[2].partition("/")[0]
     values = {
-        "name": form.get("name", "").strip() or (provider.name if provider else ""),
-        "base_url": form.get("base_url", "").strip() or (provider.base_url if provider else ""),
+        "name": form.get("name", "").strip() or (provider.name if provider else host[:100]),
+        "base_url": base_url,
         "api_key": form.get("api_key", "").strip() or before.api_key,
         "headers": header_lines(form.get("headers", "")) or before.headers,
     }

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from redis import Redis
 from redis.exceptions import RedisError
 
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.i18n.marks import N_
 from webapp.providers.local_servers import root_of
@@ -51,8 +51,13 @@ class Pull:
     problem: str = ""
 
 
+def get_pull(name: str) -> Pull:
+    """Return the last pull on a server. Raises NotFound before any."""
+    return require(find_pull(name), "No model has been asked for.")
+
+
 def find_pull(name: str) -> Pull | None:
-    """Return the last pull on a server; one whose process has died is interrupted."""
+    """Return the last pull on a server, if any; one whose process has died is interrupted."""
     stored, alive = redis().mget(_key(name), _alive(name))  # at one moment: it may just be ending
     if not isinstance(stored, bytes):
         return None
@@ -84,9 +89,9 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
 
 
 def cancel_pull(name: str) -> None:
-    """Stop fetching, with what Ollama says next; what has been fetched is kept by Ollama."""
-    client, pull = redis(), find_pull(name)
-    if pull is not None and pull.state in ("running", "failed"):
+    """Stop fetching, with what Ollama says next; it keeps what has been fetched. Raises NotFound before any pull."""
+    client, pull = redis(), get_pull(name)
+    if pull.state in ("running", "failed"):
         client.set(_stop(name), 1, ex=RETENTION_SECONDS)
         _store(client, name, replace(pull, state="cancelled", problem=""))
 

@@ -3,10 +3,10 @@
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import ListOut
-from webapp.http.validation import Amount, Flag, Id, Instant, Line, Output, Whole, not_null
+from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Line, Output, Whole
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
@@ -55,10 +55,8 @@ EMBEDS = "Its model that makes the vectors for search and memory, for the whole 
 ModelId = Annotated[Line, Field(max_length=220, description="The id of a model.")]
 
 
-class OfferFields(BaseModel):
+class OfferFields(Input):
     """A model that people can choose."""
-
-    model_config = ConfigDict(extra="forbid")
 
     model: ModelName = Field(description="Its name on the server.")
     label: Line | None = Field(None, max_length=100, description="Its name here.")
@@ -77,9 +75,7 @@ class OfferFields(BaseModel):
     )
 
 
-class NewConnection(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class NewConnection(Input):
     name: Name
     base_url: Address
     api_key: Line = Field("", max_length=2_000)
@@ -95,10 +91,10 @@ class NewConnection(BaseModel):
     )
 
 
-class ConnectionChanges(BaseModel):
+class ConnectionChanges(Changes):
     """Only the given fields are changed. An empty key removes it; `models` replaces all of them."""
 
-    model_config = ConfigDict(extra="forbid")
+    nullable = ("embedding_model", "background_model")
 
     name: Name | None = None
     base_url: Address | None = None
@@ -109,10 +105,6 @@ class ConnectionChanges(BaseModel):
     embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Null or empty: no longer.")
     background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Null or empty: no longer.")
     models: list[OfferFields] | None = Field(None, max_length=200)
-
-    _not_null = field_validator("name", "base_url", "api_key", "headers", "is_enabled", "builtin_tools", "models")(
-        not_null
-    )
 
 
 class OfferOut(OfferFields, Output):
@@ -215,9 +207,7 @@ class LocalServerList(BaseModel):
     servers: list[LocalServer]
 
 
-class PullRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class PullRequest(Input):
     model: ModelName = Field(description="Its name in Ollama's library, such as qwen3:1.7b.")
 
 

@@ -128,13 +128,6 @@ class Wire:
         except TimeoutError:
             raise RedisTimeoutError("Redis did not answer in time") from None
 
-    async def ask(self, *command: str | int) -> Any:
-        """Return the answer to one command. Raises RedisError."""
-        [answer] = await self.send([command])
-        if isinstance(answer, ResponseError):
-            raise answer
-        return answer
-
     async def _exchange(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         if not self._connection.is_connected:
             await self._connection.connect()  # finds the master, which sending does not

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
-from webapp.http.validation import Day, Id, Instant, Output, SearchText
+from webapp.http.validation import Day, Id, Input, Instant, Output, SearchText, Whole
 from webapp.i18n.marks import say
 from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.passages import KINDS, FoundPassage
@@ -23,7 +23,7 @@ class SearchQuery(BaseModel):
     )
     until: Day | None = Field(None, description="The last day.")
     speaker: Literal["user", "assistant"] | None = Field(None, description="Only messages, and only from that side.")
-    limit: int = Field(20, ge=1, le=100)
+    limit: Whole = Field(20, ge=1, le=100)
 
     @field_validator("kinds")
     @classmethod
@@ -104,9 +104,7 @@ class Receipt(BaseModel):
     items: list[ReceiptLine]
 
 
-class Verdict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Verdict(Input):
     kind: Literal["memory", "chunk", "message", "document"]
     id: Id
     verdict: Literal["wrong", "outdated", "not_relevant", "forget"]

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Id, Instant, Line, Output, SearchText, not_blank, not_null
+from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, SearchText, not_blank
 from webapp.saved_prompts.formats import (
     MAX_BATCH,
     MAX_CONTENT_LENGTH,
@@ -36,31 +36,31 @@ class SavedPromptQuery(PageQuery):
     space_id: Id | None = Field(None, description="Only those of this space.")
 
 
-class NewSavedPrompt(BaseModel):
+class NewSavedPrompt(Input):
     name: Name
     content: Content = Field(description="With `{{name}}`, `{{name: default}}` or `{{name: one | two}}` to fill in.")
     description: Description = ""
     space_id: Id | None = Field(None, description="Share it with the members of this space.")
 
 
-class SavedPromptChanges(BaseModel):
+class SavedPromptChanges(Changes):
     """Only the fields that are given are changed."""
+
+    nullable = ("space_id",)
 
     name: Name | None = None
     content: Content | None = None
     description: Description | None = None
     space_id: Id | None = Field(None, description="Share it in this space, or, with null, with nobody.")
 
-    _not_null = field_validator("name", "content", "description")(not_null)
 
-
-class Values(BaseModel):
+class Values(Input):
     values: dict[
         Annotated[SearchText, Field(max_length=400)], Annotated[SearchText, Field(max_length=MAX_VALUE_LENGTH)]
     ] = Field({}, description="What to put in, by the names of the variables.")
 
 
-class PromptsToImport(BaseModel):
+class PromptsToImport(Input):
     prompts: list[dict[str, Any]] = Field(
         max_length=MAX_BATCH, description="As exported from here, or as Open WebUI exports them."
     )

@@ -77,7 +77,7 @@ def send(run_id: int) -> str:
         if letter is None:
             take()
             return "nothing to do"
-        smtp.send(app_settings(), letter.to, letter.subject, letter.body, before=take)
+        smtp.send(app_settings(), letter.to, letter.subject, letter.body, f"run {run_id}", before=take)
     except AlreadyClaimed:
         return "nothing to do"
     except (smtp.MailRefused, smtp.MailUnavailable) as error:

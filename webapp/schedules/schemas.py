@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
 from webapp.accounts.preferences import TimeZone
 from webapp.http.paging import ListOut
-from webapp.http.validation import Flag, Id, Input, Instant, Line, MessageText, Output, Time, not_null
+from webapp.http.validation import Changes, Flag, Id, Input, Instant, Line, MessageText, Output, Time
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, MAX_RULE_LENGTH, to_instant
 
@@ -43,8 +43,10 @@ class ScheduleFields(Input):
     sends_mail: Flag = Field(False, description="E-mails you when it has run, once your address is confirmed.")
 
 
-class ScheduleEdit(Input):
+class ScheduleEdit(Changes):
     """Changes of a schedule by a program: only what is given."""
+
+    nullable = ("journey", "rrule")
 
     title: Line | None = Field(None, max_length=120)
     prompt: Prompt | None = None
@@ -56,10 +58,6 @@ class ScheduleEdit(Input):
     conversation: Place | None = None
     is_active: Flag | None = None
     sends_mail: Flag | None = None
-
-    _not_null = field_validator(
-        "title", "prompt", "repeat", "at", "timezone", "conversation", "is_active", "sends_mail"
-    )(not_null)
 
 
 class ScheduleOut(Output):

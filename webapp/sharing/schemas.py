@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from webapp.db.base import now
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Flag, Id, Instant, Output, Time
+from webapp.http.validation import Flag, Id, Input, Instant, Output, Time
 from webapp.sharing.models import ConversationShare
 
 LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
@@ -27,7 +27,7 @@ class ShareQuery(PageQuery):
     conversation_id: Id | None = Field(None, description="Only the links of this conversation.")
 
 
-class NewShare(BaseModel):
+class NewShare(Input):
     model_config = ConfigDict(populate_by_name=True)
 
     live: Flag = Field(False, description="Also show what is added later.")

@@ -29,7 +29,7 @@ from webapp.files.storage import init_storage
 from webapp.http import problems, security_headers
 from webapp.http.compression import init_compression
 from webapp.http.json_api import Problem
-from webapp.http.views import BoundedRequest
+from webapp.http.views import BoundedRequest, PlainNumbers
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.extraction import init_legacy_extraction
 from webapp.providers.clients import init_models
@@ -154,11 +154,13 @@ def _extend(app: Flask, settings: Settings) -> None:
     login.init_app(app, add_context_processor=False)
     csrf.init_app(app)
     htmx.init_app(app)
+    app.url_map.converters["int"] = PlainNumbers
     app.request_class = BoundedRequest  # after htmx-flask, which puts its own in place
     client = redis.put(app, make_redis(settings.redis_url))
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
     init_models(app, settings, observe=record_background, is_answering=is_answering)
+    app.ensure_sync = lambda func: func  # type: ignore[method-assign]  # Flask looks for coroutines in each request
     init_conflicts(app)
     init_retrieval(app, settings)
     init_legacy_extraction(app)

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Id, Input, Instant, Line, Output, not_blank, not_null
+from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -49,16 +49,16 @@ class NewSpace(Input):
     persona: PersonaId = Field(None, description="Of a legacy: who speaks in it.")
 
 
-class SpaceChanges(Input):
+class SpaceChanges(Changes):
     """Only the given fields are changed; the kind of a space never changes."""
+
+    nullable = ("persona",)
 
     name: Name | None = None
     description: Annotated[LongText, Field(max_length=4_000)] | None = None
     instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] | None = None
     persona: PersonaId = None
     has_portrait: bool = Field(False, description="Tell members in prose what is shared in it, written by a model.")
-
-    _not_null = field_validator("name", "description", "instructions")(not_null)
 
 
 class SpaceEnd(BaseModel):

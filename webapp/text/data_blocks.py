@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from webapp.text.quotes import Span
+from webapp.text.words import UNSPACED
 
 _TAG = re.compile(r"<(/?)([a-z][\w:-]{0,40})(\s[^<>\n]{0,400})?>", re.IGNORECASE)
 _PAIRED = re.compile(
@@ -24,13 +25,15 @@ _STAMP = re.compile(
     r"\d\d:\d\d:\d\d"
 )
 """A day and a time to the second, as programs write them."""
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Letters of scripts without spaces, in which a comma has none either."""
 _HUNK = re.compile(r"@@ [-+,\d ]{3,60} @@")
 _FRAME = re.compile(r"[ \t]+(?:File \"[^\"\n]{1,300}\", line \d|\S[^\n]{0,300}\.[A-Za-z]{1,6}:\d)")
 """An indented line that names a file and a line in it, as the trace of an error does."""
+_CUE = re.compile(r"\d[\d:.,]{3,14}[ \t]{0,3}-->[ \t]{0,3}\d[\d:.,]{3,14}")
+"""The times between which a subtitle is shown."""
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _RULE = re.compile(r":?-{2,}:?")
 _MIN_ROWS = 3
+_CODE_INDENT, _BLANK = 4, 10_000
 _MAX_TRIALS = 50
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -45,6 +48,8 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     yield from _logs(text, lines)
     yield from _changes(text, lines)
     yield from _traces(text, lines)
+    yield from _indented(text, lines)
+    yield from _subtitles(text, lines)
 
 
 def _between_tags(text: str) -> Iterator[Span]:
@@ -114,7 +119,7 @@ def _opens_block(line: str) -> bool:
 def _indent(text: str, line: Span) -> int:
     """Return how deep a line stands; a blank one as deep as anything."""
     words = text[line.start : line.end].expandtabs(4)
-    return len(words) - len(words.lstrip()) if words.strip() else 10_000
+    return len(words) - len(words.lstrip()) if words.strip() else _BLANK
 
 
 def _tables(text: str, lines: Sequence[Span]) -> Iterator[Span]:
@@ -162,8 +167,29 @@ def _changes(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 def _traces(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield indented lines in which two or more name a place in a program, with the lines around them that say why."""
-    indented = {n for n, line in enumerate(lines) if 0 < _indent(text, line) < 10_000}
+    indented = {n for n, line in enumerate(lines) if 0 < _indent(text, line) < _BLANK}
     for is_inside, group in groupby(range(len(lines)), indented.__contains__):
         rows = list(group)
         if is_inside and sum(_FRAME.match(text, lines[n].start, lines[n].end) is not None for n in rows) > 1:
             yield Span(lines[max(0, rows[0] - 1)].start, lines[min(rows[-1] + 1, len(lines) - 1)].end)
+
+
+def _indented(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield lines that Markdown takes for code: indented after a blank line, and part of no list."""
+    before = ""
+    for is_inside, group in groupby(lines, lambda line: _indent(text, line) >= _CODE_INDENT):
+        rows = list(group)
+        block = text[rows[0].start : rows[-1].end]
+        if not is_inside:
+            before = text[rows[-1].start : rows[-1].end]
+        elif block.strip() and _indent(text, rows[0]) == _BLANK and not _ITEM.match(before):
+            yield Span(rows[0].start, rows[-1].end)
+
+
+def _subtitles(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Yield the times of subtitles, each with the lines up to a blank one."""
+    for is_blank, group in groupby(lines, lambda line: not text[line.start : line.end].strip()):
+        rows = list(group)
+        times = next((line for line in rows if not is_blank and _CUE.match(text, line.start, line.end)), None)
+        if times is not None:
+            yield Span(times.start, rows[-1].end)

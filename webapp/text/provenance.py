@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from webapp.text.data_blocks import UNSPACED, data_blocks
+from webapp.text.data_blocks import data_blocks
 from webapp.text.quotes import Span, merge_spans
-from webapp.text.words import INVISIBLE
+from webapp.text.words import INVISIBLE, UNSPACED
 
 Origin = Literal["typed", "pasted", "quoted", "spoken"]
 Spans = Sequence[tuple[int, int, str]]

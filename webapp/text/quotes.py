@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from webapp.text.canonical import STRAIGHT
-from webapp.text.words import plain_form
+from webapp.text.words import UNSPACED, VARIANTS, plain_form
 
 # Scripts with spaces between words: there a quote must not begin or end inside a word ("Al" in "Alexander").
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
@@ -69,12 +69,12 @@ def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
         if text[index].isspace():
             while end < size and text[end].isspace():
                 end += 1
-            piece = " "
+            piece = "" if UNSPACED.search(text, max(0, index - 1), end + 1) else " "
         elif text.startswith("**", index):
             end, piece = index + 2, ""
         else:
             # A character and the marks on it are folded together, so that composed and decomposed forms agree.
-            while end < size and unicodedata.combining(text[end]):
+            while end < size and (text[end] in VARIANTS or unicodedata.combining(text[end])):
                 end += 1
             piece = _fold_cluster(text[index:end])
         chars.append(piece)
@@ -88,7 +88,7 @@ def _fold_cluster(cluster: str) -> str:
         return cluster.lower()
     decomposed = unicodedata.normalize("NFKD", cluster.translate(_STRAIGHT))
     folded = unicodedata.normalize("NFKD", decomposed.casefold())
-    return plain_form(folded).replace("i\u0307", "i")  # of the Turkish "İ"
+    return plain_form(folded).replace("i\u0307", "i").replace("е\u0308", "е")  # of the Turkish "İ", the Russian "ё"
 
 
 def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool:

@@ -66,6 +66,8 @@ PAIRED = (
 )
 """Scripts written without spaces, and Hangul, whose endings are attached to words: indexed as pairs of characters."""
 _PAIRED = re.compile(f"[{PAIRED}]+")
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts without spaces, in which a comma has none either."""
 
 
 _LATIN_MARKS = "\u0300-\u036f"
@@ -76,8 +78,12 @@ IGNORED_MARKS = f"\u00ad{_LATIN_MARKS}{_HEBREW_MARKS}{_ARABIC_MARKS}"
 _IGNORED = re.compile(f"[{IGNORED_MARKS}]")
 INVISIBLE = "\u00ad\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 """Characters that take no place, but for the joiner of emoji, which makes another of them."""
-_OPTIONAL = re.compile(f"[{INVISIBLE}{_HEBREW_MARKS}{_ARABIC_MARKS}]")
+VARIANTS = "\ufe0e\ufe0f"
+"""Marks that ask for a character as text or as a picture."""
+_OPTIONAL = re.compile(f"[{INVISIBLE}{VARIANTS}{_HEBREW_MARKS}{_ARABIC_MARKS}]")
 _DIGIT = re.compile(r"\d")
+_ALIKE = str.maketrans({"ı": "i", "ي": "ی", "ك": "ک", "ʼ": "'", "\u0326": "\u0327"})
+"""Letters that keyboards write in two ways: of Turkish, Persian, Ukrainian and Romanian."""
 
 
 _WITHIN = 4_000
@@ -136,8 +142,8 @@ def fold_marks(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return a folded text without what may be left out in writing, any script's digits as 0 to 9, every i alike."""
-    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).replace("ı", "i"))
+    """Return a folded text without what may be left out in writing, in one form of digits and of letters."""
+    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_ALIKE))
 
 
 def _ascii_digit(match: re.Match[str]) -> str:

@@ -93,7 +93,7 @@ class RemoteResponse:
 @asynccontextmanager
 async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]:
     """Yield the response to a request, after as many redirects as it allows. Raises ToolFailed with a sentence."""
-    import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
+    import httpx2  # noqa: PLC0415 - for whoever uses such a tool
 
     tls = await asyncio.to_thread(_tls)
     timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)

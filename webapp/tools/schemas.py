@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator
+from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Flag, Input, Instant, Line, Output, not_null
+from webapp.http.validation import Changes, Flag, Input, Instant, Line, Output
 from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
@@ -51,7 +51,7 @@ class NewToolServer(Input):
     for_everyone: Flag = Field(False, description="Offer its tools to everybody; for admins.")
 
 
-class ToolServerChanges(Input):
+class ToolServerChanges(Changes):
     """Only the fields that are given are changed. An empty token removes it."""
 
     name: ServerName | None = None
@@ -59,8 +59,6 @@ class ToolServerChanges(Input):
     token: Line | None = Field(None, max_length=4_000)
     is_enabled: Flag | None = None
     tools_on: list[Line] | None = Field(None, max_length=200, description="The names of all tools that are on.")
-
-    _not_null = field_validator("*")(not_null)
 
 
 class ServerTool(BaseModel):

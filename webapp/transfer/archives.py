@@ -18,6 +18,8 @@ MAX_MEMBERS = 200_000
 RATIO_FROM = 64 * 1024**2
 MAX_RATIO = 50
 """How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
+_JSON = (".json", ".jsonl", ".ndjson")
+"""The files of exports. ZIPs beside them are files of messages; those in a ZIP without them are its parts."""
 _SYSTEM = ("__MACOSX/", ".DS_Store", "Thumbs.db")
 """In the paths of files that operating systems add."""
 
@@ -31,14 +33,18 @@ class BrokenMember(ImportRefused):
 
 
 class Archive:
-    """A ZIP, or one of ZIPs, whose members are streamed. Raises ImportRefused if broken or too large."""
+    """A ZIP whose members are streamed; if it has no JSON, those of the ZIPs in it too.
+
+    Raises ImportRefused if it is broken or too large.
+    """
 
     def __init__(self, path: Path) -> None:
         with ExitStack() as self._files:
             self._members = self._read(path.open("rb"), path.stat().st_size)
-            if self._members and all(name.lower().endswith(".zip") for name in self._members):
-                inner = {name: self._read(self._unpacked(name), self.size(name)) for name in self._members}
-                self._members = {
+            packed = [name for name in self._members if name.lower().endswith(".zip")]
+            if packed and not any(name.lower().endswith(_JSON) for name in self._members):
+                inner = {name: self._read(self._unpacked(name), self.size(name)) for name in packed}
+                self._members |= {
                     base if len(inner) == 1 else f"{name}/{base}": member
                     for name, members in inner.items()
                     for base, member in members.items()

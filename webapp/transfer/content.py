@@ -125,7 +125,10 @@ def day(value: Any) -> date | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a moment as exports give it: (milli)seconds since 1970, or ISO 8601; None for anything else."""
+    """Return a moment as exports give it: (milli)seconds since 1970, ISO 8601, or either in an object as MongoDB writes
+    it; None for anything else."""
+    while isinstance(value, dict):
+        value = value.get("$date") or value.get("$numberLong")
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None

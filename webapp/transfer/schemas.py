@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Output, Time, Whole
+from webapp.http.validation import MAX_ID, Amount, Flag, Id, Input, Instant, Line, Output, Time, Whole
 from webapp.transfer.models import Import, ImportItem
 
 MAX_PASTED = 1_000_000
@@ -16,7 +16,7 @@ class PastedImport(BaseModel):
     format: Line | None = Field(None, max_length=30)
 
 
-class Range(BaseModel):
+class Range(Input):
     """Only conversations that were active between two moments."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -25,7 +25,7 @@ class Range(BaseModel):
     last: Time | None = Field(None, alias="to")
 
 
-class LearnFields(BaseModel):
+class LearnFields(Input):
     """Up to how much is to be learned for; both left out is as much as it takes."""
 
     most_tokens: Whole | None = Field(None, ge=1_000, le=MAX_ID)
@@ -53,7 +53,7 @@ class LearningOut(Estimate):
 Taken = Literal["conversations", "memories", "projects"]
 
 
-class StartImport(BaseModel):
+class StartImport(Input):
     take: list[Taken] = list(get_args(Taken))
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
@@ -140,7 +140,7 @@ class ItemList(ListOut):
     items: list[ItemOut]
 
 
-class NewExport(BaseModel):
+class NewExport(Input):
     what: Literal["account", "conversation", "memories"]
     format: Literal["zip", "markdown", "json", "html", "pdf", "mem", "text"] | None = None
     conversation_id: Id | None = None

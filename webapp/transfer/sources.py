@@ -173,14 +173,16 @@ class Upload:
 
     def records(self, name: str, is_record: Callable[[Any], bool]) -> Iterator[Any]:
         """Yield the records of a member, one at a time: of an array, of JSON lines, of an object that wraps an array of
-        them, or the only one. Raises ValueError where the JSON stops being valid.
+        them or has them by their ids, or the only one. Raises ValueError where the JSON stops being valid.
         """
         if not self.peek(name).lstrip().startswith("{"):
             yield from self.items(name)
         elif self._is_lines(name):
             yield from self._lines(name)
-        elif is_record(self.first_item(name)):
+        elif is_record(first := self.first_item(name)):
             yield from self._values(name)
+        elif by_key := _by_key(first, is_record):
+            yield from by_key
         else:
             yield from (item for _, item in self.items_under(name, *WRAPPERS))
 
@@ -223,6 +225,15 @@ def _is_packed(data: bytes) -> bool:
     """Return whether a file is an archive or compressed, by its first bytes: gzip, bzip2, xz, zstd, 7z, RAR, tar."""
     marks = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
     return data.startswith(marks) or data[257:262] == b"ustar"
+
+
+def _by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
+    """Return the records that are the values of an object, or of one in it, by the first of them; none without such."""
+    for part in (item, *map(item.get, WRAPPERS)) if isinstance(item, dict) else ():
+        rows = list(part.values()) if isinstance(part, dict) else []
+        if rows and all(isinstance(row, dict) and is_record(row) for row in rows[:MAX_SAMPLE]):
+            return rows
+    return []
 
 
 def _line(text: str) -> Any:

@@ -2,10 +2,10 @@
 
 from typing import Any, Self
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field
 
 from webapp.background.events import Kind
-from webapp.http.validation import Flag, Input, Instant, Line, Output, not_null
+from webapp.http.validation import Changes, Flag, Input, Instant, Line, Output
 from webapp.webhooks.models import Webhook
 
 MAX_URL = 1_000
@@ -18,13 +18,11 @@ class NewWebhook(Input):
     with_content: Flag = Field(False, description="Include texts, not only ids.")
 
 
-class WebhookChanges(Input):
+class WebhookChanges(Changes):
     url: Line | None = Field(None, max_length=MAX_URL)
     kinds: list[Kind] | None = Field(None, min_length=1)
     with_content: Flag | None = None
     is_active: Flag | None = Field(None, description="true switches one on again that was switched off.")
-
-    _not_null = field_validator("*")(not_null)
 
 
 class WebhookOut(Output):

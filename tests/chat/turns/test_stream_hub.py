@@ -66,13 +66,12 @@ def test_a_viewer_who_comes_later_reads_what_was_before_and_gets_nothing_twice(h
 def test_a_viewer_who_comes_before_redis_has_an_entry_gets_it_all_the_same(hub, redis):
     hub.own(TURN)
     hub.hand_over(TURN, [append(redis, "turn", {})])
-    hub.confirm(TURN, 1)
     unwritten = Entry("9999999999999-0", "delta", {"text": "a"})
-    hub.hand_over(TURN, [unwritten])
+    hub.hand_over(TURN, [unwritten], waiting := [unwritten])
     with hub.subscribe(TURN) as viewer, hub.subscribe(TURN, after=unwritten.id) as resumed:
         assert kinds(viewer, 2) == ["turn", "delta"] and resumed.get(0) is None
         redis.xadd(log_key(TURN), fields("delta", {"text": "a"}), id=unwritten.id)
-        hub.confirm(TURN, 1)
+        waiting.clear()
         with hub.subscribe(TURN) as later:
             assert kinds(later, 2) == ["turn", "delta"]
 

@@ -20,21 +20,17 @@ Handed = dict[int, list[Entry]]
 
 
 class Viewers:
-    """What was handed over, by turn, and how many of those entries Redis has taken."""
+    """What was handed over, by turn."""
 
     def __init__(self) -> None:
         self.handed: Handed = {}
-        self.confirmed: dict[int, int] = {}
         self.watched: set[int] = set()
 
     def has_viewers(self, turn_id: int) -> bool:
         return turn_id in self.watched
 
-    def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
+    def hand_over(self, turn_id: int, entries: Sequence[Entry], _unwritten: Sequence[Entry]) -> None:
         self.handed.setdefault(turn_id, []).extend(entries)
-
-    def confirm(self, turn_id: int, count: int) -> None:
-        self.confirmed[turn_id] = self.confirmed.get(turn_id, 0) + count
 
 
 @pytest.fixture

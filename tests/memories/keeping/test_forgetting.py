@@ -9,6 +9,7 @@ from tests.memories.conversing import answers, converse, current, memories_of, n
 from tests.memories.keeping.test_no_trace import cells
 from tests.memories.learning.test_extraction import extract
 from webapp.chat.turns.turnlog import fields, log_key
+from webapp.conversations import branches
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.memories.learning import extraction
@@ -78,6 +79,19 @@ def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(
     # And the user's own hand may bring it back.
     assert client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).status_code == 201
     assert CONTENT in current(app, user.user_id)
+
+
+def test_it_does_not_come_back_from_the_copy_of_its_message_in_a_branch(app, client, user, model):
+    talk = converse(app, user.user_id, "Call me Al.")
+    answers(model, operation("Call me Al", "Goes by Al"))
+    extract(client, talk)
+    reply = client.get(f"/api/conversations/{talk}").json["messages"][-1]["message_id"]
+    with app.app_context(), write_transaction():
+        branch = branches.branch(user.user_id, reply)[0].conversation_id
+    client.delete(f"/api/memories/{memories_of(app, user.user_id)[0].memory_id}")
+    answers(model, operation("Call me Al", "Wants to be addressed as Al"))
+    assert extract(client, branch)["counts"]["rejected"] == 1
+    assert memories_of(app, user.user_id) == []
 
 
 def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, client, user, model, walnuts):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.memories.conversing import current, memories_of
+from tests.support.interleaving import killed_at
 from webapp.accounts.models import User
 from webapp.background import job_specs
 from webapp.db.base import db, write_transaction
@@ -99,10 +100,8 @@ def test_the_same_pairs_are_not_looked_at_the_next_night(app, user, model, keep,
 def test_one_that_dies_midway_changes_nothing_and_is_done_the_next_time(app, user, model, keep, monkeypatch):
     keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
     model.script(match="same_memories", structured={"same": [1]})
-    with monkeypatch.context() as patch:
-        patch.setattr(duplicates, "_archive_duplicates", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with app.app_context(), pytest.raises(KeyboardInterrupt):
-            duplicates.tidy(user.user_id)
+    with app.app_context(), killed_at("UPDATE memories"):
+        duplicates.tidy(user.user_id)
     model.script(match="same_memories", structured={}, fault={"http_status": 401}, times=1)
     with app.app_context(), pytest.raises(ModelError):
         duplicates.tidy(user.user_id)

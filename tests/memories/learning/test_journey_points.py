@@ -1,3 +1,7 @@
+from dataclasses import replace
+
+import pytest
+
 from tests.memories.worlds import say
 from webapp.memories.learning.journey_points import PointAssessment, ground_assessments
 
@@ -26,6 +30,16 @@ def test_what_has_no_ground_is_rejected():
         assess(2, "near the sea", structured_data={"pin": "the pin is 4711"}),
     ]
     assert ground_assessments(assessments, MESSAGES, 2) == ([], 5)
+
+
+@pytest.mark.parametrize("origin", ["pasted", "forgotten"])
+def test_neither_others_words_nor_forgotten_ones_are_ground(origin):
+    (message,) = say('My garden is small. She wrote: "I want a quiet place near the sea"')
+    assert ground_assessments([assess(1, "a quiet place near the sea")], [message], 2) == ([], 1)
+    message = replace(message, spans=((0, 19, origin),))
+    assert ground_assessments([assess(1, "My garden is small")], [message], 2) == ([], 1)
+    retold = [assess(1, "near the sea", extracted_points=["Loves silence"])]
+    assert ground_assessments(retold, MESSAGES, 2, "Loves silence".__eq__) == ([], 1)
 
 
 def test_the_surer_of_two_counts():

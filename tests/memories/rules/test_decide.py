@@ -213,6 +213,25 @@ def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
     assert len([memory for memory in current(after(state, decide(corrected, state, ANY))) if memory.slot]) == 2
 
 
+def test_one_sentence_read_as_two_values_is_one_memory():
+    state = State(say("I moved from Bristol to Leeds in May"))
+    moves = [
+        fact(1, "from Bristol", "identity/location", "Bristol"),
+        fact(1, "to Leeds", "identity/location", "Leeds"),
+    ]
+    done = after(state, decide(moves, state, ANY))
+    assert [(memory.value, memory.is_current) for memory in done.memories] == [("leeds", True)]
+    assert decide(moves, done, ANY).effects == ()
+
+
+@pytest.mark.parametrize(("last_day", "kept"), [(-400, False), (-1, True), (30, True)])
+def test_an_end_before_it_was_said_is_part_of_the_words(last_day, kept):
+    state = State(say("I lived in Bristol for years"))
+    until = (NOON + timedelta(days=last_day)).date()
+    (memory,) = after(state, decide([op("add", 1, "I lived in Bristol", until=until)], state)).memories
+    assert (memory.until == until) is kept
+
+
 def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
     grave = TombstoneSet(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}
@@ -533,6 +552,33 @@ def test_the_users_later_words_are_used_and_the_earlier_wait_beside_them(keyed):
     (waiting,) = [memory for memory in done.memories if memory.needs_review]
     assert waiting.ref == 7 and waiting.is_open and waiting.contradicts == current(done)[0].ref
     assert decide([change], done, ANY).effects == ()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_who_moves_back_lives_where_they_said_last(keyed, trusted):
+    state = State(())
+    for day, home in enumerate(("Leeds", "Bath", "Leeds")):
+        text = f"I live in {home}"
+        (message,) = say(text, first_id=100 * (day + 1))
+        message = replace(message, said_at=NOON + timedelta(days=day))
+        state = replace(state, messages=(message,), numbered={n: m.ref for n, m in enumerate(current(state), 1)})
+        change = fact(1, text, "identity/location", home)
+        if not keyed:
+            change = op("supersede" if day else "add", 1, text, memory_number=1 if day else None)
+        state = after(state, decide([change], state, trusted))
+        assert [home in memory.content for memory in current(state)] == [True]
+        assert decide([change], state, trusted).effects == ()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_words_without_a_key_do_not_bring_a_second_value_of_one_into_use(trusted):
+    home = {"fact_key": "identity/location", "fact_value": "Bath"}
+    by_hand = stored(1, "Lives in Bath", origin="user", **home)
+    brought = stored(2, "I live in Leeds", origin="import", needs_review=True, **home | {"fact_value": "Leeds"})
+    state = known(by_hand, brought, messages=say("I live in Leeds"))
+    plan = decide([op("add", 1, "I live in Leeds")], state, trusted)
+    assert [memory.ref for memory in current(after(state, plan))] == [1]
 
 
 def test_a_number_taken_at_random_costs_nothing():

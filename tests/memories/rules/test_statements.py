@@ -59,13 +59,17 @@ def test_a_wish_for_the_answers_is_an_instruction():
         {"quote": None},
         {"quote": ["I", "am"]},
         {"about": "the weather"},
-        {"content": "x" * 501},
-        {"content": ["a", "b"]},
     ],
 )
 def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
     found = read_statements([GOOD, GOOD | change, "nonsense", GOOD])
     assert len(found.operations) == 2 and found.malformed == 2
+
+
+@pytest.mark.parametrize("content", ["x" * 501, ["a", "b"], 5], ids=str)
+def test_a_statement_without_a_usable_rewording_is_its_quote(content):
+    (operation,) = read_statements([GOOD | {"content": content}]).operations
+    assert operation.content == GOOD["quote"]
 
 
 @pytest.mark.parametrize("change", CASES["small_liberties_of_models_are_allowed"], ids=str)

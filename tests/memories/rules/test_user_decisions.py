@@ -45,7 +45,8 @@ def test_of_two_that_are_both_true_one_has_the_key():
 def test_the_later_replaces_the_earlier_whichever_waits():
     earlier = stored(7, "I live in Bristol", needs_review=True, contradicts=8, asserted_at=NOON)
     later = stored(8, "home is Bath now", asserted_at=LATER)
-    assert is_earlier(earlier, later) and not is_earlier(later, earlier)
+    moments = earlier.last_moment, later.last_moment
+    assert is_earlier(*moments) and not is_earlier(*reversed(moments))
     closed = CLEARED | {"valid_to": NOON, "superseded_by": 8}
     assert edits(Decision.REPLACE, earlier, later, NOON) == ((7, closed),)
     assert edits(Decision.UNTIL, earlier, later, NOON, LATER) == (

@@ -1,4 +1,5 @@
 from datetime import timedelta
+from unittest.mock import Mock
 
 import numpy as np
 from hypothesis import given, settings
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
 from webapp.memories.models import Memory
+from webapp.memories.rules.relations import cosine
 from webapp.memories.showing.health import Finding, examine, find_duplicates
 
 
@@ -62,8 +64,18 @@ def test_near_duplicates_need_the_same_kind_and_no_difference_that_matters():
         memory(2, "Liked tea", embedding=vector(0, 1)),
         memory(2, "Liked tea", embedding=vector(1, 0, 0)),
         memory(2, "Liked tea"),
+        memory(2, "Likes tea", embedding=near, space_id=7),
+        memory(2, "Likes tea", embedding=near, only_conversation_id=7),
     ):
         assert find_duplicates([likes, other]) == []
+
+
+def test_a_long_diary_of_alike_memories_is_compared_word_by_word_and_not_pair_by_pair(monkeypatch):
+    compared = Mock(side_effect=cosine)
+    monkeypatch.setattr("webapp.memories.showing.health.cosine", compared)
+    diary = [memory(n, f"Walked {n} km", embedding=vector(1, 0)) for n in range(1, 400)]
+    assert find_duplicates([*diary, memory(400, "Walks 7 km", embedding=vector(1, 0))]) == [(7, 400)]
+    assert compared.call_count <= 400
 
 
 @settings(deadline=None)

@@ -4,12 +4,14 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.exc import InvalidRequestError
 
 from tests.memories.conversing import answers, converse, memories_of, name, operation
 from tests.memories.learning.test_extraction import extract
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
+from webapp.memories.search import search_memories
 from webapp.memories.service import keyset_of, list_memories
 from webapp.memories.showing import cards
 from webapp.memories.store.journal import statement_hash
@@ -75,6 +77,14 @@ def test_search_is_by_relevance_with_a_score_and_paged(client):
         assert client.get(f"{path}cursor=WyJhIiwiYiJd").status_code == 422, path
     for odd in ("%", "_", "\\", "+(", "🍣"):
         assert client.get("/api/memories", query_string={"q": odd}).json["memories"] == []
+
+
+def test_search_reads_no_vectors(app, client, user):
+    write(client, "Boat lies in Split")
+    with app.app_context():
+        ((row, _),) = search_memories(user.user_id, MemoryQuery(q="boat")).items
+        with pytest.raises(InvalidRequestError):
+            _ = row.embedding
 
 
 def test_bad_bodies_are_refused_with_reasons(client):

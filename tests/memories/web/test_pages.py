@@ -325,6 +325,8 @@ def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn
 def test_health_offers_the_way_out(app, browser, user, learn):
     with app.app_context(), write_transaction():
         propose(user.user_id, [Proposal(SECRET)], cause="import")
+    assert "Nothing to tidy" in browser.get("/memories/health").text, "what waits for review is asked about elsewhere"
+    with app.app_context(), write_transaction():
         db.session.execute(update(Memory).values(needs_review=False))
     assert "No source left" not in browser.get("/memories/health").text
     memory_id = memories_of(app, user.user_id)[0].memory_id

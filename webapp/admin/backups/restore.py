@@ -71,9 +71,9 @@ def _prepare(manifest: Manifest) -> bool:
     if current and has_users():
         raise BackupError("There are accounts here. Restore into an empty database and an empty VAR_DIR.")
     db.session.remove()
-    if not current:
+    if current <= manifest.revision:
         upgrade(revision=manifest.revision)
-    elif current != manifest.revision:
+    else:
         raise BackupError("The backup is of an older version: restore it into a database without any tables.")
     return bool(current)
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -174,8 +174,8 @@ def _account(context: Context) -> dict[str, Any]:
     return {
         "tokens": context.tokens,
         "budget": context.budget,
-        "sections": [asdict(section) for section in context.sections],
-        "left_out": [asdict(item) for item in context.left_out],
+        "sections": [section._asdict() for section in context.sections],
+        "left_out": [item._asdict() for item in context.left_out],
         "prompt": context.record(),
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from webapp.chat.context.segments import Line, PromptMessage, Segment
 from webapp.files.picture import Picture
@@ -159,8 +159,7 @@ class ContextInput:
     limits: Limits = field(default_factory=Limits)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A part of the prompt with the tokens it took and its budget; `items` is how many it holds."""
 
     name: str
@@ -169,8 +168,7 @@ class Section:
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class Omission:
+class Omission(NamedTuple):
     """Something that is not in the prompt in full, and why."""
 
     kind: str

@@ -12,7 +12,7 @@ from sqlalchemy.orm import load_only
 from webapp.accounts.models import User
 from webapp.background import events
 from webapp.background.events import Kind
-from webapp.background.queues import enqueue_after_commit
+from webapp.background.job_specs import Ids, JobRequest
 from webapp.chat.context.values import Step
 from webapp.chat.models import PipelineStep
 from webapp.chat.redaction import PromptMemories, TurnScope, redact
@@ -75,12 +75,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTurn:
-    """The final event of a turn, its user, the jobs it asks for, and the ids of the memories in its prompt."""
+    """The final event of a turn, the jobs it asks for, and the ids of the memories in its prompt."""
 
     kind: str
     data: dict[str, Any]
-    user_id: int
-    jobs: list[tuple[str, dict[str, Any]]]
+    jobs: list[JobRequest]
     memory_ids: list[int]
     rewritten: str | None = None
     """The reply as stored, if that is not what was streamed: something was forgotten in the meantime."""
@@ -143,10 +142,9 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     )
     _report_events(conversation, row, owner.has_webhooks)
     kind, data = final_event(row, retryable=outcome.retryable)
-    jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     memory_ids = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
     is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
-    return FinishedTurn(kind, data, conversation.user_id, jobs, memory_ids, text if is_changed else None)
+    return FinishedTurn(kind, data, _jobs_of_turn(conversation, row), memory_ids, text if is_changed else None)
 
 
 def _report_events(conversation: Conversation, reply: Message, hooked: bool) -> None:
@@ -223,7 +221,7 @@ def _step_values(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
 
 
 def _request_indexing(conversation: Conversation, reply: Message) -> None:
-    """Make the exchange searchable, ask for its vectors, and note whether a summary is due."""
+    """Make the exchange searchable, and note whether a summary is due."""
     settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
     is_long = conversation.message_count > settings.summary_threshold
@@ -233,7 +231,6 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
     conversation.index_due = True
     first = min(reply.reply_to_id or reply.message_id, reply.message_id)
     changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first))
-    enqueue_after_commit("index", user_id=conversation.user_id)
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
@@ -256,19 +253,28 @@ def _request_extraction(conversation: Conversation, reply: Message) -> None:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 
 
-def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
-    """Return the background work a finished reply asks for, at most one model call: the extraction also titles.
+def _jobs_of_turn(conversation: Conversation, reply: Message) -> list[JobRequest]:
+    """Return the background work a final reply asks for: one job that may report to the turn, and vectors."""
+    owner, name = conversation.user_id, _job_with_model(conversation, reply)
+    ids: Ids = {"conversation_id": conversation.conversation_id}
+    jobs = [JobRequest(name, ids, reply.message_id, person=owner)] if name else []
+    return jobs if conversation.is_temporary else [*jobs, JobRequest("index", {"user_id": owner}, person=owner)]
+
+
+def _job_with_model(conversation: Conversation, reply: Message) -> str | None:
+    """Return the job that calls the model, at most once: the extraction also titles.
 
     Work with a call of its own replaces the extraction, which waits for the next turn or the sweep.
     """
-    if not reply.content or reply.superseded_by_id is not None or open_client_calls(reply.tool_calls):
-        return []
-    ids = {"conversation_id": conversation.conversation_id}
+    if reply.status not in ("complete", "stopped") or not reply.content or reply.superseded_by_id is not None:
+        return None
+    if open_client_calls(reply.tool_calls):
+        return None
     if conversation.summary_due:
-        return [("summary", ids)]
+        return "summary"
     if conversation.extraction_due:
-        return [("extract", ids)]
-    return [("title", ids)] if conversation.title_source == "none" else []
+        return "extract"
+    return "title" if conversation.title_source == "none" else None
 
 
 def fit_column(text: str) -> str:

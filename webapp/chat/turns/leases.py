@@ -58,9 +58,9 @@ class Leases:
             log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
             return True
 
-    async def remove_keys(self, turn_id: int) -> None:
-        """Remove a finished turn's keys from Redis, except its stream."""
-        await self._client.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
+    async def release(self, turn_id: int) -> None:
+        """Give up the lease of a finished turn."""
+        await self._client.delete(turnlog.lease_key(turn_id))
 
     async def keep(self) -> None:
         """Renew the leases forever."""

@@ -21,7 +21,7 @@ BEGIN_SECONDS = 1.0
 """Seconds between checks whether this process keeps anything yet."""
 LISTEN_SECONDS = 4.0
 LOOK_SECONDS = 0.25
-"""Seconds between checks whether there is time now, while somebody's memory waits for it."""
+"""Seconds between checks whether there is time now, while somebody's memory is due."""
 QUIET_SECONDS = 1.5
 """Seconds since a memory last changed: a turn changes it three times (its messages, what was learned, the vectors), and
 in every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
@@ -70,7 +70,8 @@ class ReadAhead:
         """Wait for news, or until there may be something to do. Raises RedisError."""
         wait = LISTEN_SECONDS
         if self._changed:  # not woken by each of what may be hundreds of messages a second
-            time.sleep(max(LOOK_SECONDS, self._rests_until - time.monotonic()))
+            due_at = max(self._rests_until, next(iter(self._changed.values())) + QUIET_SECONDS)
+            time.sleep(max(LOOK_SECONDS, due_at - time.monotonic()))
             wait = 0.0
         while (message := subscription.get_message(timeout=wait)) is not None:
             for user_id in self._affected_users(message):

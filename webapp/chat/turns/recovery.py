@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import select, text
 
+from webapp.background.job_specs import push_all
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.finish import Outcome, finish_turn, fit_column
 from webapp.conversations.models import Message
@@ -71,6 +72,7 @@ def _finish(turn_id: int) -> bool:
     log.warning("turn recovered", extra={"turn_id": turn_id})
     turnlog.report(client, turn_id, turn.kind, turn.data)
     turnlog.report(client, turn_id, turnlog.SETTLED, {})
+    push_all(client, turn.jobs)
     return True
 
 

@@ -28,7 +28,7 @@ from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool
-from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, Wire, open_async_redis
+from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, open_async_redis
 from webapp.telemetry import tracing
 from webapp.tools.client_tools import ClientTools
 
@@ -39,8 +39,9 @@ LOG_SECONDS = 3_600
 
 QUIET_TURNS = 8
 """Up to so many turns, a process has time for other things."""
-STOP_POLL = 0.2
-"""Seconds between checks of the stop flags; half a second is what users are promised."""
+STOP_WAIT_MS = 1_500
+"""How long one read waits for somebody who asks a turn to stop; less than `ANSWER_SECONDS`."""
+RETRY_SECONDS = 0.2
 COALESCE_MS = 50
 """Under load, text is passed on at most this often."""
 SAVE_SECONDS = 1.25
@@ -195,7 +196,7 @@ class TurnRunner:
                 await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
                 if await lease and not turn.is_lost:
-                    await self._leases.remove_keys(turn.id)
+                    await self._leases.release(turn.id)
 
     def _abandon(self, turn_id: int) -> None:
         """Stop writing a turn that somebody else has taken or ended."""
@@ -228,21 +229,24 @@ class TurnRunner:
                     self._tasks[turn_id].cancel(DELETED)
 
     async def _stop_requested_turns(self) -> None:
-        wire = Wire(self._redis)
+        last: Any = None
         while await self._has_turns.wait():
-            await asyncio.sleep(STOP_POLL)
-            turn_ids = list(self._turns)  # a task that has not started running could not store a stopped reply
-            if not turn_ids:
-                continue
             try:
-                flags = await wire.ask("MGET", *map(turnlog.stop_key, turn_ids))
-                stopped = [turn_id for turn_id, flag in zip(turn_ids, flags, strict=True) if flag]
-                if stopped:
-                    await self._redis.delete(*map(turnlog.stop_key, stopped))
+                last = last or f"{(await self._redis.time())[0]}000-0"
+                found: Any = await self._redis.xread({turnlog.STOPS: last}, block=STOP_WAIT_MS)
             except RedisError:
+                await asyncio.sleep(RETRY_SECONDS)
                 continue
-            for turn_id in self._turns.keys() & set(stopped):
-                self._tasks[turn_id].cancel(STOP)
+            for entries in dict(found or ()).values():
+                last = entries[-1][0]
+                for _, entry in entries:
+                    self._stop(int(entry[b"turn"]))
+
+    def _stop(self, turn_id: int) -> None:
+        if turn_id in self._turns:
+            self._tasks[turn_id].cancel(STOP)
+        elif turn_id in self._tasks or turn_id in self._submitted:  # it could not store a stopped reply yet
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._stop, turn_id)
 
     async def _drain(self, seconds: float) -> None:
         tasks = list(self._tasks.values())

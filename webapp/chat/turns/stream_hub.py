@@ -11,7 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -60,7 +60,7 @@ class _Own:
     """A turn that this process runs: the id of the last entry, and the entries that Redis may not have yet."""
 
     last: str = ""
-    unwritten: list[Entry] = field(default_factory=list)
+    unwritten: Sequence[Entry] = ()
 
 
 class Hub:
@@ -93,21 +93,15 @@ class Hub:
             if turn_id not in self._positions:  # two sources would overtake each other
                 self._local_turns[turn_id] = _Own()
 
-    def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
-        """Deliver entries of a turn written in this process to its viewers."""
+    def hand_over(self, turn_id: int, entries: Sequence[Entry], unwritten: Sequence[Entry] = ()) -> None:
+        """Deliver entries of a turn written in this process to its viewers; its writer keeps the `unwritten` ones."""
         with self._lock:
             if (local_turn := self._local_turns.get(turn_id)) is None:
                 return  # the reader brings it
             local_turn.last = entries[-1].id
-            local_turn.unwritten += entries
+            local_turn.unwritten = unwritten
             queues = list(self._queues.get(turn_id, ()))
         _put(queues, entries)
-
-    def confirm(self, turn_id: int, count: int) -> None:
-        """Note that Redis has confirmed the first `count` pending entries."""
-        with self._lock:
-            if (local_turn := self._local_turns.get(turn_id)) is not None:
-                del local_turn.unwritten[:count]
 
     def release(self, turn_id: int) -> bool:
         """Leave the rest of a turn's stream, such as its jobs' reports, to the reader; returns whether to wake it."""

@@ -19,12 +19,12 @@ from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.tool_calls import Ask, Consent, ToolCalling
 from webapp.chat.turns.turn_database import TurnDatabase
-from webapp.chat.turns.turnlog import READING
+from webapp.chat.turns.turnlog import PAUSE, READING
 from webapp.chat.turns.writer import TurnWriter
 from webapp.db.base import database_is_away
 from webapp.i18n.marks import N_
 from webapp.llm.errors import ModelError
-from webapp.llm.events import Finish, ReasoningDelta, TextDelta, ThoughtSoFar
+from webapp.llm.events import Finish, Pause, ReasoningDelta, TextDelta, ThoughtSoFar
 from webapp.llm.partial_calls import ToolCall
 from webapp.llm.pool import ChatPool, ModelSwitched, prompt_tokens
 from webapp.llm.settings import Target
@@ -34,13 +34,13 @@ log = logging.getLogger(__name__)
 
 WAIT_FOR_EARLIER = 0.25
 """Seconds between checks of an earlier reply of the conversation that is still being written."""
-FIRST_SAVE = 1.0
+FIRST_SAVE = 1.25
 """Seconds after which a reply so far is stored for the first time: most are done sooner."""
 FINISH_SECONDS = 300.0
 """Seconds to keep trying to store a reply while the database is away; after that the sweep finishes the row."""
 
-MIN_READING_SECONDS = 3.0
-"""Seconds of reading that are worth telling."""
+MIN_WAIT = 3.0
+"""Seconds of waiting that are worth telling."""
 
 STOP, SHUTDOWN, LOST, DELETED = "stop", "shutdown", "lost", "gone"
 
@@ -219,6 +219,9 @@ class Turn:
                     self.services.writer.think(self.id, thought)
                 elif isinstance(event, ToolCall):
                     calls.append(event)
+                elif isinstance(event, Pause):
+                    if event.seconds >= MIN_WAIT:
+                        self.services.writer.entry(self.id, PAUSE, {"seconds": round(event.seconds)})
                 elif isinstance(event, ModelSwitched):
                     progress.switch(event.target)
                 elif isinstance(event, Finish):
@@ -230,7 +233,7 @@ class Turn:
     def _announce_reading(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> None:
         """Tell who waits for a slow model how much it has to read first."""
         speed = next((target.prompt_speed for target in self._targets(assembled)[:1]), None)
-        if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= MIN_READING_SECONDS:
+        if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= MIN_WAIT:
             self.services.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})
 
     def _targets(self, assembled: AssembledPrompt) -> Sequence[Target]:

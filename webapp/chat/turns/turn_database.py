@@ -11,7 +11,7 @@ from flask import Flask
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.background.queues import enqueue
+from webapp.background.job_specs import push_all
 from webapp.chat.context import assembly
 from webapp.chat.turns import finish, recovery, turnlog
 from webapp.chat.turns.finish import FinishedTurn
@@ -140,9 +140,8 @@ def queue_jobs(turn_id: int, turn: FinishedTurn) -> None:
     """Put the turn's jobs on their queues; without Redis they are left to the sweep."""
     client = redis()
     try:
-        turnlog.note_pending_jobs(client, turn_id, [name for name, _ in turn.jobs])
-        for name, ids in turn.jobs:
-            enqueue(name, turn_id=turn_id, person=turn.user_id, **ids)
+        turnlog.note_pending_jobs(client, turn_id, [job.name for job in turn.jobs if job.turn_id])
+        push_all(client, turn.jobs)
     except RedisError as error:
         log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
     note_uses(client, turn.memory_ids)

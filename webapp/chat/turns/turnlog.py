@@ -19,6 +19,9 @@ REASONING = "reasoning"
 """What the model thinks before it answers; with an offset, like text."""
 READING = "reading"
 """A slow model reads the prompt: its `tokens`, and about how many `seconds` that takes."""
+PAUSE = "pause"
+"""The model's server could not answer and is asked again in so many `seconds`."""
+WAIT_KINDS = (READING, PAUSE)
 _PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
@@ -38,11 +41,6 @@ def log_key(turn_id: int) -> str:
 def lease_key(turn_id: int) -> str:
     """Held by the process that runs the turn."""
     return f"{{turn:{turn_id}}}:lease"
-
-
-def stop_key(turn_id: int) -> str:
-    """Set when somebody has asked the turn to stop."""
-    return f"{{turn:{turn_id}}}:stop"
 
 
 def pending_jobs_key(turn_id: int) -> str:
@@ -107,11 +105,14 @@ def preceding_id(entry_id: str) -> str:
     return f"{milliseconds}-{sequence - 1}" if sequence > 0 else f"{max(milliseconds - 1, 0)}-{_LAST_SEQUENCE}"
 
 
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | int]:
     """Return an entry as the fields of XADD; text goes as it is, everything else as JSON."""
     if kind in _PLAIN_KINDS:
         return {"k": kind, "t": data["text"], "o": offset}
-    return {"k": kind, "d": json.dumps(data, ensure_ascii=False, separators=(",", ":"))}
+    return {"k": kind, "d": to_json(data)}
 
 
 Rows = list[tuple[bytes, dict[bytes, bytes]]]
@@ -208,9 +209,14 @@ def is_settling(client: Redis, turn_id: int) -> bool:
     return bool(newest) and entry(*newest[0]).kind in ("done", *JOB_KINDS)
 
 
+STOPS = "turns:stops"
+"""The stream of the turns that somebody has asked to stop, which every process with turns reads."""
+_KEPT_STOPS = 1_000
+
+
 def request_stop(client: Redis, turn_id: int) -> None:
     """Ask whoever runs the turn to stop it."""
-    client.set(stop_key(turn_id), b"1", ex=120)
+    client.xadd(STOPS, {"turn": turn_id}, maxlen=_KEPT_STOPS)
 
 
 def has_lease(client: Redis, turn_id: int) -> bool:

@@ -23,6 +23,8 @@ RETRY_SECONDS = 0.5
 
 SOME, MANY = 96, 256
 """Up to SOME turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
+SEEN_SECONDS = 0.2
+"""For so long text that viewers have waits for more on its way to Redis."""
 PERMISSION_SECONDS = 1.0
 """For so long after `may_write` viewers get text before it is asked again."""
 PAUSE_FACTOR = 2.0
@@ -101,7 +103,6 @@ class TurnWriter:
             await self._client.delete(log_key(turn_id))
         except RedisError as error:
             log.warning("a stream lapses by itself", extra={"turn_id": turn_id, "error": type(error).__name__})
-        self._viewers.confirm(turn_id, len(turn.unwritten))
         turn.rewrite_stream()
         turn.text, turn.thoughts = text, ""
 
@@ -162,7 +163,7 @@ class TurnWriter:
     def _wait(self, turn_id: int) -> float:
         """Return the seconds that later text waits for more: none while there is time, all under load or once seen."""
         if len(self._open) <= SOME and self._viewers.has_viewers(turn_id):
-            return self._pause
+            return SEEN_SECONDS
         share = min(1.0, max(0.0, (len(self._open) - SOME) / (MANY - SOME)))
         return min(self._pause, max(self._pause * share, self._duration * PAUSE_FACTOR))
 
@@ -225,7 +226,6 @@ class TurnWriter:
                 await self._compare(turn_id, turn)
             elif None in answers:
                 # The stream is gone (Redis was emptied): start it again with everything there is.
-                self._viewers.confirm(turn_id, len(turn.unwritten))
                 turn.rewrite_stream()
             else:
                 turn.created = True
@@ -234,7 +234,6 @@ class TurnWriter:
     def _confirm(self, turn_id: int, turn: OpenTurn, count: int) -> None:
         """Note that Redis has confirmed the first of the pending entries."""
         del turn.unwritten[:count]
-        self._viewers.confirm(turn_id, count)
         if turn.is_written:
             self._dirty.discard(turn_id)
 
@@ -253,7 +252,7 @@ class TurnWriter:
     def _collect(self, turn_id: int, turn: OpenTurn) -> None:
         """Pass new text and events of a turn to its viewers."""
         if entries := turn.collect():
-            self._viewers.hand_over(turn_id, entries)
+            self._viewers.hand_over(turn_id, entries, turn.unwritten)
 
     def _commands(self, turn_id: int, turn: OpenTurn) -> list[tuple[Any, ...]]:
         """Return what appends a turn's unwritten entries, text that follows text as one."""

@@ -120,7 +120,8 @@ def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
     versions = {
         (change["memory_id"], revision)
         for row in rows
-        if any(row.counts.get(name) for name in _STATE_COUNTS) or any(_is_change(change) for change in row.changes)
+        if any(row.counts.get(name) for name in _STATE_COUNTS)
+        or any(c["before"] not in (None, c["after"]) for c in row.changes)
         for change in row.changes
         for revision in (change["before"], change["after"])
         if revision is not None
@@ -132,10 +133,6 @@ def _snapshots(rows: Sequence[MemoryChangeSet]) -> Snapshots:
         MemoryRevision.revision.in_({revision for _, revision in versions}),
     )
     return {(memory_id, revision): fields for memory_id, revision, fields in db.session.execute(statement)}
-
-
-def _is_change(change: Mapping[str, Any]) -> bool:
-    return change["before"] is not None and change["before"] != change["after"]
 
 
 def _view(
@@ -179,8 +176,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         restore_fields(memory, fields)
         check_key(memory)
         journal.record_change(memory)
-    for evidence_ids in plan.evidence.values():
-        drop_evidence(MemoryEvidence.evidence_id.in_(evidence_ids))
+    drop_evidence(MemoryEvidence.evidence_id.in_([row_id for ids in plan.evidence.values() for row_id in ids]))
     original.undone_at = now()
     journal.change_set.undoes_id = original.change_set_id
     row = journal.close(

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 
 from webapp.conversations import messages
 from webapp.conversations import service as conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_deleted
-from webapp.db.base import count_rows, db
+from webapp.db.base import db
 from webapp.errors import Conflict, NotFound
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.tombstones import TombstoneSet
@@ -108,9 +108,9 @@ def drop_evidence(*conditions: Any) -> None:
 
 def recount(memory_ids: Iterable[int]) -> None:
     """Correct the `evidence_count` of these memories."""
-    for memory in db.session.scalars(select(Memory).where(Memory.memory_id.in_(list(memory_ids)))):
-        memory.evidence_count = count_rows(MemoryEvidence.memory_id == memory.memory_id)
-    db.session.flush()
+    number = select(func.count()).where(MemoryEvidence.memory_id == Memory.memory_id).scalar_subquery()
+    rows = update(Memory).where(Memory.memory_id.in_(list(memory_ids))).values(evidence_count=number)
+    db.session.execute(rows.execution_options(synchronize_session="fetch"))
 
 
 def is_forgotten(tombstones: TombstoneSet, fields: Mapping[str, Any]) -> bool:

@@ -164,8 +164,12 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     """Store the answers about open points with the domain that asked; return whether a summary is due."""
     if not batch.points:
         return False
-    user_sources = [source for source in batch.call.sources if source.role == "user"]
-    grounded, rejected = ground_assessments(answer.points, user_sources, len(batch.points))
+    tombstones = tombstone_set(batch.user_id)
+    sources = mark_forgotten(batch.call.sources, tombstones)
+    user_sources = [source for source in sources if source.role == "user"]
+    grounded, rejected = ground_assessments(
+        answer.points, user_sources, len(batch.points), lambda text: tombstones.forbids(text, quote=text)
+    )
     if rejected:
         log.info("points rejected", extra={"conversation_id": batch.conversation_id, "rejected": rejected})
     return guide().store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))

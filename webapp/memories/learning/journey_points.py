@@ -1,6 +1,6 @@
 """Points of a journey in the call after a turn: its shape, and its grounding."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -81,11 +81,14 @@ class GroundedAssessment:
 
 
 def ground_assessments(
-    assessments: Iterable[PointAssessment], sources: Sequence[SourceMessage], open_points: int
+    assessments: Iterable[PointAssessment],
+    sources: Sequence[SourceMessage],
+    open_points: int,
+    is_forgotten: Callable[[str], bool] = lambda _: False,
 ) -> tuple[list[GroundedAssessment], int]:
     """Return the assessments with verbatim quotes, one per point in order, the surest, and how many were rejected.
 
-    Rejected are unknown points, those without a quote of the user's, and secrets.
+    Rejected are unknown points, those without a quote of what the user typed, secrets, and what was forgotten.
     """
     best: dict[int, GroundedAssessment] = {}
     rejected = 0
@@ -97,6 +100,7 @@ def ground_assessments(
             assessment.point_number > open_points
             or not evidence
             or find_secret(*statements, *(e.quote for e in evidence))
+            or any(map(is_forgotten, statements))
         ):
             rejected += 1
         elif previous is None or previous.assessment.confidence_score < assessment.confidence_score:
@@ -111,7 +115,7 @@ def ground_assessments(
 def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
     """Return the latest user message that contains the quote."""
     for source in reversed(sources):
-        if source.role == "user" and (span := find_quote(quote, source.content)):
+        if source.role == "user" and (span := find_quote(quote, source.content, source.others)):
             words = source.content[span.start : span.end]
             # Here a bare "no" is evidence when it is the whole answer: it is quoted with the question.
             if has_substance(words, source.content) or is_whole(words, source.content):

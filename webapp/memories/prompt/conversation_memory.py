@@ -9,8 +9,8 @@ from redis.exceptions import RedisError
 from sqlalchemy import select, update
 
 from webapp.accounts.models import User
-from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSettings
-from webapp.accounts.service import update_account, user_settings
+from webapp.accounts.schemas import UserSettings
+from webapp.accounts.service import user_settings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
@@ -97,11 +97,6 @@ def switches(user_id: int, conversation: Conversation | None) -> Switches:
     if conversation is None:
         return Switches(is_enabled)
     return Switches(is_enabled, conversation.uses_memory, conversation.is_temporary, in_legacy(conversation))
-
-
-def switch_memory(user_id: int, is_on: bool) -> None:
-    """Read and make memories everywhere, or nowhere; existing ones stay."""
-    update_account(user_id, AccountChanges(settings=SettingsChanges(memory_enabled=is_on)))
 
 
 def switch_conversation(user_id: int, conversation_id: int, is_on: bool) -> Conversation:

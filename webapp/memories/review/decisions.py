@@ -15,7 +15,7 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
-from webapp.memories.rules.user_decisions import Decision, settle
+from webapp.memories.rules.user_decisions import Decision, is_earlier, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
@@ -68,17 +68,14 @@ class WaitingMemory:
     @property
     def is_earlier(self) -> bool:
         """Return whether the memory in review was said before the other, which is used in the meantime."""
-        own_moment, other_moment = (
-            _last_moment(self.memory, self.evidence),
-            _last_moment(self.other, self.other_evidence),
-        )
-        return own_moment is not None and other_moment is not None and own_moment < other_moment
+        other_moment = _last_moment(self.other, self.other_evidence) if self.other else None
+        return is_earlier(_last_moment(self.memory, self.evidence), other_moment)
 
 
-def _last_moment(row: Memory | None, evidence: Sequence[QuotedEvidence]) -> Moment | None:
+def _last_moment(row: Memory, evidence: Sequence[QuotedEvidence]) -> Moment | None:
     """Return when a memory was last said or written, which is what settles it, too."""
     moments = [(quoted.row.said_at, quoted.row.message_id, quoted.row.start) for quoted in evidence]
-    return latest(moments, row.asserted_at) if row else None
+    return latest(moments, row.asserted_at)
 
 
 def review_queue(

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef,
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.provenance import touches, without
 from webapp.text.quotes import Span
+
+_A_DAY = timedelta(days=1)
+"""Dates are the user's, the times of messages are not: what ended before something was said is part of what it says."""
 
 
 class Refusal(StrEnum):
@@ -56,6 +61,11 @@ class Claim:
     is_doubtful: bool = False
     is_trusted: bool = False
 
+    @cached_property
+    def form(self) -> str:
+        """Return its statement as statements are compared."""
+        return canonical_statement(self.draft.content)
+
     @property
     def is_usable(self) -> bool:
         """Return whether it may be used without asking the user."""
@@ -71,7 +81,7 @@ class Claim:
             list(Action).index(self.action),
             draft.slot or "",
             draft.value,
-            canonical_statement(draft.content),
+            self.form,
             -draft.confidence,
             -draft.importance,
             self.target or 0,
@@ -226,7 +236,7 @@ def _draft(
         category=category_of(key, operation.category),
         fact_key=key,
         fact_value=operation.fact_value if key else None,
-        until=operation.until,
+        until=operation.until if operation.until and operation.until >= message.said_at.date() - _A_DAY else None,
         confidence=operation.confidence,
         importance=operation.importance,
         origin=origin,

@@ -22,7 +22,7 @@ from webapp.memories.rules.relations import (
 )
 from webapp.memories.rules.state import Close, Flag, KnownMemory, Origin, Revise, State
 from webapp.memories.rules.working_copy import Board, Plan
-from webapp.text.canonical import plain_text
+from webapp.text.canonical import canonical_statement, plain_text
 
 MAX_VALUES = 2
 """How many values of one key an answer may give."""
@@ -70,7 +70,7 @@ def _weigh(claim: Claim, board: Board) -> Refusal | None:
     if claim.draft.slot:
         return _weigh_fact(claim, board)
     target = board.get(claim.target)
-    is_change = target is not None and target.is_open and not target.has_said(claim.draft.content)
+    is_change = target is not None and target.is_open and not target.has_said(claim.form)
     if target is not None and is_change and is_related(claim, target):  # a number chosen at random costs no memory
         return _weigh_change(claim, target, board)
     return _weigh_statement(claim, board)
@@ -86,18 +86,16 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     duplicate = next((memory for memory in history if memory.is_open and memory.value == value), None)
     if board.find(lambda m: _supports(m, claim) and (duplicate is not None or not _can_adopt_key(claim, m))):
         return Refusal.KNOWN  # whatever was learned under the key since
-    if current is not None and duplicate is current:
-        board.add_evidence(current, claim)
+    is_waiting = duplicate is not None and duplicate.needs_review and not duplicate.is_archived
+    if duplicate is not None and (current in (None, duplicate) or is_waiting):
+        _confirm(claim, duplicate, board)
         return None
     if current is not None:
-        return _settle_fact_conflict(claim, current, duplicate, board)
-    if duplicate is not None:
-        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim))
-        return None
+        return _settle_conflict(claim, current, board)
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    if (twin := board.find_statement(claim.draft.content)) is not None and twin.slot != slot:
+    if (twin := board.find_statement(claim.form)) is not None and twin.slot != slot:
         if _can_adopt_key(claim, twin):
             board.give_key(twin, claim)
         else:
@@ -108,21 +106,10 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     return None
 
 
-def _settle_fact_conflict(
-    claim: Claim, current: KnownMemory, duplicate: KnownMemory | None, board: Board
-) -> Refusal | None:
-    """Another value for a known fact: the later word wins if it is sure enough. From a trusted model it replaces the
-    fact, and the change is shown; from any other, the fact waits for the user to settle it."""
+def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusal | None:
+    """Another value for a known fact, or another statement: the later word wins if it is sure enough. From a trusted
+    model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it."""
     standing = claim_standing(claim, current)
-    if duplicate is not None and duplicate.needs_review and not duplicate.is_archived:
-        # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
-        disputed = board.get(duplicate.contradicts)
-        opponent = disputed if disputed is not None and disputed.slot == duplicate.slot and duplicate.slot else current
-        promoted = standing is ClaimStanding.REPLACES and may_leave_review(duplicate, claim, opponent=opponent)
-        if promoted:
-            board.supersede(current, duplicate, claim)
-        board.add_evidence(duplicate, claim, clears_review=promoted)
-        return None
     if standing is ClaimStanding.YIELDS:
         loss = earlier_loss(claim, current, board)
         if loss is None:
@@ -131,6 +118,8 @@ def _settle_fact_conflict(
             board.add_evidence(loss, claim)
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
+    elif standing is ClaimStanding.PRECEDES and board.find_statement(claim.form) is current:
+        board.give_key(current, claim)  # the same words, read otherwise
     elif standing is ClaimStanding.PRECEDES:
         board.insert(claim, precedes=current)
     else:
@@ -140,10 +129,34 @@ def _settle_fact_conflict(
     return None
 
 
+def _confirm(claim: Claim, memory: KnownMemory, board: Board) -> None:
+    """More words for a memory that says the same: if it waits beside another, the later ones are used."""
+    disputed = board.get(memory.contradicts) if memory.needs_review else None
+    history = board.in_slot(memory.slot) if memory.slot else []
+    holder = next((other for other in history if other.is_current and other.ref != memory.ref), None)
+    # It may have waited beside a value that has been replaced since: it disputes the fact, not that value.
+    opponent = holder if disputed is None or (holder and disputed.slot != memory.slot) else disputed
+    rival = holder or (opponent if opponent is not None and opponent.is_current else None)
+    is_settled = may_leave_review(memory, claim, opponent=opponent)
+    if is_settled and rival is not None:
+        is_settled = _prevails(claim, memory, rival, board)
+    board.add_evidence(memory, claim, clears_review=is_settled)
+
+
+def _prevails(claim: Claim, memory: KnownMemory, rival: KnownMemory, board: Board) -> bool:
+    """Have a memory that the user said again used instead of its rival, which ends or waits; tell whether it is."""
+    standing = claim_standing(claim, rival)
+    if standing is ClaimStanding.REPLACES:
+        board.supersede(rival, memory, claim)
+    elif standing is ClaimStanding.PRECEDES:
+        board.apply(Flag(rival.ref, memory.ref))
+    return standing in (ClaimStanding.REPLACES, ClaimStanding.PRECEDES)
+
+
 def _supports(memory: KnownMemory, claim: Claim) -> bool:
     """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
     has_other_slot = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
-    return has_other_slot and memory.has_said(claim.draft.content)
+    return has_other_slot and memory.has_said(claim.form)
 
 
 def _can_adopt_key(claim: Claim, twin: KnownMemory) -> bool:
@@ -161,12 +174,11 @@ def _weigh_statement(claim: Claim, board: Board) -> Refusal | None:
         return Refusal.KNOWN
     if board.find(lambda m: m.rests_on(claim.evidence) and (was_noted(m, claim) or contains(m, claim))):
         return Refusal.KNOWN  # also if later words of the turn closed it: deciding again would find it so
-    content = claim.draft.content
-    duplicate = board.find_statement(content) or next((memory for memory in similar if memory.is_open), None)
+    duplicate = board.find_statement(claim.form) or next((memory for memory in similar if memory.is_open), None)
     if duplicate is not None:
-        board.add_evidence(duplicate, claim, clears_review=may_leave_review(duplicate, claim))
+        _confirm(claim, duplicate, board)
         return None
-    if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
+    if board.find(lambda m: m.has_said(claim.form) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
     board.insert(claim, needs_review=not claim.is_usable)
     return None
@@ -179,14 +191,16 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board) -> Refusal | 
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
     supersedes = claim.action is Action.SUPERSEDE
-    duplicate = board.find_statement(claim.draft.content)
+    duplicate = board.find_statement(claim.form)
     if duplicate is not None:
         if supersedes and may_contradict(duplicate, target):
             _settle_known(claim, duplicate, target, board)
-        board.add_evidence(duplicate, claim)
+            board.add_evidence(duplicate, claim)
+        else:
+            _confirm(claim, duplicate, board)
         return None
     if supersedes:
-        return _settle_fact_conflict(claim, target, None, board)
+        return _settle_conflict(claim, target, board)
     standing = claim_standing(claim, target)
     if standing is ClaimStanding.PRECEDES or (standing is ClaimStanding.REPLACES and target.slot):
         return _weigh_statement(claim, board)  # beside the rest, or a fact: words without a value change none
@@ -201,8 +215,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board) -> Refusal | 
 
 def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, board: Board) -> None:
     """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
-    if claim_standing(claim, target) is ClaimStanding.REPLACES:
-        board.supersede(target, duplicate, claim)
+    if _prevails(claim, duplicate, target, board):
         return
     waiting, current = (target, duplicate) if duplicate.is_protected else (duplicate, target)
     if not waiting.is_protected:
@@ -231,7 +244,7 @@ def _weigh_retraction(claim: Claim, board: Board) -> Refusal | None:
 def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
-    statement = next((text for text in texts if not board.find_statement(text)), None)
+    statement = next((text for text in texts if not board.find_statement(canonical_statement(text))), None)
     if statement is None:
         return Refusal.KNOWN
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))

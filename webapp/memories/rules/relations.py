@@ -31,17 +31,19 @@ def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
 
 def is_same(left: str, right: str, similarity: float) -> bool:
     """Return whether two statements have near vectors and the same words in some form: vectors hardly show a "not"."""
-    return may_be_same(left, right, similarity, SAME_COSINE) and _forms(left) == _forms(right)
+    return similarity >= SAME_COSINE and word_forms(left) == word_forms(right)
 
 
-def may_be_same(left: str, right: str, similarity: float, least: float = MAYBE_SAME_COSINE) -> bool:
+def may_be_same(left: str, right: str, similarity: float) -> bool:
     """Tell whether two statements may say the same in other words, so that somebody has to read them to tell."""
-    return similarity >= least and particulars_of(left) == particulars_of(right)
+    return similarity >= MAYBE_SAME_COSINE and particulars_of(left) == particulars_of(right)
 
 
-def _forms(statement: str) -> frozenset[str]:
+def word_forms(statement: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names, numbers and signs of a statement, and its words in one form each."""
     tokens = words(plain_form(statement))
-    return frozenset(term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
+    forms = (term or word for term, word in zip(stems(tokens, keep_stop_words=True), tokens, strict=True))
+    return particulars_of(statement), frozenset(forms)
 
 
 def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:
@@ -57,10 +59,9 @@ def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:
 
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory, closed or not, already says this based on these very words."""
-    is_repeat = memory.has_said(claim.draft.content)
-    if claim.draft.slot:
-        is_repeat = memory.slot == claim.draft.slot and (is_repeat or memory.value == claim.draft.value)
-    return is_repeat and memory.rests_on(claim.evidence)
+    if not memory.rests_on(claim.evidence) or (claim.draft.slot and memory.slot != claim.draft.slot):
+        return False
+    return memory.has_said(claim.form) or bool(claim.draft.slot and memory.value == claim.draft.value)
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
@@ -108,7 +109,7 @@ def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemor
             for memory in (board.in_slot(slot) if slot else board.find_all(lambda m: not m.slot))
             if not memory.is_open
             and memory.superseded_by == current.ref
-            and (memory.value == claim.draft.value if slot else memory.has_said(claim.draft.content))
+            and (memory.value == claim.draft.value if slot else memory.has_said(claim.form))
         ),
         None,
     )

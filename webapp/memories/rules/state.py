@@ -7,6 +7,7 @@ it, so that the database never sees two facts with one key; its `superseded_by` 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -138,10 +139,14 @@ class KnownMemory(Draft):
         """Return when it was last said or written."""
         return latest((item.moment for item in self.evidence), self.asserted_at)
 
-    def has_said(self, content: str) -> bool:
-        """Return whether this is its statement, or was before it was reworded."""
-        form = canonical_statement(content)
-        return form == canonical_statement(self.content) or form in self.said_before
+    @cached_property
+    def form(self) -> str:
+        """Return its statement as statements are compared."""
+        return canonical_statement(self.content)
+
+    def has_said(self, form: str) -> bool:
+        """Return whether this is its statement, in canonical form, or was before it was reworded."""
+        return form == self.form or form in self.said_before
 
     def rests_on(self, evidence: Evidence) -> bool:
         """Return whether these words are already among its evidence."""
@@ -257,7 +262,7 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
     elif isinstance(effect, Revise):
         # A rewording does not change the author: what was imported or made by a tool keeps its origin.
         moments = {**vars(effect.draft), "origin": memory.origin}
-        before = memory.said_before | {canonical_statement(memory.content)}
+        before = memory.said_before | {memory.form}
         memory = replace(memory, **moments, said_before=before, embedding=effect.embedding)
     elif isinstance(effect, Close):
         memory = replace(memory, valid_to=effect.at, superseded_by=effect.superseded_by)

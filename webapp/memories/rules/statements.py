@@ -81,6 +81,12 @@ def optional_text(value: object) -> object:
     return None if line.casefold() in {"", "null", "none", "n/a"} else line
 
 
+def _wording(value: object) -> str:
+    """Return a statement on one line; empty for what is none or too long, so that the quote counts."""
+    text = one_line(_text(value))
+    return text if isinstance(text, str) and len(text) <= CONTENT_MAX else ""
+
+
 def _number(value: object) -> int | None:
     """Return a number from 1, in figures if it is a text; None for anything else."""
     value = _text(value)
@@ -135,7 +141,7 @@ class Statement(BaseModel):
     message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
     quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]
     about: Annotated[Topic, _member(Topic, None)] = Topic.USER
-    content: Annotated[str, BeforeValidator(one_line), Field(max_length=CONTENT_MAX)] = ""
+    content: Annotated[str, BeforeValidator(_wording)] = ""
     action: Annotated[Action, _member(Action, Action.ADD.value)] = Action.ADD
     memory: Annotated[Number | None, BeforeValidator(_number)] = None
     kind: Annotated[MemoryType, _member(MemoryType, MemoryType.FACT.value)] = MemoryType.FACT

@@ -33,9 +33,9 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
-from webapp.text.data_blocks import UNSPACED
 from webapp.text.provenance import FORGOTTEN, Spans
 from webapp.text.quotes import Span, merge_spans
+from webapp.text.words import UNSPACED
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from webapp.errors import Conflict
-from webapp.memories.rules.state import Close, Draft, Effect, Insert, KnownMemory, MemoryRef
+from webapp.memories.rules.state import Close, Draft, Effect, Insert, KnownMemory, MemoryRef, Moment
 from webapp.text.canonical import canonical_statement
 
 
@@ -58,16 +58,15 @@ def settle(
         }
     is_until = decision is Decision.UNTIL
     end, fields = (until, {"valid_from": until}) if is_until else (moment, {})
-    if decision is not Decision.ACCEPT and is_earlier(memory, current):
+    if decision is not Decision.ACCEPT and is_earlier(memory.last_moment, current.last_moment):
         edits = {memory.ref: accepted | {"valid_to": end, "superseded_by": current.ref}}
         return edits | ({current.ref: fields} if is_until else {})
     return {current.ref: {"valid_to": end, "superseded_by": memory.ref}, memory.ref: accepted | fields}
 
 
-def is_earlier(memory: KnownMemory, other: KnownMemory) -> bool:
-    """Tell whether a memory was last said before another."""
-    own_moment, other_moment = memory.last_moment, other.last_moment
-    return own_moment is not None and other_moment is not None and own_moment < other_moment
+def is_earlier(moment: Moment | None, other: Moment | None) -> bool:
+    """Tell whether something was last said before something else."""
+    return moment is not None and other is not None and moment < other
 
 
 def _reinstate(memory: KnownMemory, other: KnownMemory | None, moment: datetime) -> Edits:
@@ -84,8 +83,7 @@ def store_user_value(draft: Draft, memories: Iterable[KnownMemory], moment: date
     replaced = [
         memory
         for memory in memories
-        if memory.is_open
-        and (canonical_statement(memory.content) == form or (draft.slot is not None and memory.slot == draft.slot))
+        if memory.is_open and (memory.form == form or (draft.slot is not None and memory.slot == draft.slot))
     ]
     effects = [
         Close(memory.ref, moment, superseded_by=-1) for memory in sorted(replaced, key=lambda memory: memory.ref)

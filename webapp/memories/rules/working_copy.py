@@ -17,7 +17,6 @@ from webapp.memories.rules.state import (
     Revise,
     apply_effect,
 )
-from webapp.text.canonical import canonical_statement
 from webapp.text.words import stems, words
 
 
@@ -78,10 +77,9 @@ class Board:
         """Return the history of one key, current first."""
         return list(self.find_all(lambda memory: memory.slot == slot))
 
-    def find_statement(self, content: str) -> KnownMemory | None:
-        """Return an open memory with exactly this statement."""
-        form = canonical_statement(content)
-        return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)
+    def find_statement(self, form: str) -> KnownMemory | None:
+        """Return an open memory with exactly this statement, in canonical form."""
+        return self.find(lambda memory: memory.is_open and memory.form == form)
 
     def insert(
         self,

@@ -152,10 +152,6 @@ def card(user_id: int, memory_id: int) -> Card:
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
-def has_any(user_id: int) -> bool:
-    return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True
-
-
 def other_lists(user_id: int) -> list[str]:
     """Return which lists besides that of the memories in use hold any of the user's."""
     queries = {show: Filters(show=show).query() for show in ("review", "archived", "past")}
@@ -198,7 +194,7 @@ def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, li
     rows = db.session.scalars(_select_change_set(), {"user": user_id, "ids": list(message_ids)}).all()
     views: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
-        if view.row.through_message_id is not None and (texts.remembered_label(view.row.counts) or view.label):
+        if view.row.through_message_id is not None and (view.row.undone_at or view.label):
             views.setdefault(view.row.through_message_id, []).append(view)
     return views
 

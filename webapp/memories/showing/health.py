@@ -1,7 +1,7 @@
 """The memory health view: what a user may want to tidy up, found by rules."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ from sqlalchemy import false
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.rules.policy import SAME_COSINE
-from webapp.memories.rules.relations import is_same
+from webapp.memories.rules.relations import cosine, word_forms
 from webapp.memories.service import visible
 from webapp.text.canonical import canonical_statement
 
@@ -27,7 +27,7 @@ class Finding(StrEnum):
 
 
 MAX_EXAMINED = 5_000
-"""How many open memories are looked at, last changed first: comparing pairs grows quadratically."""
+"""How many open memories are looked at, last changed first."""
 STALE_AFTER = timedelta(days=365)
 UNUSED_AFTER = timedelta(days=60)
 
@@ -62,65 +62,39 @@ def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Group
             for m in open_ones
             if m.evidence_count == 0 and m.origin not in ("user", "import") and not m.edited_by_user
         ),
-        Finding.STALE: _one_each(memory for memory in loose if moment - _last_sign(memory) > STALE_AFTER),
+        Finding.STALE: _one_each(
+            m for m in loose if moment - max(m.updated_at, m.last_accessed_at or m.updated_at) > STALE_AFTER
+        ),
         Finding.NEVER_USED: _one_each(m for m in loose if m.access_count == 0 and moment - m.created_at > UNUSED_AFTER),
     }
 
 
 def find_duplicates(memories: Sequence[Memory]) -> Groups:
-    """Return groups of two or more that say the same: in the same words, or close enough with the same type and key."""
-    parent = {memory.memory_id: memory.memory_id for memory in memories}
-
-    def root(ref: int) -> int:
-        while parent[ref] != ref:
-            parent[ref] = parent[parent[ref]]
-            ref = parent[ref]
-        return ref
-
-    def join(left: int, right: int) -> None:
-        low, high = sorted((root(left), root(right)))
-        parent[high] = low
-
-    by_words: dict[str, int] = {}
-    for memory in memories:
-        join(memory.memory_id, by_words.setdefault(canonical_statement(memory.content), memory.memory_id))
-    by_kind: dict[tuple[str, str | None, int], list[Memory]] = defaultdict(list)
-    for memory in memories:
-        if memory.embedding:
-            by_kind[memory.memory_type, memory.fact_key, len(memory.embedding)].append(memory)
-    for kin in by_kind.values():
-        for left, right, likeness in _near_pairs(kin):
-            if is_same(left.content, right.content, likeness):
-                join(left.memory_id, right.memory_id)
-
+    """Return groups of two or more of one place that say the same: in the same words, or in forms of them with the same
+    type and key and near vectors."""
+    firsts: dict[Hashable, Memory] = {}
+    leaders: dict[int, int] = {}
     groups: dict[int, list[int]] = defaultdict(list)
     for memory in memories:
-        groups[root(memory.memory_id)].append(memory.memory_id)
-    return [tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1]
+        place = memory.space_id, memory.only_conversation_id
+        first = firsts.setdefault((*place, canonical_statement(memory.content)), memory)
+        if first is memory and memory.embedding:
+            alike = memory.memory_type, memory.fact_key, *word_forms(memory.content)
+            other = firsts.setdefault((*place, *alike), memory)
+            first = other if cosine(_vector(other), _vector(memory)) >= SAME_COSINE else memory
+        leader = leaders[memory.memory_id] = leaders.get(first.memory_id, memory.memory_id)
+        groups[leader].append(memory.memory_id)
+    return [tuple(ids) for ids in groups.values() if len(ids) > 1]
 
 
-def _near_pairs(memories: list[Memory]) -> Iterable[tuple[Memory, Memory, float]]:
-    """Return pairs by cosine, one block of rows at a time, so that memory use stays bounded for large collections."""
-    matrix = np.stack([np.frombuffer(memory.embedding or b"", np.float32) for memory in memories])
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    matrix /= np.where(norms > 0, norms, 1)
-    block = max(1, 4_000_000 // len(memories))
-    for start in range(0, len(memories), block):
-        similarities = matrix[start : start + block] @ matrix.T
-        for row, column in np.argwhere(similarities >= SAME_COSINE):
-            left = start + int(row)
-            if left < column:
-                yield memories[left], memories[int(column)], float(similarities[row, column])
+def _vector(memory: Memory) -> np.ndarray:
+    return np.frombuffer(memory.embedding or b"", np.float32)
 
 
 def _longest_due(memories: Iterable[Memory], moment: datetime) -> list[Memory]:
     """Return memories whose last day has passed, the earliest first."""
     due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < moment.date()]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].memory_id))]
-
-
-def _last_sign(memory: Memory) -> datetime:
-    return max(filter(None, (memory.last_accessed_at, memory.updated_at, memory.created_at)))
 
 
 def _one_each(memories: Iterable[Memory]) -> Groups:

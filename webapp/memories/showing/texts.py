@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
 from webapp.memories.rules.kinds import MemoryType
 
 KINDS = {kind.value: kind.label for kind in MemoryType}
@@ -41,30 +40,38 @@ STATE_LABELS = N_(
 
 _CAUSES = N_(
     {
-        "written": "You wrote one",
+        "extraction": "Learned from what you said",
+        "summary": "Learned from what you said",
+        "written": "Written by you",
+        "edited": "Edited by you",
         "confirmed": "You said it is still true",
         "outdated": "You said it is no longer true",
-        "edited": "You edited one",
         "pinned": "Pinned",
         "unpinned": "Unpinned",
         "archived": "Archived",
         "unarchived": "Unarchived",
         "forget": "You had memories forgotten",
         "forget_all": "You had everything forgotten",
+        "receipt": "You had memories forgotten",
         "rejected": "You said it was wrong",
+        "wrong": "You said it was wrong",
         "conversation_deleted": "You deleted a conversation",
-        "restored": "You restored an earlier wording",
-        "undo": "You undid a change",
-        "profile": "You changed your profile",
-        "review_accept": "You kept one",
+        "restored": "Earlier wording restored",
+        "undo": "A change was undone",
+        "profile": "From your profile",
+        "review_accept": "Kept by you",
         "review_replace": "You kept the new one",
         "review_both": "You kept both",
         "review_until": "You set an end date",
-        "tool": "During a reply",
-        "tidied": "A duplicate was set aside",
-        "waited": "Waited too long for an answer",
-        "import": "From an import",
+        "tool": "Noted during a reply",
+        "tidied": "Set aside: another one says the same",
+        "waited": "Set aside: nobody answered",
+        "import": "Imported",
         "mcp": "From another program",
+        "shared": "Shared by you",
+        "withdrawn": "No longer shared",
+        "moved": "Its conversation was moved",
+        "space_ended": "You left a space, or it was deleted",
     }
 )
 
@@ -85,30 +92,6 @@ _COUNTS = N_(
     }
 )
 
-_REVISIONS = N_(
-    {
-        "extraction": "Learned from what you said",
-        "written": "Written by you",
-        "edited": "Edited by you",
-        "pinned": "Pinned",
-        "unpinned": "Unpinned",
-        "archived": "Archived",
-        "unarchived": "Unarchived",
-        "restored": "Earlier wording restored",
-        "undo": "A change was undone",
-        "profile": "From your profile",
-        "tool": "Noted during a reply",
-        "tidied": "Set aside: another one says the same",
-        "waited": "Set aside: nobody answered",
-        "import": "Imported",
-        "mcp": "From another program",
-        "review_accept": "Kept by you",
-        "review_replace": "You kept the new one",
-        "review_both": "You kept both",
-        "review_until": "You set an end date",
-    }
-)
-
 _REFUSALS = N_(
     {
         "secret": "a password, key or number that nobody should keep",
@@ -125,7 +108,6 @@ _REFUSALS = N_(
         "pasted_text": "in pasted text",
         "unknown_memory": "about a memory that does not exist",
         "older_than_known": "older than what is known",
-        "weaker_than_known": "less certain than what is known",
         "already_known": "already known",
         "too_many": "too much at once",
     }
@@ -142,8 +124,8 @@ OBSTACLES = N_(
 )
 
 
-def cause_heading(name: str) -> str:
-    """Return what a change set comes from, as a heading; an unknown cause is "A change"."""
+def cause_text(name: str) -> str:
+    """Return what a change comes from."""
     return _CAUSES.get(name, "A change")
 
 
@@ -162,10 +144,6 @@ def is_final(cause: str, counts: Mapping[str, int]) -> bool:
     return cause == "undo" or "forgotten" in counts
 
 
-def revision_cause(name: str) -> str:
-    return _REVISIONS.get(name, "Changed")
-
-
 def count_noun(number: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun: "1 quote", "2 quotes"."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
@@ -173,31 +151,9 @@ def count_noun(number: int, singular: str, plural: str = "") -> str:
 
 def summary(counts: Mapping[str, int]) -> str:
     """Return what a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
-    counts = _separate_waiting(counts)
+    waiting_count = counts.get("in_review", 0)  # storage counts them among the added, too
+    counts = {**counts, "added": max(0, counts.get("added", 0) - waiting_count)}
     return _(", ").join(_(words, n=counts[name]) for name, words in _COUNTS.items() if counts.get(name))
-
-
-def _separate_waiting(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts without those in review among the added: storage counts them twice."""
-    waiting_count = counts.get("in_review", 0)
-    return {**counts, "added": max(0, counts.get("added", 0) - waiting_count)}
-
-
-def remembered_label(counts: Mapping[str, int]) -> str:
-    """Return "Remembered 1", "Changed 1 memory", "1 to review", as under a reply; may be empty."""
-    counts = _separate_waiting(counts)
-    if added_count := counts.get("added", 0):
-        return _("Remembered %(n)s", n=added_count)
-    changed_count = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
-    if changed_count:
-        return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed_count)
-    if waiting_count := counts.get("in_review", 0):
-        return _("%(n)s to review", n=waiting_count)
-    if overruled := counts.get("overruled", 0):
-        return _("%(n)s not used", n=overruled)
-    if confirmed := counts.get("merged", 0):
-        return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
-    return ""
 
 
 def category_name(category: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from blinker import Signal
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
-from sqlalchemy.orm import load_only
+from sqlalchemy.orm import aliased, load_only
 
 from webapp.background import events
 from webapp.background.events import Kind
@@ -98,7 +98,7 @@ def forget(
     for row in rows:
         if row.visibility == "shared":
             touch(row.space_id)
-    _mark_words(evidence)
+    _mark_words(user_id, evidence)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
@@ -210,14 +210,24 @@ def _write_tombstones(
     return len(fresh)
 
 
-def _mark_words(evidence: Iterable[MemoryEvidence]) -> None:
-    """Mark the words behind forgotten memories in their messages, so that nothing rests on them under another quote."""
+def _mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
+    """Mark the words behind forgotten memories in their messages, and in the copies of these that branches and imports
+    hold, so that nothing rests on them under another quote."""
     places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for row in evidence:
         places[row.message_id].append((row.start, row.end, FORGOTTEN))
-    rows = select(Message).options(load_only(Message.spans)).where(Message.message_id.in_(places))
-    for message in db.session.scalars(rows):
-        message.spans = [*message.provenance, *places[message.message_id]]
+    original = aliased(Message)
+    is_copy = (original.created_at == Message.created_at) & (original.content == Message.content)
+    rows = (
+        select(Message, original.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(original, is_copy)
+        .where(Conversation.user_id == user_id, Message.role == "user", Message.status == "complete")
+        .where(original.message_id.in_(places))
+        .options(load_only(Message.spans))
+    )
+    for message, original_id in db.session.execute(rows):
+        message.spans = [*message.provenance, *places[original_id]]
     db.session.flush()
 
 

@@ -140,7 +140,8 @@ def switch_here(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/memories/switch")
 def switch_everywhere() -> ViewResult:
-    conversation_memory.switch_memory(current_user_id(), request.form.get("on") == "1")
+    is_on = request.form.get("on") == "1"
+    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(memory_enabled=is_on)))
     db.session.commit()
     return _show_switch(url_for("memories.page"), request.form.get("conversation", type=int))
 

@@ -194,7 +194,8 @@ def save(memory_id: int) -> ViewResult:
 def pin(memory_id: int) -> ViewResult:
     """Put a memory into every prompt, or stop doing so."""
     pinned = request.form.get("on") != "0"
-    service.pin_memory(current_user_id(), memory_id, pinned)
+    changes, cause = MemoryChanges(is_pinned=pinned), "pinned" if pinned else "unpinned"
+    service.update_memory(current_user_id(), memory_id, changes, cause=cause)
     return _show_card(memory_id, _("Pinned: included in every reply") if pinned else _("No longer pinned"))
 
 

@@ -2,11 +2,13 @@
 
 from flask import request, session
 from pydantic import ValidationError
+from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
+from webapp.db.base import db
 from webapp.http.problems import field_errors
-from webapp.memories.showing import cards
+from webapp.memories import service
 from webapp.memories.showing.cards import Filters
 from webapp.spaces.current_space import chosen_space
 
@@ -23,7 +25,7 @@ def panel_state(conversation: Conversation | None = None) -> str:
 def has_memory() -> bool:
     """Return whether anything is, or was, remembered; the session notes it, so that it is asked for until then only."""
     user_id = current_user_id()
-    if session.get("remembers") != user_id and cards.has_any(user_id):
+    if session.get("remembers") != user_id and db.session.scalar(select(service.visible(user_id).exists())):
         session["remembers"] = user_id
     return session.get("remembers") == user_id
 

@@ -6,7 +6,6 @@ wrapped twice, who spoke is written in four ways, and the dates of responses are
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Any
 
 from webapp.transfer.content import (
@@ -68,14 +67,14 @@ def _conversation(item: Any) -> ReadConversation:
     responses = [row.get("response") for row in item["responses"] if isinstance(row, dict)]
     rows = {str(row.get("_id") or index): row for index, row in enumerate(responses) if isinstance(row, dict)}
     leaf = conversation.get("leaf_response_id")
-    path = shown_path(rows, "parent_response_id", leaf, lambda row: _moment(row.get("create_time")))
+    path = shown_path(rows, "parent_response_id", leaf, lambda row: instant(row.get("create_time")))
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
         source_id=str(conversation.get("id") or ""),
         title=text_or_none(conversation.get("title")),
         messages=messages,
-        created_at=_moment(conversation.get("create_time")),
-        updated_at=_moment(conversation.get("modify_time")),
+        created_at=instant(conversation.get("create_time")),
+        updated_at=instant(conversation.get("modify_time")),
         is_pinned=bool(conversation.get("starred")),
         left_out=count_omissions(rows, path, len(messages)),
     )
@@ -90,17 +89,7 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     model = None if is_person else text_or_none(row.get("model"))
     role: Role = "user" if is_person else "assistant"
     thought = "" if is_person else text_or_none(row.get("thinking_trace")) or ""
-    return ReadMessage(key, role, text, _moment(row.get("create_time")), model, thought=thought)
-
-
-def _moment(value: Any) -> datetime | None:
-    """Return a date in ISO 8601, or MongoDB's `{"$date": {"$numberLong": "milliseconds"}}`."""
-    if isinstance(value, dict):
-        value = value.get("$date")
-        if isinstance(value, dict):
-            number = str(value.get("$numberLong") or "")
-            value = int(number) if number.isascii() and number.isdecimal() and len(number) < 16 else None
-    return instant(value)
+    return ReadMessage(key, role, text, instant(row.get("create_time")), model, thought=thought)
 
 
 def _projects(item: Any) -> Iterator[ReadProject]:

@@ -40,7 +40,7 @@ _PARENTS = ("parentId", "parent_id", "parent", "parentMessageId", "parent_messag
 _TALKS = ("topicId", "topic_id", "conversationId", "conversation_id", "sessionId", "session_id")
 _QUESTIONS = ("query_str", "query", "question", "prompt")
 _ANSWERS = ("answer", "response", "completion")
-_PEOPLE = ("human", "user", "request")
+_PEOPLE = ("human", "user", "request", "prompt")
 _MODELS = ("assistant", "gpt", "model", "bot", "ai", "response")
 _HIDDEN = ("system", "developer", "tool", "function", "function_call", "observation", "none")
 _THINKS = ("think", "thinking", "thoughts")
@@ -71,7 +71,7 @@ class ShareGPT:
 
 
 def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:
-    if _is_turn(item):
+    if _role(item := as_dict(item)) and not {*_TEXTS}.isdisjoint(item):
         talks.setdefault(str(_first(item, _TALKS) or ""), []).append(item)
     return ()
 
@@ -196,7 +196,8 @@ def _texts(content: Any) -> tuple[list[str], list[str]]:
     thoughts: list[str] = []
     for part in content if isinstance(content, list) else [content]:
         kind = str(as_dict(part).get("type") or "").lower()
-        text = text_or_none(_first(part, (*_TEXTS, *_THINKS)) if isinstance(part, dict) else part)
-        if text:
+        while isinstance(part, dict):
+            part = _first(part, (*_TEXTS, *_THINKS))
+        if text := text_or_none(part):
             (thoughts if kind in _THINKS else texts).append(text)
     return texts, thoughts
