@@ -86,6 +86,7 @@ def test_a_commit_that_another_node_was_first_with_is_begun_again(app, client, t
 
 @pytest.mark.parametrize("code", [2013, 1047])
 def test_a_commit_without_an_answer_is_not_repeated(app, client, trouble, code):
+    client.get("/api/account")  # that the token was used is recorded with the first request
     trouble.begins, trouble.codes = "COMMIT", [code]
     answer = client.post("/api/memories", json=MEMORY)
     assert (answer.status_code, answer.headers["Retry-After"], trouble.met) == (503, "5", 1)
