@@ -50,7 +50,11 @@ def open_session(settings: ModelSettings) -> ClientSession:
 
     base_url, _ = settings.endpoint()
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=settings.max_connections, keepalive_timeout=30.0),
+        connector=aiohttp.TCPConnector(
+            ssl=_certificates() if base_url.startswith("https:") else True,
+            limit=settings.max_connections,
+            keepalive_timeout=30.0,
+        ),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
         cookie_jar=aiohttp.DummyCookieJar(),
         proxy=_proxy(base_url),
@@ -135,7 +139,7 @@ def _close_own(pid: int, client: OpenAI) -> None:
 
 @cache
 def _certificates() -> SSLContext:
-    """Return the trusted certificates, read once per process, since that takes 30 ms, even if no URL uses https."""
+    """Return the trusted certificates, where this system has them; read once per process, since that takes 30 ms."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.create_ssl_context()
