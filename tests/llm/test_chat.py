@@ -305,6 +305,16 @@ def test_certificates_are_trusted_as_they_are_for_all_other_work(settings, monke
     assert heard.error.code == "unauthorized"
 
 
+def test_a_server_with_an_unknown_certificate_could_not_be_reached(settings):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+    with HTTPServer(("localhost", 0), BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        heard = listen(replace(settings, base_url=f"https://localhost:{server.server_port}/v1", max_retries=0))
+    assert heard.error.code == "model_unavailable"
+
+
 def test_a_name_and_password_in_the_address_are_sent_instead_of_the_key(server):
     heard = listen(settings_for(server, base_url=server.base_url.replace("://", "://ann:pass@")))
     assert heard.error is None
