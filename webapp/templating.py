@@ -42,6 +42,7 @@ class Environment(FlaskEnvironment):
 
     def __init__(self, app: Flask, **options: Any) -> None:
         super().__init__(app, **{**options, "cache_size": -1})
+        self.globals.update(_text_functions(NullTranslations()))
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return the environment's globals themselves, unless a template has some of its own."""
@@ -67,8 +68,9 @@ class LocalizedEnvironment(Environment):
     def _overlay(self, code: str) -> Environment:
         overlay = cast(Environment, self.overlay())
         overlay.__class__ = Environment
-        overlay.language = code
-        overlay.globals = {**self.globals, **_text_functions(catalog())}
+        if code != SOURCE:
+            overlay.language = code
+            overlay.globals = {**self.globals, **_text_functions(catalog())}
         return overlay
 
     def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:

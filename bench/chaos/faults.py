@@ -23,7 +23,7 @@ from webapp.config import Settings
 Heal = Callable[[], None]
 Fault = Callable[[Stack, random.Random], Heal | None]
 """Causes a fault; what it returns is called once it is known how long it took to serve again without it."""
-SHOWN_AHEAD = 0.25
+SHOWN_AHEAD = 0.15
 """Seconds of text that viewers in a web process may have before Redis (ADR 26)."""
 UNSAVED = {
     name: int(seconds / TOKEN_DELAY * len(WORDS[-1])) + len(WORDS[-1])

@@ -57,13 +57,11 @@ def configure(app, settings, provider, monkeypatch):
         )
         app.extensions["settings"] = wished
         init_oidc(app, wished)
-        app.jinja_env.spoken.clear()  # each language has its copy of what templates know
 
     yield set_up
     app.extensions["settings"] = before
     app.extensions.pop("oidc", None)
     init_oidc(app, before)
-    app.jinja_env.spoken.clear()
 
 
 def at_the_provider(browser, path="/login/oidc"):

@@ -44,6 +44,7 @@ def test_files_wait_with_the_message_they_were_attached_to(tab, model):
     model.script(reply="Both.", match="second")
     page = tab.page
     send(page, "The first")
+    expect(page.locator(".message-user")).to_have_count(1)
     chips = page.locator("#composer-files .file-chip")
     page.locator("[data-attach]").set_input_files([text_file("bees.txt", "Bees dance.")])
     expect(chips).to_contain_text("bees.txt 1 page")

@@ -223,7 +223,7 @@ def test_what_only_others_said_is_never_in_use(app, user, model):
     )
     with app.app_context():
         result = extraction.extract(talk)
-    assert result.reasons == {"quote_not_verbatim": 4}
+    assert result.reasons == {"quote_not_verbatim": 2, "pasted_text": 2}
     assert current(app, user.user_id) == []
     waiting = {row.content for row in memories_of(app, user.user_id)}
     assert waiting == {"Loves Norwegian fjords.", "Lives in Narvik.", "Plays the cello."}, "a yes may be one"

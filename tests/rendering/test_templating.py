@@ -93,7 +93,7 @@ def test_the_field_holds_the_token_of_the_request(app):
 
 
 def test_templates_share_the_globals_and_keep_their_own(app):
-    environment = app.jinja_env.in_language()
+    environment = app.jinja_env
     assert environment.get_template("base.html").globals is environment.globals
     own = environment.from_string("{{ word }}", globals={"word": "own"})
     assert own.render() == "own"

@@ -26,7 +26,7 @@ from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items, readable_items
 from webapp.memories.learning.later_domains import COUNTS, OnStart, Result, reader_of
-from webapp.memories.rules.evidence import has_substance, user_words
+from webapp.memories.rules.evidence import has_substance
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions
@@ -51,9 +51,7 @@ class Batch:
     @property
     def has_statements(self) -> bool:
         """Return whether the user says anything that could be a fact."""
-        return any(
-            item.role == "user" and has_substance(user_words(item.content), item.content) for item in self.messages
-        )
+        return any(item.role == "user" and has_substance(item.content, item.content) for item in self.messages)
 
 
 def init_legacy_extraction(app: Flask) -> None:

@@ -6,10 +6,11 @@ The person cannot be asked: if two accounts disagree, the later one waits for a 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from webapp.memories.rules.evidence import find_quote, user_words
+from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.kinds import canonical_category
 from webapp.memories.rules.state import Close, Effect, Insert, SourceMessage
 from webapp.memories.rules.working_copy import Plan
+from webapp.text.provenance import without
 from webapp.text.sentences import sentences_of
 from webapp.text.words import terms_of
 
@@ -36,18 +37,22 @@ def ground(
     ordered = sorted(messages, key=lambda message: message.number != number)
     if quote.strip():
         for message in ordered:
-            if find_quote(quote, message.content) and _shares(quote, content, subject):
+            if find_quote(quote, message.content, message.others) and _shares(quote, content, subject):
                 return FactEvidence(message.number, quote)
     terms = set(terms_of(content)).difference(terms_of(subject))
     if not terms:
         return None
     best: tuple[float, FactEvidence] | None = None
     for message in ordered:
-        own_words = user_words(message.content)
+        own_words = without(message.content, message.others)
         for place in sentences_of(own_words):
             sentence = own_words[place.start : place.end]
             share = len(terms.intersection(terms_of(sentence))) / len(terms)
-            if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
+            if (
+                share >= SHARE
+                and (best is None or share > best[0])
+                and find_quote(sentence, message.content, message.others)
+            ):
                 best = share, FactEvidence(message.number, sentence)
     return best[1] if best else None
 

@@ -135,3 +135,11 @@ def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app, user
             assert copies.strip_replies(user.user_id, [], {"about town, and walnuts"}) == [ids[2]]
         assert said[0] not in looked_at
         assert get_or_raise(Message, ids[2]).content == f"I wrote {copies.FORGOTTEN_MARK}"
+
+
+@pytest.mark.parametrize("tag", ["memory", "context", "document"])
+def test_a_reply_that_repeats_the_block_of_its_prompt_loses_it_too(tag):
+    reply = f"I was told: <{tag}>Allergic to walnuts and bees.</{tag}> Right?"
+    assert copies.replace_copies(reply, ["Allergic to walnuts and bees."]) == (
+        f"I was told: <{tag}>{copies.FORGOTTEN_MARK}</{tag}> Right?"
+    )

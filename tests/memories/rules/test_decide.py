@@ -99,7 +99,7 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed)
         ({"importance": 0.2}, None),
         ({"message_number": 3, "quote": "my password is hunter2"}, Refusal.SECRET),
         ({"content": "Password: hunter2 for tea"}, Refusal.SECRET),
-        ({"message_number": 4, "quote": "Owns a yacht"}, Refusal.NOT_VERBATIM),
+        ({"message_number": 4, "quote": "Owns a yacht"}, Refusal.PASTED),
         ({"action": "retract", "memory_number": 7}, Refusal.UNKNOWN_MEMORY),
         ({"action": "retract"}, Refusal.UNKNOWN_MEMORY),
     ],

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from webapp.memories.rules.evidence import find_quote, has_substance, injected_spans, user_words
+from webapp.memories.rules.evidence import find_quote, has_substance
+from webapp.text.provenance import spans_of_others
 
 CASES = json.loads(Path(__file__).with_name("evidence.json").read_text(encoding="utf-8"))
 
@@ -28,10 +29,8 @@ def test_what_the_user_did_not_say_is_not_found(quote, message):
 
 def test_words_outside_a_block_count_even_if_the_block_has_them_too():
     message = "<memory>I like tea</memory> yes, I like tea"
-    span = find_quote("I like tea", message)
+    span = find_quote("I like tea", message, spans_of_others(message))
     assert span is not None and span.start == message.rindex("I like tea")
-    assert user_words(message).split() == ["yes,", "I", "like", "tea"]
-    assert injected_spans("no block <b>here</b>") == []
 
 
 @given(WORDS, st.data(), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]), st.sampled_from([str, str.upper, str.lower]))

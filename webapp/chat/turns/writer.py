@@ -23,7 +23,7 @@ RETRY_SECONDS = 0.5
 
 SOME, MANY = 96, 256
 """Up to SOME turns, viewers get text as it comes; from MANY on it waits the full time; in between, part of it."""
-SEEN_SECONDS = 0.2
+SEEN_SECONDS = 0.1
 """For so long text that viewers have waits for more on its way to Redis."""
 PERMISSION_SECONDS = 1.0
 """For so long after `may_write` viewers get text before it is asked again."""

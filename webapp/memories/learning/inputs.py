@@ -22,7 +22,7 @@ from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.prompt.instructions import profile_values
 from webapp.memories.rules import statements
-from webapp.memories.rules.evidence import has_substance, user_words
+from webapp.memories.rules.evidence import has_substance
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.store import writing
 from webapp.memories.store.tombstones import watch
@@ -68,7 +68,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.content for line in lines if line.role == "user"), "")
     user_texts = [line.content for line in lines if line.is_new and line.role == "user"]
-    substance = any(has_substance(user_words(text), text) for text in user_texts)
+    substance = any(has_substance(text, text) for text in user_texts)
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:

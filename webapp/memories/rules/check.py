@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from webapp.memories.rules.evidence import find_quote, has_substance, injected_spans, label_and_quote, own_sentence
+from webapp.memories.rules.evidence import find_quote, has_substance, label_and_quote, own_sentence
 from webapp.memories.rules.grounding import adds_from, is_grounded, is_others_words, keeps_names_and_numbers
 from webapp.memories.rules.kinds import CONTENT_MAX, MemoryType, canonical_fact_key, category_of
 from webapp.memories.rules.operations import Action, MemoryOperation
@@ -204,14 +204,14 @@ def _rests_on_others(content: str, state: State) -> bool:
 
 def typed_text(message: SourceMessage) -> str:
     """Return what the author of a message typed, with blanks in place of the rest."""
-    return without(message.content, [*injected_spans(message.content), *message.others])
+    return without(message.content, message.others)
 
 
 def _words_of_others(message: SourceMessage) -> list[str]:
     """Return the words of a message that its author, if that is the user, did not type."""
     if message.role != "user":
         return [message.content]
-    return [message.content[span.start : span.end] for span in (*injected_spans(message.content), *message.others)]
+    return [message.content[span.start : span.end] for span in message.others]
 
 
 def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:

@@ -101,8 +101,8 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
         else:
             board.add_evidence(twin, claim)
         return None
-    usable = claim.is_usable
-    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim) if usable else ())
+    is_sure = claim.is_usable and claim.is_trusted
+    board.insert(claim, needs_review=not claim.is_usable, replaces=stale_proposals(history, claim) if is_sure else ())
     return None
 
 

@@ -9,24 +9,6 @@ from webapp.text.provenance import touches, without
 from webapp.text.quotes import Span, places_of
 from webapp.text.sentences import clauses_of, is_question, sentence_around
 
-# Blocks that the application itself puts before a user's message (retrieved memories, documents). The user did not say
-# what is in them.
-INJECTED_TAGS = (
-    "reference",
-    "known",
-    "summaries",
-    "retrieved_context",
-    "retrieved",
-    "context",
-    "memory",
-    "memories",
-    "documents",
-    "document",
-    "tool_result",
-)
-_INJECTED = re.compile(
-    rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
-)
 _WRAPPING = re.compile(r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE)
 """What models write before and after the words they copy."""
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
@@ -34,15 +16,15 @@ MIN_LETTERS = 4
 
 
 def find_quote(quote: str, text: str, other_spans: Sequence[Span] = ()) -> Span | None:
-    """Return where `quote` first occurs verbatim in `text`, outside injected blocks and `other_spans`; or None.
+    """Return where `quote` first occurs verbatim in `text`, outside `other_spans`; or None.
 
     Only white space, case, the style of quotation marks and dashes, marks of emphasis, Unicode normal forms and
     punctuation around the words are ignored. A match may not split a character, or begin or end in a word.
     """
-    blocks, bare = [*injected_spans(text), *other_spans], _WRAPPING.sub("", quote)
+    bare = _WRAPPING.sub("", quote)
     forms = (quote, bare) if bare and bare != quote else (quote,)
     places = (span for form in forms for span in places_of(form, text))
-    return next((span for span in places if not touches(span, blocks)), None)
+    return next((span for span in places if not touches(span, other_spans)), None)
 
 
 def has_substance(quote: str, message: str) -> bool:
@@ -55,22 +37,12 @@ def has_substance(quote: str, message: str) -> bool:
 def is_whole(quote: str, message: str) -> bool:
     """Tell whether a quote is everything the user said."""
     canonical = canonical_statement(quote)
-    return bool(canonical) and canonical == canonical_statement(user_words(message))
-
-
-def injected_spans(message: str) -> list[Span]:
-    """Return the marked blocks of `message` that are not the user's words; an unclosed block extends to the end."""
-    return [Span(*match.span()) for match in _INJECTED.finditer(message)]
-
-
-def user_words(message: str) -> str:
-    """Return `message` without the blocks that were injected into it."""
-    return _INJECTED.sub(" ", message)
+    return bool(canonical) and canonical == canonical_statement(message)
 
 
 def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> str:
     """Return the sentence around a quote in its author's words, before any question; empty if all of it asks."""
-    own_text = without(message, [*injected_spans(message), *other_spans])
+    own_text = without(message, other_spans)
     place = sentence_around(span, own_text)
     sentence = own_text[place.start : place.end].strip()
     if not is_question(sentence):
