@@ -91,7 +91,9 @@ def _text_functions(texts: Translations | NullTranslations) -> dict[str, Callabl
         """Return a text; or a service's sentence, whose language is that of the request."""
         if isinstance(message, Sentence):
             return translate(message)
-        text = translations.get(message := str(message), message) if message else ""  # "" is the catalog's header
+        if not (message := str(message)):
+            return ""  # in the catalog it is the header
+        text = translations.get(message) or translations.get((message, texts.plural(1)), message)  # of one, elsewhere
         return _fill(text, values) if values else text
 
     def translate_number(message: str, plural: str, number: int, /, **values: Any) -> str:

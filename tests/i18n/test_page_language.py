@@ -21,6 +21,14 @@ def test_a_page_has_the_texts_of_its_language(app):
     assert shown(app, source, "en", f=str.upper, later="Save") == "Save · SAVE · Save · no such text"
 
 
+def test_a_text_that_is_also_the_first_form_of_a_plural_is_translated(app):
+    text = shown(
+        app, """{{ _("Forget this for good?") }}|{{ ngettext("Forget this for good?", "Forget these for good?", 1) }}"""
+    )
+    alone, one = text.split("|")
+    assert alone == one != "Forget this for good?"
+
+
 @pytest.mark.parametrize(("count", "text"), [(0, "0 Dateien"), (1, "1 Datei"), (2, "2 Dateien")])
 def test_a_number_takes_its_plural_form(app, count, text):
     assert shown(app, '{{ ngettext("%(num)s file", "%(num)s files", n) }}', n=count) == text

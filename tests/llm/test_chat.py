@@ -2,13 +2,20 @@
 
 import asyncio
 import json
+import socket
+import ssl
+import threading
 import time
 from contextlib import aclosing
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import trustme
 
 from tests.llm.helpers import ASK, listen, settings_for
+from webapp.llm import sdk
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient
 from webapp.llm.errors import InterruptedAnswer, ModelUnavailable
@@ -255,6 +262,62 @@ def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(server, set
     assert listen(settings_for(server, base_url="http://models.example/v1")).error is None
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert listen(settings).error is None
+
+
+def test_a_proxy_on_the_way_to_a_server_with_https_does_not_see_the_key(settings, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        monkeypatch.setenv("https_proxy", f"127.0.0.1:{proxy.getsockname()[1]}")
+        sent = []
+
+        def refuse():
+            connection, _ = proxy.accept()
+            with connection:
+                sent.append(connection.recv(4096))
+                connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=refuse, daemon=True)
+        thread.start()
+        options = {"api_key": "sk-secret", "headers": (("X-Team", "team-secret"),), "max_retries": 0}
+        assert listen(replace(settings, base_url="https://models.example/v1", **options)).error is not None
+        thread.join(5)
+    assert sent[0].startswith(b"CONNECT models.example:443")
+    assert b"secret" not in sent[0]
+
+
+def test_certificates_are_trusted_as_they_are_for_all_other_work(settings, monkeypatch, tmp_path):
+    authority, context = trustme.CA(), ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_error(401)
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    sdk._certificates.cache_clear()
+    try:
+        with HTTPServer(("localhost", 0), Refusing) as server:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            threading.Thread(target=server.handle_request, daemon=True).start()
+            heard = listen(replace(settings, base_url=f"https://localhost:{server.server_port}/v1", max_retries=0))
+    finally:
+        sdk._certificates.cache_clear()
+    assert heard.error.code == "unauthorized"
+
+
+def test_a_server_with_an_unknown_certificate_could_not_be_reached(settings):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trustme.CA().issue_cert("localhost").configure_cert(context)
+    with HTTPServer(("localhost", 0), BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        heard = listen(replace(settings, base_url=f"https://localhost:{server.server_port}/v1", max_retries=0))
+    assert heard.error.code == "model_unavailable"
+
+
+def test_a_name_and_password_in_the_address_are_sent_instead_of_the_key(server):
+    heard = listen(settings_for(server, base_url=server.base_url.replace("://", "://ann:pass@")))
+    assert heard.error is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "nowhere.invalid"])

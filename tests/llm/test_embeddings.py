@@ -1,6 +1,7 @@
 """Vectors from the local model and over HTTP."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -265,9 +266,12 @@ def test_a_packaged_model_stands_in_for_a_server_without_embeddings(server, loca
     assert again.is_served is not stands_in, "other clients know it too"
 
 
-def test_a_server_that_had_embeddings_is_waited_for(server, local):
+def test_a_server_that_had_embeddings_is_waited_for(server, local, monkeypatch):
     remote = OpenAIEmbedder(settings_for(server))
     embeddings = Embeddings(remote, stand_in=local)
+    remote.embed_query("bees")
+    later = time.monotonic() + 40 * 86_400  # by then it is forgotten
+    monkeypatch.setattr("webapp.llm.capabilities.time", SimpleNamespace(monotonic=lambda: later))
     remote.embed_query("bees")
     server.script(path="embeddings", fault={"http_status": 404})
     with pytest.raises(ModelError):

@@ -16,7 +16,7 @@ from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent,
 from .events import Event, Pause, ReasoningDelta, StreamDecoder, ThoughtSoFar
 from .refused_tools import Search, may_be_about_tools
 from .request_format import adapt_body, blames_format, learn_rejection, with_format, with_tools
-from .sdk import ERROR_BYTES, open_session, retry_delay
+from .sdk import ERROR_BYTES, open_session, retry_delay, stream_headers
 from .settings import ModelSettings
 from .usage import ROOM
 
@@ -202,14 +202,14 @@ class ChatClient:
     async def _open(self, body: dict[str, Any], deadline: float) -> AsyncIterator[ClientResponse]:
         """Yield the streaming response, requested again without anything the server refuses by name."""
         base_url, key = self.settings.endpoint()
-        session = self._session()
+        headers, session = stream_headers(self.settings), self._session()
         if "response_format" in body:
             body = with_format(body, self.capabilities.structured_mode(base_url, body["model"]) or STRUCTURED_MODES[0])
         while True:
             request = adapt_body(body, base_url, self.capabilities)
             try:
                 async with asyncio.timeout_at(deadline):
-                    response = await _send(session, f"{base_url}/chat/completions", request)
+                    response = await _send(session, f"{base_url}/chat/completions", headers, request)
                 break
             except Exception as exc:
                 if learn_rejection(exc, request, base_url, self.capabilities):
@@ -261,11 +261,11 @@ class _Refusal(Exception):
             self.body = json.loads(text)
 
 
-async def _send(session: ClientSession, url: str, body: dict[str, Any]) -> ClientResponse:
+async def _send(session: ClientSession, url: str, headers: dict[str, str], body: dict[str, Any]) -> ClientResponse:
     """POST a request, past the SDK, which is five times the work for the same bytes. Raises _Refusal."""
     data = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    response = await session.post(url, data=data, allow_redirects=False)
-    if response.ok and response.status < 300:  # noqa: PLR2004
+    response = await session.post(url, data=data, headers=headers, allow_redirects=False)
+    if response.status < 300:  # noqa: PLR2004
         return response
     async with response:
         text = bytearray()

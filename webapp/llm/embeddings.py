@@ -123,15 +123,15 @@ class OpenAIEmbedder:
             raise MalformedOutput(
                 "The embedding model changed its vector length. Check the name of the embedding model."
             )
-        if self._dim is None:
-            self._note(serves=True)
+        self._note(serves=True)
         self._dim = rows.shape[1]
         return rows
 
     def _note(self, *, serves: bool) -> None:
         """Note whether the server has the model; one that had it once may be under way, and is waited for."""
         server = self.settings.endpoint(embeddings=True)[0], self.settings.embedding_model
-        if self.capabilities.embeds(*server) is None or serves:
+        known = self.capabilities.embeds(*server)
+        if known is None or (serves and not known):
             self.capabilities.note_embeddings(*server, serves=serves)
 
 

@@ -231,7 +231,7 @@ def classify_exception(exc: BaseException, *, has_started: bool = False, has_key
     was_reached = _CONNECT_TIMEOUTS.isdisjoint({type(exc).__name__, type(cause).__name__})
     if was_reached and (isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__):
         return ModelSilent()
-    if isinstance(exc, ValueError):
+    if isinstance(exc, ValueError) and not isinstance(exc, OSError):  # Python's errors of certificates are both
         return MalformedOutput()
     if type(exc).__name__ == "MissingCredentialsError" or "api_key" in str(exc):
         return MissingKey()

@@ -45,9 +45,24 @@ def warm_up(*, jobs: bool = False) -> None:
 
 
 def open_session(settings: ModelSettings) -> ClientSession:
-    """Return what streams replies on one event loop."""
+    """Return what streams replies on one event loop, without headers: those of a session go to the proxy, too."""
     import aiohttp  # noqa: PLC0415
 
+    base_url, _ = settings.endpoint()
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(
+            ssl=_certificates() if base_url.startswith("https:") else True,
+            limit=settings.max_connections,
+            keepalive_timeout=30.0,
+        ),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        proxy=_proxy(base_url),
+    )
+
+
+def stream_headers(settings: ModelSettings) -> dict[str, str]:
+    """Return the headers of a request for a reply. Raises MissingKey."""
     base_url, key = _endpoint(settings, embeddings=False)
     fixed = {
         "authorization": f"Bearer {key}",
@@ -56,13 +71,9 @@ def open_session(settings: ModelSettings) -> ClientSession:
         "accept-encoding": "identity",
         "user-agent": "Commonplace",
     }
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=settings.max_connections, keepalive_timeout=30.0),
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers=fixed | {name.lower(): value for name, value in settings.headers},
-        proxy=_proxy(base_url),
-    )
+    if "@" in urlsplit(base_url).netloc:
+        del fixed["authorization"]  # the name and the password in the address are one
+    return fixed | {name.lower(): value for name, value in settings.headers}
 
 
 def _proxy(base_url: str) -> str | None:
@@ -70,7 +81,8 @@ def _proxy(base_url: str) -> str | None:
     parts, proxies = urlsplit(base_url), getproxies()
     if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
         return None
-    return proxies.get(parts.scheme) or proxies.get("all")
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
@@ -127,7 +139,7 @@ def _close_own(pid: int, client: OpenAI) -> None:
 
 @cache
 def _certificates() -> SSLContext:
-    """Return the trusted certificates, read once per process, since that takes 30 ms, even if no URL uses https."""
+    """Return the trusted certificates, where this system has them; read once per process, since that takes 30 ms."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.create_ssl_context()
