@@ -4,7 +4,7 @@ import email
 import html
 import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email.header import decode_header, make_header
 from email.message import Message
 from typing import Any
@@ -30,6 +30,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.request_language import use_language
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant
+from webapp.schedules.models import ScheduleFeed
 from webapp.shell import upkeep
 from webapp.webhooks.models import Webhook
 
@@ -236,6 +237,7 @@ def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
                 ),
                 UserIdentity(user_id=user.user_id, issuer="https://id.example", subject="1"),
                 Webhook(user_id=user.user_id, url="https://hooks.example/x", kinds=",x,", secret="x"),
+                ScheduleFeed(user_id=user.user_id, digest="x", created_at=datetime(2026, 3, 14, tzinfo=UTC)),
             ]
         )
 
@@ -257,16 +259,17 @@ def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
         "passkeys": count(of(Passkey)),
         "providers": count(of(UserIdentity)),
         "webhooks": count(of(Webhook)),
+        "calendar": count(of(ScheduleFeed)),
     }
 
 
-@pytest.mark.parametrize("kept", [None, "", "tokens", "programs", "passkeys", "providers", "webhooks"])
+@pytest.mark.parametrize("kept", [None, "", "tokens", "programs", "passkeys", "providers", "webhooks", "calendar"])
 def test_a_new_password_shuts_out_what_got_in_without_it(postman, anonymous, run_jobs, user, held, kept):
     """Unless its box is unticked; `kept` is None for a form that does not ask."""
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     path = link(wait(run_jobs, postman))
     page = anonymous.get(path).text
-    for name in ("test", "The desk", "The phone", "https://id.example", "hooks.example"):
+    for name in ("test", "The desk", "The phone", "https://id.example", "hooks.example", "2026-03-14"):
         assert name in page
     assert page.count('name="ended"') == page.count(" checked>") == len(held)
     form: dict[str, Any] = {"listed": list(held), "ended": [name for name in held if name != kept]}

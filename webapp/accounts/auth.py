@@ -100,12 +100,12 @@ def end_session() -> None:
 
 def count_attempt(action: str, account: str) -> None:
     """Count an attempt of the caller's address at an account's password. Raises TooMany."""
-    throttle.count_attempt(action, request.remote_addr or "", account.strip().lower())
+    throttle.count_attempt(action, request.remote_addr or "", service.spelling(account) or account)
 
 
 def reset_attempts(action: str, account: str) -> None:
     """Forget the attempts at an account after a success."""
-    throttle.reset_attempts(action, request.remote_addr or "", account.strip().lower())
+    throttle.reset_attempts(action, request.remote_addr or "", service.spelling(account) or account)
 
 
 def safe_next(target: str | None, default: str = "/") -> str:

@@ -56,7 +56,7 @@ def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool
 
 def log_in(data: Credentials) -> User:
     """Return the user with these credentials. Raises Unauthenticated, alike in words and time whatever was wrong."""
-    statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), _MAY_SIGN_IN)
+    statement = select(User.user_id, User.password_hash).where(User.email == spelling(data.email), _MAY_SIGN_IN)
     row = db.session.execute(statement).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.
     db.session.rollback()
@@ -85,7 +85,7 @@ def get_user(user_id: int) -> User:
 
 def find_user(email: str) -> User:
     """Return the user with this address. Raises NotFound."""
-    row = db.session.scalar(select(User).where(User.email == _spelling(email)))
+    row = db.session.scalar(select(User).where(User.email == spelling(email)))
     return require(row, say("There is no account with the address %(email)s.", email=email))
 
 
@@ -258,7 +258,7 @@ def _set_password(user: User, password: str, field: str) -> None:
     db.session.flush()
 
 
-def _spelling(email: str) -> str:
+def spelling(email: str) -> str:
     """Return the address as stored; an invalid one matches no account."""
     try:
         return normalise_email(email)

@@ -9,12 +9,14 @@ from zoneinfo import ZoneInfo
 from flask import url_for
 from sqlalchemy import select
 
+from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.models import User
 from webapp.db.base import db, get_or_raise, now
 from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
 from webapp.extensions import app_settings
 from webapp.http.views import absolute
+from webapp.i18n.marks import N_
 from webapp.schedules.models import Schedule, ScheduleFeed
 from webapp.schedules.recurrence import LAST_YEAR
 from webapp.schedules.service import list_schedules
@@ -23,6 +25,16 @@ REFRESH = timedelta(hours=1)
 """How often a calendar is asked to look again."""
 LENGTH = timedelta(minutes=15)
 """How long a message takes up in a calendar."""
+
+
+def init_feed() -> None:
+    """Say that whoever has the URL of a calendar sees what is due."""
+    add_kind("calendar", Kind(N_("Calendar link"), _dates, delete_feed))
+
+
+def _dates(user_id: int) -> list[str]:
+    made_at = feed_made_at(user_id)
+    return [made_at.date().isoformat()] if made_at else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from webapp.legacies.extraction import init_legacy_extraction
 from webapp.providers.clients import init_models
 from webapp.rendering import init_rendering
 from webapp.retrieval.setup import init_retrieval
+from webapp.schedules.feed import init_feed
 from webapp.sharing.memory_links import init_uses
 from webapp.telemetry import logs, tracing
 from webapp.telemetry.spans import trace_requests
@@ -168,6 +169,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_storage(app, settings)
     init_uses(app)
     init_webhooks()
+    init_feed()
     init_gate(app)
     logs.init_logs(app, settings.log_format, settings.log_level)
     problems.init_errors(app)
