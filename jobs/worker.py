@@ -46,7 +46,7 @@ def main(names: list[Queue], *, with_schedule: bool = False, nice: int = NICE) -
     with exit_on_config_error():
         app = worker_app()
     with app.app_context():
-        warm_up(jobs=True)  # in the parent, once: every process that runs jobs would pay half a second for it
+        warm_up()  # in the parent, once: every process that runs jobs would pay half a second for it
         configure_mappers()
         gc.collect()
         gc.freeze()

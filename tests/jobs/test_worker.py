@@ -96,12 +96,12 @@ def test_workers_yield_to_the_web(app, monkeypatch):
     done: list[Any] = []
     monkeypatch.setattr(worker, "lower_priority", lambda by: done.append(("nice", by)))
     monkeypatch.setattr(worker, "kill_forks_with_us", lambda: None)
-    monkeypatch.setattr(worker, "warm_up", lambda *, jobs: None if jobs else done.append("sdk"))
+    monkeypatch.setattr(worker, "warm_up", lambda: done.append("clients"))
     monkeypatch.setattr(worker.gc, "freeze", lambda: None)
     monkeypatch.setattr(worker, "worker_app", lambda: done.append("app") or app)
     monkeypatch.setattr(worker, "run_all", lambda *_others: done.append("workers"))
     worker.main([])
-    assert done == [("nice", worker.NICE), "app", "workers"] and worker.NICE > 0
+    assert done == [("nice", worker.NICE), "app", "clients", "workers"] and worker.NICE > 0
 
 
 @pytest.mark.parametrize("name", ["LOGIN_RATE", "DATABASE_POOL"])

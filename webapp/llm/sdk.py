@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 _PLACEHOLDER_KEY = "not-needed"
 
 
-def warm_up(*, jobs: bool = False) -> None:
-    """Import what streams replies and what embeds questions, before a turn waits for it; read what `jobs` need."""
+def warm_up() -> None:
+    """Import the clients and read the certificates, before a turn or a job waits for that."""
     import aiohttp  # noqa: PLC0415
     import openai  # noqa: PLC0415
 
     del aiohttp, openai
-    if jobs:
-        _certificates()
+    _certificates()
 
 
 def open_session(settings: ModelSettings) -> ClientSession:
