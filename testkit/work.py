@@ -1,5 +1,6 @@
 """Runs queued jobs inside the test's own process, through RQ and the real runner."""
 
+import time
 from typing import Any
 
 from flask import Flask
@@ -8,8 +9,12 @@ from rq.executions import Execution
 from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
+from sqlalchemy import func, select
 
 from webapp.background import job_specs
+from webapp.chat.turns.runtime import runtime
+from webapp.conversations.models import Message
+from webapp.db.base import db
 
 
 class InProcessWorker(SimpleWorker):
@@ -41,6 +46,7 @@ def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
     Raises AssertionError naming the first job that failed, unless `failures` are expected.
     """
     with app.app_context():
+        _wait_for_followups(app)
         connection = app.extensions["redis"]
         queues = [job_specs.rq_queue(connection, queue) for queue in job_specs.Queue]
         worker = InProcessWorker(queues, connection=connection, serializer=JSONSerializer)
@@ -52,3 +58,15 @@ def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
         result = failed[0].latest_result()
         raise AssertionError(f"job {failed[0].description} failed\n{result.exc_string if result else ''}")
     return [job for job, _ in worker.performed]
+
+
+def _wait_for_followups(app: Flask, seconds: float = 3.0) -> None:
+    """Wait until the replies that are final have queued their jobs, which they do after they said so."""
+    runner = runtime.of(app).runner
+    streaming = select(func.count()).select_from(Message).where(Message.status == "streaming")
+    end = time.monotonic() + seconds
+    while runner.active and time.monotonic() < end:
+        with db.engine.connect() as connection:
+            if runner.active <= connection.execute(streaming).scalar_one():
+                break
+        time.sleep(0.005)
