@@ -30,7 +30,8 @@ from webapp.accounts.identity import Identity, current_identity, current_user_id
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.site import init_first_account
-from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
+from webapp.db.base import db, expect_writes, now, write_transaction
+from webapp.db.failures import database_is_away
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
 from webapp.http.answers import redirect_to

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Boolean, Index, LargeBinary, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, refers_to
 
 
 class User(Base):
@@ -44,8 +44,8 @@ class UserGroupMember(Base):
 
     __tablename__ = "user_group_members"
 
-    group_id: Mapped[int] = mapped_column(ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, index=True)
+    group_id: Mapped[int] = belongs_to("user_groups.group_id", primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True, index=True)
     by_provider: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
 
@@ -59,9 +59,9 @@ class AccountMail(Base):
     kind: Mapped[str] = mapped_column(Key(20))
     email: Mapped[str] = mapped_column(Key(254))
     language: Mapped[str] = mapped_column(Key(8), default="", server_default="")
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int | None] = belongs_to("users.user_id", index=True)
     auth_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    invited_by: Mapped[int | None] = refers_to("users.user_id", index=True)
     is_refused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -74,7 +74,7 @@ class UserSession(Base):
     __tablename__ = "user_sessions"
 
     session_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     secret_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     auth_version: Mapped[int]
     user_agent: Mapped[str] = mapped_column(String(300), default="", server_default="")
@@ -90,9 +90,7 @@ class SecondFactor(Base):
 
     __tablename__ = "user_second_factors"
 
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     secret: Mapped[str] = mapped_column(Key(64))
     last_step: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     recovery_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)
@@ -107,7 +105,7 @@ class UserIdentity(Base):
     __table_args__ = (UniqueConstraint("issuer", "subject", name="uq_user_identities_issuer_subject"),)
 
     identity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     issuer: Mapped[str] = mapped_column(Key(255))
     subject: Mapped[str] = mapped_column(Key(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
@@ -120,7 +118,7 @@ class Passkey(Base):
     __tablename__ = "user_passkeys"
 
     passkey_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     name: Mapped[str] = mapped_column(String(100))
     credential_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     credential_id: Mapped[bytes] = mapped_column(LargeBinary)
@@ -140,7 +138,7 @@ class ApiToken(Base):
     __tablename__ = "api_tokens"
 
     token_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     name: Mapped[str] = mapped_column(String(100))
     token_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     prefix: Mapped[str] = mapped_column(Key(16))
@@ -187,7 +185,7 @@ class IdempotencyKey(Base):
 
     __tablename__ = "idempotency_keys"
 
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     key: Mapped[str] = mapped_column(Key(200), primary_key=True)
     request_hash: Mapped[str] = mapped_column(Key(64))
     status: Mapped[int]

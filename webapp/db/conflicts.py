@@ -18,7 +18,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from webapp.db.base import LOST, Base, db, error_code, savepoint_is_gone
+from webapp.db.base import Base, db
+from webapp.db.failures import LOST, error_code, savepoint_is_gone
 
 log = logging.getLogger(__name__)
 

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, text
+from sqlalchemy import JSON, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Timestamp, belongs_to, current_timestamp, now, one_of
 
 SOURCES = ("model", "user", "service")
 
@@ -18,7 +18,7 @@ class ConversationMemory(Base):
     __table_args__ = (UniqueConstraint("conversation_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
     memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
@@ -33,7 +33,7 @@ class ConversationMemoryVersion(Base):
     __table_args__ = (UniqueConstraint("conversation_memory_id", "version"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_memory_id: Mapped[int] = mapped_column(ForeignKey("conversation_memories.id", ondelete="CASCADE"))
+    conversation_memory_id: Mapped[int] = belongs_to("conversation_memories.id")
     version: Mapped[int]
     memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
     source: Mapped[str] = mapped_column(one_of(*SOURCES, name="digest_source"))

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Float, ForeignKey, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, Boolean, Float, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of
 
 AUDIENCES = ("everyone", "admins")
 MIN_RECALL = 0.85
@@ -46,7 +46,7 @@ class ModelOffer(Base):
     __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"),)
 
     offer_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))
+    connection_id: Mapped[int] = belongs_to("model_connections.connection_id")
     model: Mapped[str] = mapped_column(Key(200))
     label: Mapped[str] = mapped_column(String(100))
     # A character or two shown before its name, such as an emoji.
@@ -65,10 +65,8 @@ class ModelOfferGroup(Base):
 
     __tablename__ = "model_offer_groups"
 
-    offer_id: Mapped[int] = mapped_column(ForeignKey("model_offers.offer_id", ondelete="CASCADE"), primary_key=True)
-    group_id: Mapped[int] = mapped_column(
-        ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True, index=True
-    )
+    offer_id: Mapped[int] = belongs_to("model_offers.offer_id", primary_key=True)
+    group_id: Mapped[int] = belongs_to("user_groups.group_id", primary_key=True, index=True)
 
 
 class MemoryGrade(Base):

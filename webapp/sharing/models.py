@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, text
+from sqlalchemy import JSON, Boolean, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of
 
 AUDIENCES = ("anyone", "accounts")
 
@@ -17,10 +17,8 @@ class ConversationShare(Base):
     __table_args__ = (Index("ix_conversation_shares_listing", "user_id", "share_id"),)
 
     share_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    conversation_id: Mapped[int] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), index=True
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id", index=True)
     token: Mapped[str] = mapped_column(Key(64), unique=True)
     is_live: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     audience: Mapped[str] = mapped_column(one_of(*AUDIENCES, name="share_audience"), default="anyone")
