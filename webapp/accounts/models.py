@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Boolean, Index, LargeBinary, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, refers_to
+from webapp.db.base import Base, Key, Timestamp, belongs_to, now, refers_to, set_at
 
 
 class User(Base):
@@ -24,7 +24,7 @@ class User(Base):
     must_change_password: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     has_webhooks: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     settings: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
@@ -36,7 +36,7 @@ class UserGroup(Base):
 
     group_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100), unique=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class UserGroupMember(Base):
@@ -63,7 +63,7 @@ class AccountMail(Base):
     auth_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     invited_by: Mapped[int | None] = refers_to("users.user_id", index=True)
     is_refused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     used_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
@@ -79,9 +79,9 @@ class UserSession(Base):
     auth_version: Mapped[int]
     user_agent: Mapped[str] = mapped_column(String(300), default="", server_default="")
     address: Mapped[str] = mapped_column(String(64), default="", server_default="")
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    proved_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    last_seen_at: Mapped[datetime] = set_at()
+    proved_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
@@ -95,7 +95,7 @@ class SecondFactor(Base):
     last_step: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     recovery_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)
     confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class UserIdentity(Base):
@@ -108,7 +108,7 @@ class UserIdentity(Base):
     user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     issuer: Mapped[str] = mapped_column(Key(255))
     subject: Mapped[str] = mapped_column(Key(255))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class Passkey(Base):
@@ -124,7 +124,7 @@ class Passkey(Base):
     credential_id: Mapped[bytes] = mapped_column(LargeBinary)
     public_key: Mapped[bytes] = mapped_column(LargeBinary)
     sign_count: Mapped[int] = mapped_column(BigInteger, default=0, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
@@ -146,7 +146,7 @@ class ApiToken(Base):
     scopes: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     space_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
     is_delegated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
     last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
     last_used_address: Mapped[str | None] = mapped_column(String(64))
@@ -165,7 +165,7 @@ class AccountDeletion(Base):
     begun_at: Mapped[datetime | None] = mapped_column(Timestamp)
     done_at: Mapped[datetime | None] = mapped_column(Timestamp)
     report: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class SiteSetting(Base):
@@ -175,9 +175,7 @@ class SiteSetting(Base):
 
     key: Mapped[str] = mapped_column(Key(64), primary_key=True)
     value: Mapped[Any] = mapped_column(JSON)
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 class IdempotencyKey(Base):
@@ -190,4 +188,4 @@ class IdempotencyKey(Base):
     request_hash: Mapped[str] = mapped_column(Key(64))
     status: Mapped[int]
     body: Mapped[Any] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Index, String, event
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, refers_to
+from webapp.db.base import Base, Key, belongs_to, refers_to, set_at
 
 
 class AuditEvent(Base):
@@ -25,7 +25,7 @@ class AuditEvent(Base):
     what: Mapped[str] = mapped_column(String(300), default="", server_default="")
     detail: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     address: Mapped[str] = mapped_column(String(64), default="", server_default="")
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)
 
 
 @event.listens_for(AuditEvent, "before_update")

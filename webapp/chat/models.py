@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, belongs_to, set_at
 
 
 class PipelineStep(Base):
@@ -22,4 +22,4 @@ class PipelineStep(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     duration_ms: Mapped[int | None]
     data: Mapped[dict[str, Any]] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -7,7 +7,18 @@ from sqlalchemy import JSON, Boolean, Index, String, Text, event, select, text
 from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of, refers_to
+from webapp.db.base import (
+    LONG_TEXT,
+    Base,
+    Key,
+    Timestamp,
+    belongs_to,
+    current_timestamp,
+    now,
+    one_of,
+    refers_to,
+    set_at,
+)
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
@@ -24,7 +35,7 @@ class Folder(Base):
     folder_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = belongs_to("users.user_id")
     name: Mapped[str] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class Conversation(Base):
@@ -49,9 +60,7 @@ class Conversation(Base):
     user_id: Mapped[int] = belongs_to("users.user_id")
     title: Mapped[str | None] = mapped_column(String(255))
     # Documented as nullable, but never null: both the application and the database set a value.
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, nullable=True, default=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at(nullable=True)
     updated_at: Mapped[datetime] = mapped_column(
         Timestamp, nullable=True, default=now, server_default=current_timestamp(on_update=True)
     )
@@ -144,9 +153,7 @@ class Message(Base):
     conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
     role: Mapped[str] = mapped_column(one_of(*ROLES, name="message_role"))
     content: Mapped[str] = mapped_column(LONG_TEXT)
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, nullable=True, default=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at(nullable=True)
 
     tool_calls: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     suggested_values: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
@@ -220,10 +227,8 @@ class MessageFeedback(Base):
     may_read: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     model: Mapped[str | None] = mapped_column(Key(200))
     prompt_version: Mapped[str | None] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 def rating_of_message() -> Any:

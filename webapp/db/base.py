@@ -93,6 +93,11 @@ class Key(TypeDecorator[str]):
         return dialect.type_descriptor(String(length))
 
 
+def set_at(**options: Any) -> MappedColumn[Any]:
+    """Return a column for a moment that is the present one if nothing else is said, here or in SQL."""
+    return mapped_column(Timestamp, default=now, server_default=current_timestamp(), **options)
+
+
 def belongs_to(key: str, **options: Any) -> MappedColumn[Any]:
     """Return a column for the key of the row that this one is deleted with."""
     return mapped_column(ForeignKey(key, ondelete="CASCADE"), **options)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, belongs_to, current_timestamp, now, one_of
+from webapp.db.base import Base, belongs_to, one_of, set_at
 
 SOURCES = ("model", "user", "service")
 
@@ -20,10 +20,10 @@ class ConversationMemory(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
     memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
-    as_of: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    as_of: Mapped[datetime] = set_at()
 
 
 class ConversationMemoryVersion(Base):
@@ -39,4 +39,4 @@ class ConversationMemoryVersion(Base):
     source: Mapped[str] = mapped_column(one_of(*SOURCES, name="digest_source"))
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_version: Mapped[str | None] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -6,7 +6,7 @@ from sqlalchemy import Boolean, Index, String, Text, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, belongs_to, one_of, set_at
 
 STATUSES = ("ready", "unreadable")
 MODES = ("whole", "search")
@@ -40,7 +40,7 @@ class File(Base):
     picture_pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     # Whether pages that are pictures are still to be read by machine.
     scan_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
     @property
     def is_picture(self) -> bool:

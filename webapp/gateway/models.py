@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, Key, belongs_to, set_at
 
 
 class GatewayThread(Base):
@@ -19,4 +19,4 @@ class GatewayThread(Base):
     fingerprint: Mapped[str] = mapped_column(Key(64))
     conversation_id: Mapped[int] = belongs_to("conversations.conversation_id", index=True)
     message_id: Mapped[int]
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -7,7 +7,7 @@ from sqlalchemy import JSON, Boolean, Double, Index, LargeBinary, String, Text, 
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, now, set_at
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 """Up to 16 MB; a summary takes a few dozen kilobytes."""
@@ -34,8 +34,8 @@ class Journey(Base):
     front_page: Mapped[str | None] = mapped_column(String(255))
     published_version: Mapped[int | None]
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class JourneyVersion(Base):
@@ -74,8 +74,8 @@ class ConversationPoint(Base):
     keeps: Mapped[str | None] = mapped_column(String(10))
     position: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     is_archived: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class PointMemory(Base):
@@ -110,7 +110,7 @@ class PointMemory(Base):
     settled_conflicts: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
     # The state and the evidence before the user's last change, for its undo.
     before_change: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = set_at()
 
 
 class PointEvidence(Base):
@@ -171,8 +171,8 @@ class ConversationReport(Base):
     source_hash: Mapped[str] = mapped_column(Key(64), default="", server_default="")
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     pdf: Mapped[bytes] = mapped_column(PDF, deferred=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class ReportEvidence(Base):

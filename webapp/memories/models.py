@@ -26,7 +26,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of, refers_to
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 from webapp.memories.rules.kinds import MEMORY_TYPES
 
 VISIBILITIES = ("private", "shared")
@@ -92,9 +92,7 @@ class Memory(Base):
     source_conversation_id: Mapped[int | None] = refers_to("conversations.conversation_id")
     source_message_id: Mapped[int | None] = refers_to("messages.message_id")
     # Documented as nullable, and never null: both the application and the database give a value.
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, nullable=True, default=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at(nullable=True)
     last_accessed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     access_count: Mapped[int] = mapped_column(nullable=True, default=0, server_default=text("0"))
     is_pinned: Mapped[bool] = mapped_column(Boolean, nullable=True, default=False, server_default=text("0"))
@@ -126,7 +124,7 @@ class Memory(Base):
     statement_hash: Mapped[str] = mapped_column(Key(64))
     revision: Mapped[int] = mapped_column(default=1, server_default=text("1"))
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = set_at()
 
     # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
     space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
@@ -184,7 +182,7 @@ class MemoryChangeSet(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undoes_id: Mapped[int | None]
     memory_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
@@ -207,7 +205,7 @@ class MemoryRevision(Base):
     actor: Mapped[str] = mapped_column(String(30))
     cause: Mapped[str] = mapped_column(String(30))
     change_set_id: Mapped[int | None] = refers_to("memory_change_sets.change_set_id", index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class MemoryTombstone(Base):
@@ -220,7 +218,7 @@ class MemoryTombstone(Base):
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
     key_id: Mapped[str | None] = mapped_column(Key(16))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class TombstoneKey(Base):
@@ -231,7 +229,7 @@ class TombstoneKey(Base):
     user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     key_id: Mapped[str] = mapped_column(Key(16), primary_key=True)
     sealed: Mapped[str] = mapped_column(String(500))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class MemoryVersion(Base):
@@ -268,4 +266,4 @@ class AdminAccess(Base):
     admin_id: Mapped[int | None] = refers_to("users.user_id", index=True)
     user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     what: Mapped[str] = mapped_column(String(50))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

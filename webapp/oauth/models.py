@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import JSON, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, set_at
 
 
 class OAuthClient(Base):
@@ -19,7 +19,7 @@ class OAuthClient(Base):
     redirect_uris: Mapped[list[str]] = mapped_column(JSON)
     auth_method: Mapped[str] = mapped_column(Key(30), default="none")
     secret_hash: Mapped[str | None] = mapped_column(Key(64))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)
     fetched_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
@@ -33,9 +33,9 @@ class OAuthGrant(Base):
     client_number: Mapped[int] = belongs_to("oauth_clients.client_number", index=True)
     token_id: Mapped[int] = belongs_to("api_tokens.token_id", index=True)
     scope: Mapped[str] = mapped_column(Key(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    refreshed_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    expires_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at()
+    refreshed_at: Mapped[datetime] = set_at()
+    expires_at: Mapped[datetime] = set_at(index=True)
 
 
 class OAuthCode(Base):
@@ -50,7 +50,7 @@ class OAuthCode(Base):
     challenge: Mapped[str] = mapped_column(Key(128))
     scope: Mapped[str] = mapped_column(Key(100))
     space_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
-    expires_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    expires_at: Mapped[datetime] = set_at(index=True)
     grant_id: Mapped[int | None] = belongs_to("oauth_grants.grant_id", index=True)
 
 
@@ -61,5 +61,5 @@ class OAuthRefreshToken(Base):
 
     token_hash: Mapped[str] = mapped_column(Key(64), primary_key=True)
     grant_id: Mapped[int] = belongs_to("oauth_grants.grant_id", index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     used_at: Mapped[datetime | None] = mapped_column(Timestamp)

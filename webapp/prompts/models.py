@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKeyConstraint, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of, refers_to
+from webapp.db.base import Base, Key, one_of, refers_to, set_at
 from webapp.prompts.catalogue import CATALOGUE, Definition
 
 ORIGINS = ("default", "admin")
@@ -23,7 +23,7 @@ class PromptVersion(Base):
     prompt_text: Mapped[str] = mapped_column(Text)
     origin: Mapped[str] = mapped_column(one_of(*ORIGINS, name="prompt_origin"))
     note: Mapped[str | None] = mapped_column(String(500))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     created_by: Mapped[int | None] = refers_to("users.user_id", index=True)
 
 
@@ -41,7 +41,7 @@ class Prompt(Base):
 
     name: Mapped[str] = mapped_column(Key(100), primary_key=True)
     active_version: Mapped[int]
-    activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    activated_at: Mapped[datetime] = set_at()
     activated_by: Mapped[int | None] = refers_to("users.user_id", index=True)
 
     @property
@@ -65,5 +65,5 @@ class PromptActivation(Base):
     activation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100))
     version: Mapped[int]
-    activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    activated_at: Mapped[datetime] = set_at()
     activated_by: Mapped[int | None] = refers_to("users.user_id", index=True)

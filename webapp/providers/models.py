@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, set_at
 
 AUDIENCES = ("everyone", "admins")
 MIN_RECALL = 0.85
@@ -35,8 +35,8 @@ class ModelConnection(Base):
     background_model: Mapped[str | None] = mapped_column(String(200))
     test_result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class ModelOffer(Base):
@@ -83,7 +83,7 @@ class MemoryGrade(Base):
     key_share: Mapped[float] = mapped_column(Float)
     false_share: Mapped[float] = mapped_column(Float)
     cases: Mapped[int]
-    examined_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    examined_at: Mapped[datetime] = set_at()
 
     @property
     def is_trusted(self) -> bool:

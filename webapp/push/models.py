@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, Key, belongs_to, set_at
 
 
 class PushSubscription(Base):
@@ -21,4 +21,4 @@ class PushSubscription(Base):
     digest: Mapped[str] = mapped_column(Key(64))
     p256dh: Mapped[str] = mapped_column(Key(100))
     auth: Mapped[str] = mapped_column(Key(40))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

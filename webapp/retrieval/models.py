@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, belongs_to, current_timestamp, now, one_of
+from webapp.db.base import Base, belongs_to, one_of, set_at
 
 CHANGES = ("conversation", "memories", "documents", "verdicts")
 VERDICTS = ("wrong", "outdated", "not_relevant", "forget")
@@ -38,7 +38,7 @@ class ConversationChunk(Base):
     message_range_end: Mapped[int]
     level: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     model: Mapped[str | None] = mapped_column(String(200))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class MessageEmbedding(Base):
@@ -127,4 +127,4 @@ class PassageVerdict(Base):
     passage_id: Mapped[int]
     verdict: Mapped[str] = mapped_column(one_of(*VERDICTS, name="passage_verdict"))
     terms: Mapped[list[Any]] = mapped_column(JSON, default=list)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -6,7 +6,7 @@ from typing import Literal
 from sqlalchemy import Boolean, DateTime, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of, refers_to
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 Place = Literal["new", "same"] | int
 RUN_STATUSES = ("waiting", "running", "done", "failed")
@@ -39,7 +39,7 @@ class Schedule(Base):
     token_id: Mapped[int | None]
     sends_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     failures: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
     @property
     def conversation(self) -> Place:
@@ -67,7 +67,7 @@ class ScheduleRun(Base):
 
     run_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     schedule_id: Mapped[int] = belongs_to("schedules.schedule_id")
-    due_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    due_at: Mapped[datetime] = set_at()
     status: Mapped[str] = mapped_column(one_of(*RUN_STATUSES, name="schedule_run_status"), default="waiting")
     is_late: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_id: Mapped[int | None] = refers_to("messages.message_id", index=True)
@@ -84,4 +84,4 @@ class ScheduleFeed(Base):
 
     user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     digest: Mapped[str] = mapped_column(Key(64))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

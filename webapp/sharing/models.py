@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import JSON, Boolean, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, now, one_of, set_at
 
 AUDIENCES = ("anyone", "accounts")
 
@@ -25,7 +25,7 @@ class ConversationShare(Base):
     first_message_id: Mapped[int | None]
     last_message_id: Mapped[int | None]
     message_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
     @property

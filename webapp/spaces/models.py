@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of, refers_to
+from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, belongs_to, now, one_of, refers_to, set_at
 
 KINDS = ("project", "legacy")
 ROLES = ("owner", "member")
@@ -25,10 +25,8 @@ class Space(Base):
     instructions: Mapped[str] = mapped_column(Text, default="")
     persona: Mapped[str | None] = mapped_column(String(50))
     has_portrait: Mapped[bool] = mapped_column(default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 class SpaceMember(Base):
@@ -52,7 +50,7 @@ class SpaceMember(Base):
     role: Mapped[str] = mapped_column(one_of(*ROLES, name="space_role"))
     status: Mapped[str] = mapped_column(one_of(*MEMBER_STATUSES, name="space_member_status"))
     invited_by: Mapped[int | None] = refers_to("users.user_id", index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     joined_at: Mapped[datetime | None] = mapped_column(Timestamp)
     by_group: Mapped[bool] = mapped_column(default=False, server_default=text("0"))
 
@@ -95,10 +93,8 @@ class SpaceDocument(Base):
     )
     chunks_total: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     chunks_done: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 class DocumentChunk(Base):

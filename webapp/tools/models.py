@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, set_at
 
 SINGLE_ROW_ID = 1
 
@@ -22,7 +22,7 @@ class WebAccess(Base):
     secrets: Mapped[str | None] = mapped_column(Text)
     key_set: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     is_enabled: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = set_at()
 
 
 class ToolServer(Base):
@@ -45,7 +45,7 @@ class ToolServer(Base):
     tools: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     error: Mapped[str | None] = mapped_column(String(500))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class ToolGrant(Base):
@@ -58,4 +58,4 @@ class ToolGrant(Base):
     user_id: Mapped[int] = belongs_to("users.user_id")
     server_id: Mapped[int] = belongs_to("tool_servers.server_id", index=True)
     tool: Mapped[str] = mapped_column(Key(128))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

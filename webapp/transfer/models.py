@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of, refers_to
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 IMPORT_STATUSES = ("reading", "ready", "running", "done", "failed", "cancelled", "undone")
 ITEM_KINDS = ("conversation", "memory", "project", "problem")
@@ -43,8 +43,8 @@ class Import(Base):
     learning: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     # `running` while a job undoes it; the progress is in the options, as `undone`.
     undo_status: Mapped[str | None] = mapped_column(Key(10), index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -126,7 +126,7 @@ class Export(Base):
     media_type: Mapped[str | None] = mapped_column(Key(100))
     size: Mapped[int | None]
     error: Mapped[str | None] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from sqlalchemy import BigInteger, Boolean, Date, Float, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of, refers_to
+from webapp.db.base import Base, Key, belongs_to, one_of, refers_to, set_at
 
 PERIODS = ("day", "month")
 CHAT, SCHEDULE = "chat", "schedule"
@@ -41,7 +41,7 @@ class UsageRecord(Base):
     input_price: Mapped[float | None] = mapped_column(Float)
     output_price: Mapped[float | None] = mapped_column(Float)
     is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class UsageSum(Base):

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, set_at
 
 STATUSES = ("waiting", "delivered", "failed", "skipped")
 
@@ -29,7 +29,7 @@ class Webhook(Base):
     is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     disabled_reason: Mapped[str | None] = mapped_column(String(300))
     failing_since: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
     @property
     def kind_list(self) -> list[str]:
@@ -54,5 +54,5 @@ class WebhookDelivery(Base):
     status: Mapped[str] = mapped_column(one_of(*STATUSES, name="webhook_delivery_status"), default="waiting")
     attempts: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     answer: Mapped[str | None] = mapped_column(String(200))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
-    due_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at(index=True)
+    due_at: Mapped[datetime] = set_at()

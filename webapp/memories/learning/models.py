@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, belongs_to, current_timestamp, now
+from webapp.db.base import Base, belongs_to, set_at
 
 
 class ForgetProposal(Base):
@@ -21,4 +21,4 @@ class ForgetProposal(Base):
     user_id: Mapped[int] = belongs_to("users.user_id")
     memory_id: Mapped[int] = belongs_to("memories.memory_id", index=True)
     message_id: Mapped[int] = belongs_to("messages.message_id")
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
