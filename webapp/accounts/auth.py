@@ -34,8 +34,15 @@ from webapp.db.base import db, expect_writes, now, write_transaction
 from webapp.db.failures import database_is_away
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
-from webapp.http.answers import redirect_to
-from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
+from webapp.http.views import (
+    bearer,
+    check_ids,
+    check_json_request,
+    is_for_programs,
+    redirect_to,
+    wants_json,
+    wants_partial,
+)
 from webapp.i18n.marks import say
 
 __all__ = [

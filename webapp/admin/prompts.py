@@ -11,10 +11,9 @@ from webapp.db.base import db
 from webapp.digests.service import existing_conversation, note_look
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.prompts import service

@@ -9,8 +9,7 @@ from webapp.accounts.password_check_pages import returning_owner
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.transfer.account_erasure import list_account_contents
 
 blueprint = PageBlueprint("account_deletion_pages", __name__, access="user")

@@ -8,9 +8,8 @@ from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import messages
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import NN_, say
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
