@@ -43,7 +43,6 @@ from webapp.http.views import (
     wants_json,
     wants_partial,
 )
-from webapp.i18n.marks import say
 
 __all__ = [
     "Identity",
@@ -205,7 +204,7 @@ def _require_scope(identity: Identity, required: Collection[str]) -> None:
     if not scopes.is_sufficient(identity.scopes, required):
         if not required:
             raise Forbidden("This needs a token that is not limited to scopes, or a signed-in browser.")
-        raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required))))
+        raise Forbidden("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required)))
 
 
 def _redirect_to_login() -> Response:

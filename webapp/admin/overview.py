@@ -21,7 +21,7 @@ from webapp.admin.health import Vitals
 from webapp.admin.jobs import QueueCounts, WorkerState
 from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now
+from webapp.db.base import count_rows, db, now
 from webapp.extensions import app_settings
 from webapp.files.models import File
 from webapp.llm.errors import MissingKey, ModelError, ModelNotFound, Unauthorized
@@ -128,8 +128,8 @@ def free_bytes() -> int:
 
 
 def _unanswered() -> int:
-    failed = Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)
-    return db.session.scalar(select(func.count()).select_from(Message).where(*failed)) or 0
+    is_recent = Message.created_at >= now() - RECENT
+    return count_rows(Message.status == "failed", is_recent, Message.error_code.in_(SERVER_ERRORS))
 
 
 def versions(client: Redis) -> dict[str, str]:

@@ -14,7 +14,6 @@ from pydantic import Field
 from webapp.errors import Invalid
 from webapp.http.validation import Amount, Input
 from webapp.i18n import SOURCE
-from webapp.i18n.marks import say
 from webapp.journeys.journey_files import Item, JourneyFixture, PointFixture, Slug, Text, Title
 from webapp.journeys.models import ConversationPoint, Journey
 
@@ -84,7 +83,7 @@ def read_definition(text: str) -> JourneyBody:
         data = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise Invalid.field("text", say("cannot be read: %(reason)s", reason=reason)) from None
+        raise Invalid.field("text", "cannot be read: %(reason)s", reason=reason) from None
     if not isinstance(data, Mapping):
         raise Invalid.field("text", "is not a journey")
     return JourneyBody.model_validate(data)

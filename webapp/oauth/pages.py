@@ -12,7 +12,7 @@ from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit, commit_and_redirect
-from webapp.i18n.marks import N_, say
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.stored_texts import translate_stored
 from webapp.oauth import clients, registry, service
@@ -118,9 +118,7 @@ def _consent_request() -> tuple[Any, str, str | None] | Response:
             answer: Response = provider.refusal_response(error)
             return answer
         reason = error.description or error.error
-        raise Invalid.field(
-            "request", say("The program’s request cannot be answered: %(reason)s", reason=reason)
-        ) from None
+        raise Invalid.field("request", "The program’s request cannot be answered: %(reason)s", reason=reason) from None
     return consent_request
 
 
