@@ -21,7 +21,6 @@ from webapp.accounts.access import (
     login_required,
     password_required,
     public,
-    service_only,
     session_only,
     writes,
 )
@@ -57,7 +56,6 @@ __all__ = [
     "public",
     "password_required",
     "safe_next",
-    "service_only",
     "session_only",
     "login_required",
     "require_identity",
