@@ -48,7 +48,7 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     yield from _logs(text, lines)
     yield from _changes(text, lines)
     yield from _traces(text, lines)
-    yield from _indented(text, lines)
+    yield from _indented_code(text, lines)
     yield from _subtitles(text, lines)
 
 
@@ -174,7 +174,7 @@ def _traces(text: str, lines: Sequence[Span]) -> Iterator[Span]:
             yield Span(lines[max(0, rows[0] - 1)].start, lines[min(rows[-1] + 1, len(lines) - 1)].end)
 
 
-def _indented(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+def _indented_code(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield lines that Markdown takes for code: indented after a blank line, and part of no list."""
     before = ""
     for is_inside, group in groupby(lines, lambda line: _indent(text, line) >= _CODE_INDENT):

@@ -95,13 +95,13 @@ def review_queue(
         rows |= {row.memory_id: row for row in memories}
     quotes = evidence_of(user_id, rows)
 
-    def waiting(row: Memory) -> WaitingMemory:
+    def waiting_memory(row: Memory) -> WaitingMemory:
         other = rows.get(other_ids[row.memory_id] or 0)
         return WaitingMemory(
             row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ()
         )
 
-    return page.map(waiting)
+    return page.map(waiting_memory)
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
