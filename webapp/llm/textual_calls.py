@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from .dialects import CALLS
 from .events import Event, TextDelta
 from .markdown_state import Place
+from .section_tags import SECTION_TAGS
 from .written_calls import NAME_FIELDS, WrittenCalls, known_name
 
 _TRIGGERS = re.compile(r"[<\[{]")
@@ -160,19 +161,6 @@ def _ends(block: str) -> bool:
     """Return whether a block that the answer ends with is whole: it may have been cut off, and a call in it with it."""
     return block.rstrip().lower().endswith(tuple(mark.lower() for mark in (*_STRAY, "}", "]", ")")))
 
-
-SECTION_TAGS = (
-    "known",
-    "summaries",
-    "reference",
-    "request",
-    "client",
-    "files",
-    "file_pages",
-    "said",
-    "tool_result",
-)
-"""Sections of a reply's prompt, whose tags are never shown."""
 
 _BARE = "|".join(SECTION_TAGS)
 _OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="|tool_result from="'

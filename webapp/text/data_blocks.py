@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from webapp.llm.section_tags import OWN_LINE
 from webapp.text.quotes import Span
 from webapp.text.words import UNSPACED
 
@@ -53,7 +54,11 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _between_tags(text: str) -> Iterator[Span]:
-    """Yield what stands between a tag and the one that closes it, and tags with attributes."""
+    """Yield what stands between a tag and the one that closes it, and tags with attributes.
+
+    Where part of a prompt of ours was copied, the other tag is missing: it reaches to the end, or from the beginning.
+    """
+    cut_off = {line.start("tag") for line in OWN_LINE.finditer(text)}
     opened: dict[str, int] = {}
     for mark in _TAG.finditer(text):
         name = mark[2].casefold()
@@ -61,8 +66,11 @@ def _between_tags(text: str) -> Iterator[Span]:
             opened.setdefault(name, mark.start())
         elif name in opened:
             yield Span(opened.pop(name), mark.end())
+        elif mark.start() in cut_off:
+            yield Span(0, mark.end())
         if mark[3] and "=" in mark[3]:
             yield Span(*mark.span())
+    yield from (Span(start, len(text)) for start in cut_off.intersection(opened.values()))
     opened.clear()
     for mark in _PAIRED.finditer(text):
         name = next(filter(None, (mark[2], mark[4], mark[6])))
