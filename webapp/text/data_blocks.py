@@ -3,7 +3,7 @@ tables, logs, traces of errors, changes of files; pure."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from webapp.text.quotes import Span
@@ -54,22 +54,25 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 def _between_tags(text: str) -> Iterator[Span]:
     """Yield what stands between a tag and the one that closes it, and tags with attributes."""
-    opened: dict[str, int] = {}
-    for mark in _TAG.finditer(text):
-        name = mark[2].casefold()
-        if not mark[1]:
-            opened.setdefault(name, mark.start())
+    tags = [*_TAG.finditer(text)]
+    yield from _pairs(text, ((mark, mark[2].casefold(), bool(mark[1])) for mark in tags))
+    yield from (Span(*mark.span()) for mark in tags if mark[3] and "=" in mark[3])
+    pairs = ((mark, next(filter(None, (mark[2], mark[4], mark[6])))) for mark in _PAIRED.finditer(text))
+    yield from _pairs(text, ((mark, name, bool(mark["bb"] or mark["tex"] or mark["card"])) for mark, name in pairs))
+
+
+def _pairs(text: str, marks: Iterable[tuple[re.Match[str], str, bool]]) -> Iterator[Span]:
+    """Yield from marks that open to those of the same name that close; one alone on its line, else to the end."""
+    opened: dict[str, re.Match[str]] = {}
+    for mark, name, closes in marks:
+        if not closes:
+            opened.setdefault(name, mark)
         elif name in opened:
-            yield Span(opened.pop(name), mark.end())
-        if mark[3] and "=" in mark[3]:
-            yield Span(*mark.span())
-    opened.clear()
-    for mark in _PAIRED.finditer(text):
-        name = next(filter(None, (mark[2], mark[4], mark[6])))
-        if not (mark["bb"] or mark["tex"] or mark["card"]):
-            opened.setdefault(name, mark.start())
-        elif name in opened:
-            yield Span(opened.pop(name), mark.end())
+            yield Span(opened.pop(name).start(), mark.end())
+    for mark in opened.values():
+        around = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+        if all(char in "\n" for char in around):
+            yield Span(mark.start(), len(text))
 
 
 def _json(text: str) -> Iterator[Span]:
