@@ -6,6 +6,7 @@ from typing import Any
 from flask import flash, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts import auth, password_proof, second_factor, service, sessions, tokens
+from webapp.accounts.access_kinds import end_access, list_access
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, password_required
 from webapp.accounts.pages import blueprint as blueprint
@@ -38,7 +39,11 @@ FULL_ACCESS, CHOSEN_ACCESS = "full", "chosen"
 
 def _security(errors: dict[str, str] | None = None) -> str:
     return render_template(
-        "accounts/security.html", errors=errors or {}, two_step=second_factor.is_on(current_user_id())
+        "accounts/security.html",
+        errors=errors or {},
+        access=list_access(current_user_id()),
+        ended=request.form.getlist("ended"),
+        two_step=second_factor.is_on(current_user_id()),
     )
 
 
@@ -101,9 +106,12 @@ def security() -> ViewResult:
 @blueprint.post("/settings/password")
 @on_form(_security, PASSWORD_LABELS, otherwise="new_password")
 def password() -> ViewResult:
-    """Change the password; every other session ends."""
-    auth.count_attempt("password", str(current_user_id()))
-    password_proof.renew_session(service.change_password(current_user_id(), read_form(PasswordChange)))
+    """Change the password, and end other access that was ticked; every other session ends."""
+    user_id = current_user_id()
+    auth.count_attempt("password", str(user_id))
+    user = service.change_password(user_id, read_form(PasswordChange))
+    end_access(user_id, but=list_access(user_id).keys() - set(request.form.getlist("ended")))
+    password_proof.renew_session(user)
     flash(_("Your password has been changed. You have been signed out everywhere else."))
     return redirect(url_for(".security"), 303)
 
