@@ -111,7 +111,7 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                         if not left:
                             raise ToolFailed(f"{host} redirects too many times.")
                         target = urljoin(url, target)
-                        if outbound.method != "GET" and urlsplit(target)[:2] != urlsplit(url)[:2]:  # it has a token
+                        if outbound.headers and urlsplit(target)[:2] != urlsplit(url)[:2]:  # they may have a token
                             raise ToolFailed(f"{host} redirects to another address.")
                         url = target
                         continue
