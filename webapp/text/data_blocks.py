@@ -3,9 +3,10 @@ tables, logs, traces of errors, changes of files; pure."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from webapp.llm.section_tags import OWN_LINE
 from webapp.text.quotes import Span
 from webapp.text.words import UNSPACED
 
@@ -55,32 +56,31 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 def _between_tags(text: str) -> Iterator[Span]:
     """Yield what stands between a tag and the one that closes it, and tags with attributes."""
     tags = [*_TAG.finditer(text)]
-    yield from _pairs(text, ((mark, mark[2].casefold(), bool(mark[1])) for mark in tags))
+    own_lines = {line.start("tag") for line in OWN_LINE.finditer(text)}
+    yield from _pairs(text, [(mark, mark[2].casefold(), bool(mark[1])) for mark in tags], own_lines)
     yield from (Span(*mark.span()) for mark in tags if mark[3] and "=" in mark[3])
-    pairs = ((mark, next(filter(None, (mark[2], mark[4], mark[6])))) for mark in _PAIRED.finditer(text))
-    yield from _pairs(text, ((mark, name, bool(mark["bb"] or mark["tex"] or mark["card"])) for mark, name in pairs))
+    quotes = [*_PAIRED.finditer(text)]
+    lines = {mark.start() for mark in quotes if text[mark.end() : mark.end() + 1] in ("", "\n")}
+    names = (next(filter(None, (mark[2], mark[4], mark[6]))) for mark in quotes)
+    closes = (bool(mark["bb"] or mark["tex"] or mark["card"]) for mark in quotes)
+    yield from _pairs(text, zip(quotes, names, closes, strict=True), lines)
 
 
-def _pairs(text: str, marks: Iterable[tuple[re.Match[str], str, bool]]) -> Iterator[Span]:
+def _pairs(text: str, marks: Iterable[tuple[re.Match[str], str, bool]], cut_off: Collection[int]) -> Iterator[Span]:
     """Yield from marks that open to those of the same name that close.
 
-    Where a part was cut out of something, one is missing: one alone on its line reaches to the end of the text, or from
-    its beginning.
+    Where a part of something was copied, the other mark may be missing: those that begin at `cut_off` reach to the end
+    of the text, or from its beginning.
     """
-    opened: dict[str, re.Match[str]] = {}
+    opened: dict[str, int] = {}
     for mark, name, closes in marks:
         if not closes:
-            opened.setdefault(name, mark)
+            opened.setdefault(name, mark.start())
         elif name in opened:
-            yield Span(opened.pop(name).start(), mark.end())
-        elif _fills_line(text, mark):
+            yield Span(opened.pop(name), mark.end())
+        elif mark.start() in cut_off:
             yield Span(0, mark.end())
-    yield from (Span(mark.start(), len(text)) for mark in opened.values() if _fills_line(text, mark))
-
-
-def _fills_line(text: str, mark: re.Match[str]) -> bool:
-    around = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return all(char in "\n" for char in around)
+    yield from (Span(start, len(text)) for start in opened.values() if start in cut_off)
 
 
 def _json(text: str) -> Iterator[Span]:
