@@ -29,6 +29,9 @@ from webapp.redis.urls import SentinelAddress
 MIN_SECRET = 16
 """Characters below which a secret can be guessed."""
 
+REDIS_SHAPES = {"protocol", "legacy_responses", "decode_responses", "encoding", "encoding_errors"}
+"""Parameters of a Redis URL by which answers come in another form than the one that is read here."""
+
 
 class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
@@ -205,7 +208,13 @@ class Settings(BaseModel):
     @classmethod
     def _names_a_redis(cls, value: str) -> str:
         if not SentinelAddress.parse(value):
-            ConnectionPool.from_url(value)
+            pool = ConnectionPool.from_url(value)
+            if refused := sorted(REDIS_SHAPES & pool.connection_kwargs.keys()):
+                raise ValueError(f"may not say in which form answers come: leave out {', '.join(refused)}")
+            try:
+                pool.make_connection()
+            except TypeError as error:
+                raise ValueError(f"has a parameter that is not known: {error}") from None
         return value
 
     @property
