@@ -325,7 +325,7 @@ def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app, client):
 
 
 def test_a_time_that_comes_twice_brings_one_run_and_holds_up_no_other(app, client):
-    """The clock was set back and the schedule saved again: its time had a run, and no sweep came to its end any more."""
+    """The clock was set back and the schedule saved again: its time had a run, and no sweep ended any more."""
     twice, other = make(client)["schedule_id"], make(client)["schedule_id"]
     make_due(app, twice)
     due_at = stored(app, twice).next_at
