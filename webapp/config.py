@@ -17,20 +17,16 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from redis import ConnectionPool
 from sqlalchemy.engine import URL
 
 from webapp.db.urls import sqlalchemy_url
 from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts
-from webapp.redis.urls import SentinelAddress
+from webapp.redis.urls import check_url
 
 MIN_SECRET = 16
 """Characters below which a secret can be guessed."""
-
-REDIS_SHAPES = {"protocol", "legacy_responses", "decode_responses", "encoding", "encoding_errors"}
-"""Parameters of a Redis URL by which answers come in another form than the one that is read here."""
 
 
 class ConfigError(RuntimeError):
@@ -207,14 +203,7 @@ class Settings(BaseModel):
     @field_validator("redis_url")
     @classmethod
     def _names_a_redis(cls, value: str) -> str:
-        if not SentinelAddress.parse(value):
-            pool = ConnectionPool.from_url(value)
-            if refused := sorted(REDIS_SHAPES & pool.connection_kwargs.keys()):
-                raise ValueError(f"may not say in which form answers come: leave out {', '.join(refused)}")
-            try:
-                pool.make_connection()
-            except TypeError as error:
-                raise ValueError(f"has a parameter that is not known: {error}") from None
+        check_url(value)
         return value
 
     @property

@@ -23,6 +23,7 @@ from webapp.db.base import LOST, Base, database_is_away, db, error_code, savepoi
 
 log = logging.getLogger(__name__)
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 DEADLOCK, TIMED_OUT, NOT_READY = 1213, 1205, 1047
@@ -84,15 +85,16 @@ def repeat_on_conflict(
     return work()
 
 
-def run_each(steps: Mapping[Any, Callable[[], T]]) -> list[T]:
+def run_each(steps: Mapping[K, Callable[[], T]]) -> dict[K, T]:
     """Run steps of which each has its own transactions, whichever of them fail; raise the errors once all are done.
 
     While the database or Redis is away the others would fail as well: that is raised at once.
     """
-    results, errors = [], []
+    results: dict[K, T] = {}
+    errors: list[Exception] = []
     for name, step in steps.items():
         try:
-            results.append(step())
+            results[name] = step()
         except Exception as error:
             forget_session()
             if database_is_away(error) or isinstance(error, RedisError):

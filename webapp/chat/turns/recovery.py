@@ -97,7 +97,7 @@ def recover_all() -> int:
     )
     turn_ids = db.session.scalars(oldest_first).all()
     db.session.rollback()
-    return sum(run_each({turn_id: partial(recover_turn, turn_id) for turn_id in turn_ids}))
+    return sum(run_each({turn_id: partial(recover_turn, turn_id) for turn_id in turn_ids}).values())
 
 
 LOSS_SECONDS = 2.0
