@@ -21,7 +21,7 @@ from webapp.chat.turns.tool_calls import Ask, Consent, ToolCalling
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.turnlog import PAUSE, READING
 from webapp.chat.turns.writer import TurnWriter
-from webapp.db.base import database_is_away
+from webapp.db.failures import database_is_away
 from webapp.i18n.marks import N_
 from webapp.llm.errors import ModelError
 from webapp.llm.events import Finish, Pause, ReasoningDelta, TextDelta, ThoughtSoFar

@@ -16,8 +16,9 @@ from webapp.chat.context import assembly
 from webapp.chat.turns import finish, recovery, turnlog
 from webapp.chat.turns.finish import FinishedTurn
 from webapp.config import Settings
-from webapp.db.base import database_is_away, write_transaction
+from webapp.db.base import write_transaction
 from webapp.db.conflicts import repeat_on_conflict
+from webapp.db.failures import database_is_away
 from webapp.extensions import redis
 from webapp.files.pictures import fill_pictures
 from webapp.llm.partial_calls import ToolCall
