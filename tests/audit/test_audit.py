@@ -53,12 +53,10 @@ def test_an_admins_look_is_seen_by_the_person_but_not_from_where(app, login, cli
     assert "admin_looked" not in actions(browser)
 
 
-def test_one_reads_only_ones_own(client, login, make_user, anonymous):
+def test_one_reads_only_ones_own(client, login, make_user):
     other = login(make_user())
     assert "signed_in" in actions(other)
     assert "signed_in" not in actions(client)
-    assert anonymous.get("/api/audit").status_code == 401
-    assert other.get("/admin/activity").status_code == 403
 
 
 def test_pages_and_the_download(app, login, user, make_user):

@@ -104,13 +104,11 @@ def _messages(client, talk):
     return client.get(f"/api/conversations/{talk}/messages").get_json()["messages"]
 
 
-def test_a_model_that_is_not_offered_is_422(client, api, make_user, reply, other_model):
+def test_a_model_that_is_not_offered_is_422(client, reply, other_model):
     gone = other_model.rpartition("/")[0] + "/gone"
     for wish in (gone, "x" * 221):
         place = f"/api/chat/turns/{reply['message_id']}/regenerate"
         assert client.post(place, json={"model": wish}).status_code == 422
-    stranger = api(make_user())
-    assert stranger.post(place, json={"model": other_model}).status_code == 404
 
 
 def test_the_menu_offers_models_only_where_there_are_several(app, user, client, model, reply, other_model):

@@ -106,17 +106,6 @@ def test_a_wrong_number_is_said_beside_its_field(login, user):
         assert 'value="many"' in refused.text and 'value="3"' in refused.text
 
 
-def test_only_its_person_chooses(login, make_user, api, anonymous, client):
-    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
-    path = f"/c/{number}/parameters"
-    for other in (make_user(), make_user(is_admin=True)):
-        assert login(other).get(path).status_code == 404
-        assert post_form(login(other), path, "/", temperature="1").status_code == 404
-        assert api(other).put(f"/api/conversations/{number}", json={"parameters": CHOSEN}).status_code == 404
-    assert anonymous.get(path).status_code in (302, 303)
-    assert anonymous.get("/models/parameters").status_code in (302, 303)
-
-
 def test_the_page_says_what_a_model_does_not_take(login, user, client, admin, model):
     (chosen,) = offer(admin, model, "cool-one")
     refusal = {"error": {"message": "Unsupported parameter: 'temperature' is not supported with this model."}}

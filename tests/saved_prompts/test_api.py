@@ -82,20 +82,6 @@ def test_bad_fields_are_422(client):
     assert client.patch(place, json={"content": None}).status_code == 422
 
 
-def test_a_prompt_is_its_makers_alone(client, api, anonymous, make_user, other):
-    place = f"/api/saved_prompts/{_save(client)['saved_prompt_id']}"
-    for stranger in (api(other), api(make_user(is_admin=True))):
-        assert _names(stranger) == []
-        assert stranger.get(place).status_code == 404
-        assert stranger.patch(place, json={"name": "Mine"}).status_code == 404
-        assert stranger.delete(place).status_code == 404
-        assert stranger.post(f"{place}/fill", json={}).status_code == 404
-        assert stranger.post(f"{place}/duplicate").status_code == 404
-        assert stranger.get("/api/saved_prompts/export").get_json()["prompts"] == []
-    for method, path in (("GET", place), ("DELETE", place), ("GET", "/api/saved_prompts"), ("POST", f"{place}/fill")):
-        assert anonymous.open(path, method=method, json={} if method == "POST" else None).status_code == 401
-
-
 def test_members_use_what_a_space_shares_and_maker_and_owner_change_it(client, api, make_user, other, space):
     member, stranger = api(other), api(make_user(is_admin=True))
     owners = _save(client, name="The owner’s", space_id=space)

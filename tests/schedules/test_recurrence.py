@@ -171,4 +171,3 @@ def test_a_program_reads_the_url_and_neither_renews_nor_withdraws_it(app, client
     assert anonymous.get(client.get(FEED).json["url"].partition("localhost")[2]).status_code == 200
     assert_problem(client.post(FEED), 403)
     assert_problem(client.delete(FEED), 403)
-    assert anonymous.get("/schedules").status_code == 303

@@ -276,5 +276,3 @@ def test_moving_says_what_happens_and_does_it(cast):
     assert post(cast["owner"], f"/c/{conversation}/move", {"to": str(space)}).status_code == 303
     assert owner.get(f"/api/conversations/{conversation}").get_json()["space_id"] == space
     assert "Move out of the space" in cast["owner"].get(f"/c/{conversation}/move").text
-    assert cast["stranger"].get(f"/c/{conversation}/move").status_code == 404
-    assert post(cast["stranger"], f"/c/{conversation}/move", {"to": ""}).status_code == 404

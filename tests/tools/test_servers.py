@@ -226,21 +226,6 @@ def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_
     assert row["status"] == "stopped" and row["tool_calls"][0]["output"]["status"] == "stopped" and not garden.notes
 
 
-def test_only_the_person_is_asked(app, client, api, make_user, login, model, garden, open_house):
-    add(client, garden.url, "write_note")
-    calls(model, ("Garden_write_note", {"text": "x"}))
-    turn_id = begin(client)
-    wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
-    path = f"/api/chat/turns/{turn_id}/tools/0"
-    for other in (make_user(), make_user(is_admin=True)):
-        assert api(other).post(path, json={"decision": "once"}).status_code == 404
-        assert post_form(login(other), f"/turns/{turn_id}/tools/0", decision="once").status_code == 404
-    assert app.test_client().post(path, json={"decision": "once"}).status_code == 401
-    assert not garden.notes
-    assert post_form(login(client.person), f"/turns/{turn_id}/tools/0", decision="once").status_code == 303
-    assert wait_for_end(app, turn_id)["status"] == "complete" and garden.notes == ["x"]
-
-
 def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(app, api, make_user, model, garden):
     person, admin = make_user(), make_user(is_admin=True)
     refused = add(api(person), garden.url)

@@ -147,17 +147,6 @@ def test_another_value_of_a_known_key_waits_beside_it(app, browser, user, birthd
     assert rows[known].valid_to is not None and not rows[new].needs_review
 
 
-def test_the_queue_is_ones_own(app, user, waiting, anonymous, login, make_user):
-    assert anonymous.get("/memories/review").status_code == 303
-    for other in (make_user(), make_user(is_admin=True)):
-        stranger = login(other)
-        assert GOATS not in stranger.get(f"/memories/review?held={waiting[2]}").text
-        for decision in ("accept", "reject"):
-            form = {"decision": decision, "queue": "/memories/review", "held": waiting[0]}
-            assert post_form(stranger, f"/memories/{waiting[2]}/review", **form).status_code == 404
-    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
-
-
 def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting):
     for odd in ("done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"):
         assert question(browser.get(f"/memories/review?{odd}").text) == GOATS, odd
