@@ -309,6 +309,12 @@ def login(app: Flask) -> Callable[[Person], FlaskClient]:
 
 
 @pytest.fixture
+def browser(login: Callable[[Person], FlaskClient], user: Person) -> FlaskClient:
+    """The signed-in browser of `user`."""
+    return login(user)
+
+
+@pytest.fixture
 def session_api(app: Flask) -> Callable[[Person], FlaskClient]:
     """`session_api(person)`: a client of the JSON API in that person's signed-in browser."""
     return lambda person: session_client(app, person)

@@ -100,8 +100,7 @@ def test_numbers_in_forms(app, login, make_user, number):
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_cookies_and_headers(login, user, number):
-    browser = login(user)
+def test_numbers_in_cookies_and_headers(number, browser):
     if str(number).isascii():
         browser.set_cookie("space", str(number)[:3_000])
     headers = {"HX-Request": "true", "HX-Current-URL": f"http://localhost/c/{number}"}

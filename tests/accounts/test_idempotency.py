@@ -83,10 +83,9 @@ def test_keys_that_are_none(client, key):
     assert _send(client, key, title="x").status_code == 422
 
 
-def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(app, user, login, model, monkeypatch):
+def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(app, model, monkeypatch, browser):
     monkeypatch.setitem(app.config, "WTF_CSRF_ENABLED", False)  # a page's token differs by the second it was made in
     model.script(reply="once")
-    browser = login(user)
 
     def send(words: str, token: str) -> Any:
         form = {"content": words, "csrf_token": token}

@@ -303,8 +303,7 @@ def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonym
     assert anonymous.get(path).status_code == 410
 
 
-def test_confirming_an_address(postman, run_jobs, user, login, app):
-    browser = login(user)
+def test_confirming_an_address(postman, run_jobs, user, app, browser):
     assert "confirm this address" in browser.get("/settings").text
     assert post_form(browser, "/settings/verify-email", "/settings").status_code == 303
     path = link(wait(run_jobs, postman))

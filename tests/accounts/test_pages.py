@@ -83,8 +83,7 @@ def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, use
     assert anonymous.get("/settings").status_code == 200
 
 
-def test_profile_and_instructions(login, user):
-    browser = login(user)
+def test_profile_and_instructions(browser):
     done = post_form(browser, "/settings/profile", "/settings", name="Grace <b>")
     assert (done.status_code, done.location) == (303, "/settings/general")
     page = browser.get("/settings").text
@@ -102,9 +101,8 @@ def test_profile_and_instructions(login, user):
     assert browser.get("/api/account").json["settings"]["memory_enabled"], "and nothing of it is stored"
 
 
-def test_memory_is_switched_in_settings(login, user):
+def test_memory_is_switched_in_settings(browser):
     """The page that says "Memory" is where one looks for its switches, and none was there."""
-    browser = login(user)
     names = ("memory_enabled", "past_conversations_enabled", "space_documents_enabled", "suggestions_enabled")
     place = "/settings/personalisation"
     for chosen in ([], list(names), ["past_conversations_enabled"]):
@@ -172,8 +170,7 @@ def test_rooms_are_found_in_the_palette(login, user, make_user):
     assert "/admin" not in theirs and 'data-words="Administration Audit' in admins
 
 
-def test_the_theme_is_this_browsers_and_the_accounts(login, user):
-    browser = login(user)
+def test_the_theme_is_this_browsers_and_the_accounts(login, user, browser):
     assert "data-theme" not in browser.get("/").text.partition("<head>")[0]
     post_form(browser, "/settings/appearance", "/settings", theme="dark")
     assert 'data-theme="dark">' in browser.get("/").text
@@ -182,8 +179,7 @@ def test_the_theme_is_this_browsers_and_the_accounts(login, user):
     assert post_form(browser, "/settings/appearance", "/settings", theme="neon").status_code == 422
 
 
-def test_a_token_is_shown_once_and_ends_when_its_owner_revokes_it(login, user, anonymous, make_user):
-    browser = login(user)
+def test_a_token_is_shown_once_and_ends_when_its_owner_revokes_it(login, anonymous, make_user, browser):
     made = post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Script")
     secret = re.search(r'<code id="new-token">([^<]+)</code>', follow(browser, made).text)[1]
     bearer = {"Authorization": f"Bearer {secret}"}
@@ -233,8 +229,7 @@ def test_before_signing_in_the_choice_is_this_browsers(anonymous):
     assert '<html lang="fr"' in anonymous.get("/register", headers=asked).text
 
 
-def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, user):
-    browser = login(user)
+def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, user, browser):
     assert choose(browser, "de", "/settings").location == "/settings"
     page = browser.get("/settings", headers={"Accept-Language": "fr"}).text
     assert '<html lang="de"' in page and '<option value="de" lang="de" selected>' in page
@@ -244,8 +239,7 @@ def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, use
     assert '<html lang="es"' in other.get("/", headers={"Accept-Language": "es"}).text
 
 
-def test_a_page_that_is_open_while_the_language_changes_gets_its_parts_in_its_own(login, user):
-    browser = login(user)
+def test_a_page_that_is_open_while_the_language_changes_gets_its_parts_in_its_own(browser):
     page = browser.get("/").text
     said = json.loads(html.unescape(re.search(r"hx-headers:inherited='([^']+)'", page)[1]))
     choose(browser, "de", "/settings")

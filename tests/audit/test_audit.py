@@ -28,8 +28,7 @@ def test_every_action_has_words():
     assert all(words(action.value) == action.words for action in Action)
 
 
-def test_what_happens_to_an_account_is_recorded(login, user):
-    browser = login(user)
+def test_what_happens_to_an_account_is_recorded(user, browser):
     post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes")
     form = {"current_password": PASSWORD, "new_password": "nine grey stones at low water"}
     post_form(browser, "/settings/password", "/settings", **form)
@@ -59,8 +58,7 @@ def test_one_reads_only_ones_own(client, login, make_user):
     assert "signed_in" not in actions(client)
 
 
-def test_pages_and_the_download(app, login, user, make_user):
-    browser = login(user)
+def test_pages_and_the_download(app, login, user, make_user, browser):
     page = browser.get("/settings/activity")
     assert page.status_code == 200 and "Signed in" in page.text
     lines = browser.get("/settings/activity/download").text.splitlines()
@@ -178,8 +176,7 @@ def test_what_a_program_changes_is_told_with_the_change(app, client):
     assert {event["detail"]["change_set_id"] for event in events(client)} == kept
 
 
-def test_what_was_refused_or_is_the_persons_own_doing_is_not(client, login, user):
-    browser = login(user)
+def test_what_was_refused_or_is_the_persons_own_doing_is_not(client, browser):
     assert browser.get("/memory").status_code == 200 and browser.get("/api/memories").status_code == 200
     assert client.get("/api/memories/4711").status_code == 404
     assert client.post("/api/memories", json={"content": ""}).status_code == 422

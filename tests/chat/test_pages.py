@@ -22,12 +22,6 @@ from webapp.http.validation import MAX_TEXT_BYTES
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def browser(login, user):
-    """The browser of `user`."""
-    return login(user)
-
-
 def ids(html: str) -> list[int]:
     """The messages of a page, in order."""
     return [int(id) for id in re.findall(r'<article class="message[^>]* id="m-(\d+)"', html)]

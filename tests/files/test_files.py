@@ -335,8 +335,7 @@ def test_a_branch_keeps_the_files_that_its_messages_brought(client, login, user,
     assert "Bees dance." in json.dumps(_prompts(model)[-1])
 
 
-def test_the_composer_attaches_and_the_message_shows(client, login, user, model):
-    browser = login(user)
+def test_the_composer_attaches_and_the_message_shows(client, model, browser):
     chips = post_form(
         browser, "/files", file=[(io.BytesIO(b"Bees dance."), "bees.txt"), (io.BytesIO(b"\x00"), "x.bin")]
     )
@@ -352,8 +351,7 @@ def test_the_composer_attaches_and_the_message_shows(client, login, user, model)
     assert "No files yet" in browser.get("/files").text
 
 
-def test_the_composer_chooses_whole_or_search(app, client, user, login, model):
-    browser = login(user)
+def test_the_composer_chooses_whole_or_search(app, client, model, browser):
     model.script(reply="Read.", times=None)
     settings = app_settings.of(app)
     room = whole_room(settings.context_tokens, settings.reply_tokens)

@@ -62,7 +62,7 @@ def test_only_members_add_only_their_own_files_and_only_what_can_be_read(client,
         assert "damaged" in refused.get_json()["errors"][0]["msg"], name
 
 
-def test_pictures_and_scans_are_documents_that_models_see(app, client, user, model, login):
+def test_pictures_and_scans_are_documents_that_models_see(app, client, model, browser):
     """Found by their title, shown with the question, and told by their name to models that take no pictures."""
     space = make_space(client)
     place = f"/api/spaces/{space}/documents"
@@ -78,7 +78,6 @@ def test_pictures_and_scans_are_documents_that_models_see(app, client, user, mod
     assert client.get(plan).get_json()["status"] == "ready"
     assert client.get(f"{plan}/picture?page=1").mimetype == "image/jpeg"
     assert client.get(f"{plan}/picture?page=2").status_code == 404
-    browser = login(user)
     for row, words in zip(made, ("A picture, without text", "Pictures, without text"), strict=True):
         page = browser.get(f"/spaces/{space}/documents/{row['document_id']}").text
         assert words in page and '<img class="file-picture"' in page
@@ -141,9 +140,8 @@ def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app, client
 
 
 @pytest.mark.once
-def test_the_page_takes_files(app, client, login, user, monkeypatch):
+def test_the_page_takes_files(app, client, monkeypatch, browser):
     space = make_space(client)
-    browser = login(user)
     place = f"/spaces/{space}/documents"
     assert f"{place}/files" in browser.get(place).text
     monkeypatch.setitem(app.config, "MAX_CONTENT_LENGTH", 20_000)
@@ -164,11 +162,10 @@ def _digests(app: Flask) -> set[str]:
         return {found for key, _ in file_storage().entries() if (found := digest_of(key))}
 
 
-def test_members_open_the_original_and_its_pages(app, client, user, api, login, make_user):
+def test_members_open_the_original_and_its_pages(app, client, api, login, make_user, browser):
     space, guest = make_space(client), make_user()
     member = api(guest)
     join(client, space, member)
-    browser = login(user)
     files = [(io.BytesIO(HIVE), "bees.pdf"), (io.BytesIO(docx("Bees dance.")), "dance.docx")]
     assert post_form(browser, f"/spaces/{space}/documents/files", file=files).status_code == 303
     assert client.get("/api/files").get_json()["files"] == []  # nobody's file besides
@@ -222,7 +219,7 @@ def test_bytes_go_with_the_last_file_or_document_that_names_them(app, client):
     assert digest not in _digests(app)
 
 
-def test_a_document_without_an_original_says_so(app, client, login, user):
+def test_a_document_without_an_original_says_so(app, client, browser):
     space = make_space(client)
     file_id = _send(client, HIVE, "old.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
@@ -232,7 +229,6 @@ def test_a_document_without_an_original_says_so(app, client, login, user):
     refused = client.get(f"/api{place}/content")
     assert refused.status_code == 404 and "only its text" in refused.get_json()["detail"]
     assert client.get(f"/api{place}").get_json()["file_name"] is None
-    browser = login(user)
     assert "The original file is not kept, only its text." in browser.get(place).text
     page = browser.get(f"{place}/pages/2").text
     assert "Seventeen hives" in page and '<img class="file-picture"' not in page

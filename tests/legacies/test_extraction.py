@@ -60,8 +60,7 @@ def test_all_of_a_conversation_is_read_and_the_account_of_it_is_honest(app, clie
     assert len(facts(client, space_of(app, talk))) == 10
 
 
-def test_it_ends_when_it_is_told_to_and_says_where(app, client, user, model, talk, run_jobs, login):
-    browser = login(user)
+def test_it_ends_when_it_is_told_to_and_says_where(app, client, user, model, talk, run_jobs, browser):
 
     def stop_on_the_way(body: dict) -> dict:
         with app.app_context():
@@ -78,8 +77,7 @@ def test_it_ends_when_it_is_told_to_and_says_where(app, client, user, model, tal
     assert f"Stopped after {run.read} of 100 messages." in page
 
 
-def test_a_failure_on_the_way_says_what_is_kept(app, client, user, model, talk, run_jobs, login):
-    browser = login(user)
+def test_a_failure_on_the_way_says_what_is_kept(app, client, model, talk, run_jobs, browser):
     model.script(match="legacy_facts", structured={"facts": []}, fault={"http_status": 401})
     model.script(match="legacy_facts", respond=from_the_words, times=4)  # those of the first job
     client.post("/api/memories/extract", json={"conversation_id": talk})

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testkit.people import WAYS_OUT, Person, browser_client, post_form, put_back, put_out_of_use
 from tests.mcp_server.test_tools import call, memory, post
@@ -20,11 +19,6 @@ from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
 GERMAN = {"Accept-Language": "de"}
-
-
-@pytest.fixture
-def browser(app: Flask, user: Person) -> FlaskClient:
-    return browser_client(app, user)
 
 
 def counts(app: Flask) -> tuple[int, ...]:

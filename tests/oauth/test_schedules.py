@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from testkit.people import Person, browser_client, post_form
+from testkit.people import post_form
 from tests.mcp_server.test_schedule_tools import CHANGING, WATER, done, listed
 from tests.mcp_server.test_tools import call, post
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
@@ -25,11 +24,6 @@ from webapp.schedules.models import Schedule
 
 RIGHT = "See and change schedules through MCP"
 BOX = re.compile(r'<input type="checkbox" name="mcp_schedules"[^>]*>')
-
-
-@pytest.fixture
-def browser(app: Flask, user: Person) -> FlaskClient:
-    return browser_client(app, user)
 
 
 def is_ticked(page: str) -> bool:

@@ -257,11 +257,10 @@ def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_se
     assert "No connections yet" in browser.get("/admin/models").text
 
 
-def test_the_picker_changes_the_model_of_a_conversation(client, admin, login, user, model_server):
+def test_the_picker_changes_the_model_of_a_conversation(client, admin, model_server, browser):
     made = _connect(admin, model_server)
     wish = f"{made['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"title": "T"}).get_json()["conversation_id"]
-    browser = login(user)
     assert 'id="composer-model"' in browser.get(f"/c/{talk}").text
     assert post_form(browser, f"/c/{talk}/model", model=wish).status_code == 303
     assert client.get(f"/api/conversations/{talk}").get_json()["model"] == wish

@@ -37,8 +37,7 @@ def ask(client, model):
     return one
 
 
-def test_receipt_and_search_say_that_only_words_were_looked_for(ask, login, user, model, tell, run_jobs, vectors):
-    browser = login(user)
+def test_receipt_and_search_say_that_only_words_were_looked_for(ask, user, model, tell, run_jobs, vectors, browser):
     assert BY_WORDS not in browser.get(f"/messages/{ask()}/used").text, "with nothing to be found nothing is said"
     tell(user, TALK)
     run_jobs()

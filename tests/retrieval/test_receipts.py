@@ -125,13 +125,12 @@ def test_corrections_on_the_spot(app, client, user, played, reply_id):
 
 
 def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
-    app, client, login, user, model, remembered, run_jobs
+    app, client, user, model, remembered, run_jobs, browser
 ):
     with app.app_context(), write_transaction():
         for content in ("Lives in Leeds", "Works as a nurse"):
             create_memory(user.user_id, NewMemory(memory_type="fact", content=content))
     run_jobs()
-    browser = login(user)
     labels = {}
     for asked in (QUESTION, "How long does bread rise?"):
         model.script(match=asked[:20], reply="So it is.")

@@ -353,7 +353,7 @@ def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, 
 
 @pytest.mark.parametrize("ends", ["revoked", "expired", "gone"])
 def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
-    app, client, user, api, login, run_jobs, ends
+    app, client, user, api, run_jobs, ends, browser
 ):
     with app.app_context(), write_transaction():
         token, secret = create_token(user.user_id, NewToken(name="A program", scopes=["chat"]))
@@ -378,7 +378,6 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     assert [run["status"] for run in runs(client, schedule_id)] == ["failed", "done"]
     row = client.get(f"/api/schedules/{schedule_id}").json
     assert not row["is_active"] and row["paused_why"] == sending.TOKEN_ENDED
-    browser = login(user)
     page = browser.get("/schedules").text
     assert "The token that made it has ended" in page
     browser.post(f"/schedules/{schedule_id}/do", data={"csrf_token": csrf_token(page), "do": "resume"})
@@ -402,8 +401,7 @@ def test_run_now_comes_beside_its_times(client, run_jobs):
     assert client.get(place).json["next_at"] == made["next_at"]
 
 
-def test_the_pages(client, user, make_user, login):
-    browser = login(user)
+def test_the_pages(client, make_user, login, browser):
     assert "No schedules yet" in browser.get("/schedules").text
     page = browser.get("/schedules/new?prompt=Water the plants").text
     assert "Water the plants" in page
@@ -436,8 +434,7 @@ def test_the_pages(client, user, make_user, login):
     assert client.get("/api/schedules").json["schedules"] == []
 
 
-def test_the_longest_message_that_the_field_takes_is_saved(user, login):
-    browser = login(user)
+def test_the_longest_message_that_the_field_takes_is_saved(browser):
     (room,) = re.findall(r'<textarea[^>]*name="prompt"[^>]*maxlength="(\d+)"', browser.get("/schedules/new").text)
     form = {"prompt": "x" * int(room), "repeat": "weekly", "at": "2036-01-01T10:00", "timezone": ""}
     assert post_form(browser, "/schedules/new", "/schedules/new", **form).status_code == 303
@@ -461,9 +458,8 @@ def test_it_begins_conversations_of_a_journey(app, client, user, login, run_jobs
     assert client.patch(place, json={"journey": None}).json["journey"] is None
 
 
-def test_a_saved_prompt_fills_the_form(client, user, login):
+def test_a_saved_prompt_fills_the_form(client, browser):
     saved = client.post("/api/saved_prompts", json={"name": "Plan", "content": "Plan my week"}).json
-    browser = login(user)
     place = f"/schedules/new?saved_prompt_id={saved['saved_prompt_id']}"
     assert place in browser.get("/prompts").text
     page = browser.get(place).text

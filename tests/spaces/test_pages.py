@@ -90,8 +90,7 @@ def test_each_form_for_each_person(cast):
                 put_back(space, *(apis[name] for name in ("owner", "member", "invited")))
 
 
-def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, login):
-    browser = login(user)
+def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, browser):
     refused = post(browser, "/spaces", {"kind": "legacy", "name": " "})
     assert refused.status_code == 422
     assert "The name is missing." in refused.text

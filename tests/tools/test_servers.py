@@ -267,8 +267,7 @@ def test_who_keeps_a_server(app, api, session_api, make_user, login, garden):
     assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
-def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house):
-    browser = login(user)
+def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house, browser):
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=garden.url, token="")
     place = made.headers["Location"]
     page = browser.get(place).text

@@ -256,8 +256,7 @@ def test_a_conversation_that_is_gone_by_then_fails_plainly(client, run_jobs, tal
     assert (shown["status"], shown["error"]) == ("failed", "The conversation was deleted.")
 
 
-def test_the_page_makes_and_offers_exports(login, user, run_jobs):
-    browser = login(user)
+def test_the_page_makes_and_offers_exports(run_jobs, browser):
     assert post_form(browser, "/exports", page="/transfer", what="memories", format="text").status_code == 303
     assert "Being prepared" in browser.get("/transfer").text
     run_jobs()

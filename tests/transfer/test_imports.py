@@ -436,8 +436,7 @@ def test_the_same_key_makes_one_import(client):
     assert answers[2].status_code == 409
 
 
-def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):
-    browser = login(user)
+def test_the_page_leads_through_an_import(client, run_jobs, chatgpt, browser):
     page = "/transfer"
     made = post_form(browser, "/imports", page=page, file=(io.BytesIO(chatgpt), "chatgpt.zip"))
     assert made.status_code == 303

@@ -160,10 +160,9 @@ def test_a_limit_of_nothing_is_used_up(app, client, user, login):
     assert "You have reached the limit." in login(user).get("/usage").text
 
 
-def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, login, run_jobs):
+def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
-    browser = login(user)
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
 
     def said() -> str:
@@ -208,11 +207,10 @@ def test_own_limits_take_the_place_of_everybodys(app, client, user):
     assert client.get("/api/usage").get_json()["quotas"][0]["period"] == "month"
 
 
-def test_pages_and_table(app, client, user, login, make_user):
+def test_pages_and_table(app, client, user, login, make_user, browser):
     """Cells are no formulas."""
     _spend(app, user, is_estimated=True)
     _spend(app, user, model="=cmd()")
-    browser = login(user)
     page = browser.get("/usage?by=model").text
     assert "gpt-4o-mini" in page and "≈" in page
     table = browser.get("/usage.csv?by=model")

@@ -125,10 +125,9 @@ def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
     quick.join(20)
 
 
-def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, login, user, monkeypatch):
+def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, monkeypatch, browser):
     left = []
     monkeypatch.setattr("webapp.chat.pages.follow", lambda *_, patience: left.append("gate" not in g) or [])
-    browser = login(user)
     assert post_form(browser, "/conversations", content="Hello").status_code == 303
     assert left == [True]
 

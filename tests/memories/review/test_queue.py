@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,12 +17,6 @@ from webapp.memories.store.outside_proposals import Proposal, propose
 
 HTMX = {"HX-Request": "true"}
 ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
-
-
-@pytest.fixture
-def browser(login: Callable[..., FlaskClient], user: Person) -> FlaskClient:
-    """The browser of `user`."""
-    return login(user)
 
 
 @pytest.fixture

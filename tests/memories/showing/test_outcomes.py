@@ -90,8 +90,7 @@ def porto(quote: str, value: str, confidence: float) -> dict:
     return operation(quote, f"Lives in {value}", fact_key="location", fact_value=value, confidence=confidence)
 
 
-def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user, model, login):
-    browser = login(user)
+def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user, model, browser):
     talk = converse(app, user.user_id, "I live in Porto")
     answers(model, porto("I live in Porto", "Porto", 1.0))
     client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})

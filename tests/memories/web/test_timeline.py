@@ -109,8 +109,7 @@ def test_the_chart_of_a_first_month_is_that_of_a_year(app, user, remember):
     assert bars[0].period != bars[-1].period
 
 
-def test_the_page_narrows_by_links_and_survives_odd_ones(client, user, login, remember):
-    browser = login(user)
+def test_the_page_narrows_by_links_and_survives_odd_ones(client, remember, browser):
     assert "Nothing to show yet" in browser.get("/memories/timeline").text
     number = remember("Lives in <Oslo>", at(2024))
     page = browser.get("/memories/timeline").text
@@ -123,10 +122,9 @@ def test_the_page_narrows_by_links_and_survives_odd_ones(client, user, login, re
     assert "Oslo" not in browser.get("/memories/timeline").text, "what is forgotten leaves it"
 
 
-def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app, user, login):
+def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app, user, browser):
     with app.app_context():
         fill_memories(user.user_id, 1_000, model="m", width=4)
-    browser = login(user)
     browser.get("/memories/timeline")
     with app.app_context(), count_queries() as queries:
         answer = browser.get("/memories/timeline")
