@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -57,9 +58,8 @@ def test_after_registering_one_is_where_one_wanted_to_be(anonymous, make_user, w
     assert (answer.status_code, answer.location) == (303, lands)
 
 
-def test_registration_can_be_closed(anonymous, login, make_user):
-    admin = login(make_user(is_admin=True))
-    post_form(admin, "/admin/registration", "/admin", open="0")
+def test_registration_can_be_closed(anonymous, admin_browser):
+    post_form(admin_browser, "/admin/registration", "/admin", open="0")
     assert "Registration is closed" in anonymous.get("/register").text
     assert "Create one" not in anonymous.get("/login").text
     page = anonymous.get("/login")
@@ -113,45 +113,13 @@ def test_memory_is_switched_in_settings(browser):
         assert [name for name in names if f'value="{name}" checked' in page] == chosen
 
 
-ROOMS = {
-    "/settings": "General",
-    "/settings/general": "General",
-    "/settings/personalisation": "Personalisation and memory",
-    "/models": "Models and tools",
-    "/settings/tools": "Models and tools",
-    "/usage": "Models and tools",
-    "/files": "Data",
-    "/transfer": "Data",
-    "/shares": "Data",
-    "/settings/delete": "Data",
-    "/settings/programs": "Connected programs",
-    "/settings/tokens": "Connected programs",
-    "/settings/webhooks": "Connected programs",
-    "/settings/security": "Security",
-    "/settings/two-step": "Security",
-    "/settings/passkeys": "Security",
-    "/settings/sessions": "Security",
-    "/settings/activity": "Security",
-    "/admin": "Overview",
-    "/admin/overview": "Overview",
-    "/admin/users": "People",
-    "/admin/groups": "People",
-    "/admin/models": "Models",
-    "/admin/usage": "Usage",
-    "/admin/usage/quotas": "Usage",
-    "/admin/feedback": "Usage",
-    "/admin/prompts": "Prompts",
-    "/admin/prompts/chat": "Prompts",
-    "/admin/tools": "Tools",
-    "/admin/rq": "Jobs",
-    "/admin/activity": "Audit",
-}
+ROOMS: dict[str, str] = json.loads(Path(__file__).with_name("rooms.json").read_text())
+"""In which room each page stands."""
 
 
-def test_every_page_of_settings_and_administration_stands_in_its_room(login, make_user):
-    browser = login(make_user(is_admin=True))
+def test_every_page_of_settings_and_administration_stands_in_its_room(admin_browser):
     for path, room in ROOMS.items():
-        page = browser.get(path).text
+        page = admin_browser.get(path).text
         nav = page[page.index('<nav class="room-nav"') :].partition("</nav>")[0]
         house = "Administration" if path.startswith("/admin") else "Settings"
         assert f'aria-label="{house}"' in nav
