@@ -1,6 +1,5 @@
 """Idempotency-Key: one row and one answer however often, and however concurrently, a request arrives."""
 
-import threading
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +9,7 @@ from flask import Flask
 from testkit.people import ApiClient, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
+from tests.support.interleaving import at_once
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
@@ -110,20 +110,12 @@ def test_two_at_once_are_one_turn(app, client, model, path):
     if path == "messages":
         conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
         path, body = f"/api/conversations/{conversation_id}/messages", {"content": "Hello"}
-    answers: list[Any] = []
-    gate = threading.Barrier(4)
 
-    def send() -> None:
-        gate.wait()
+    def send() -> tuple[int, str]:
         response = client.post(path, json=body, headers={"Idempotency-Key": "same"})
-        answers.append((response.status_code, response.text))
+        return response.status_code, response.text
 
-    threads = [threading.Thread(target=send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert len(answers) == 4
+    answers = at_once(*[send] * 4)
     assert {status for status, _ in answers} <= {200, 202}
     if path.endswith("stream"):
         streams = [[(e.name, e.data) for e in parse(text) if e.name != "delta"] for _, text in answers]

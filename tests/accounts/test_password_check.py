@@ -170,13 +170,12 @@ def resumed(browser, address):
     return browser.post(action, data=MultiDict([(name, html.unescape(value)) for name, value in fields]))
 
 
-def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, login, make_user):
+def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, admin_browser):
     """Adding a user ended on the empty form again, once the password was confirmed."""
-    browser = login(make_user(is_admin=True))
-    back = interrupted(app, browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
-    made = follow(browser, resumed(browser, back))
+    back = interrupted(app, admin_browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
+    made = follow(admin_browser, resumed(admin_browser, back))
     assert "new@example.org" in made.text and "Zoë &#34;Z&#34; &lt;z&gt;" in made.text
-    again = browser.get(back)
+    again = admin_browser.get(back)
     assert (again.status_code, again.location) == (303, "/admin/users"), "it is sent once"
 
 
@@ -216,17 +215,15 @@ def test_the_api_proves_too(app, browser):
 
 
 @pytest.mark.parametrize("path", ["/admin/users/{0}/admin", "/admin/users/{0}/password", "/admin/users/{0}/delete"])
-def test_roles_and_passwords_of_others_ask_for_it(app, login, user, make_user, path):
-    browser = login(make_user(is_admin=True))
+def test_roles_and_passwords_of_others_ask_for_it(app, user, path, admin_browser):
     grow_old(app)
-    asked = post_form(browser, path.format(user.user_id), "/admin", admin="1", email=user.email)
+    asked = post_form(admin_browser, path.format(user.user_id), "/admin", admin="1", email=user.email)
     assert asked.status_code == 303 and asked.location.startswith("/confirm")
 
 
-def test_a_password_from_an_admin_is_good_for_choosing_another(app, login, make_user):
-    admin = login(make_user(is_admin=True))
-    made = post_form(admin, "/admin/users", "/admin/users", email="new@example.org", name="New")
-    issued = re.search(r"[a-z2-9]{5}(?:-[a-z2-9]{5}){3}", follow(admin, made).text)[0]
+def test_a_password_from_an_admin_is_good_for_choosing_another(app, admin_browser):
+    made = post_form(admin_browser, "/admin/users", "/admin/users", email="new@example.org", name="New")
+    issued = re.search(r"[a-z2-9]{5}(?:-[a-z2-9]{5}){3}", follow(admin_browser, made).text)[0]
     browser = app.test_client()
     post_form(browser, "/login", "/login", email="new@example.org", password=issued)
     for path in ("/", "/settings", "/memory"):

@@ -10,7 +10,7 @@ from testkit.people import api_client, page_token
 from tests.schedules.test_schedules import claim, make, make_due
 from tests.spaces.helpers import invite, join, make_space
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
 from webapp.spaces.models import SpaceMember
 
@@ -27,10 +27,9 @@ def wait(app: Flask, user_id: int, content: str, **fields: Any) -> int:
     """Store a memory that waits for a decision, or with other `fields`; its id."""
     with app.app_context(), write_transaction():
         values = {"needs_review": True, **fields}
-        memory = Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=content, **values)
-        db.session.add(memory)
-        db.session.flush()
-        return memory.memory_id
+        return add_row(
+            Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=content, **values)
+        ).memory_id
 
 
 def dismiss(browser: FlaskClient, kind: str, newest: object) -> str:

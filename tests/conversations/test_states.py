@@ -10,7 +10,7 @@ from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 
 
 @pytest.fixture
@@ -104,9 +104,7 @@ def test_a_reload_of_a_temporary_conversation_finds_it(app, user, login, make_us
 def test_the_word_that_it_was_left_may_come_after_the_reload(app, user, browser):
     """The browser sends both at once; on a busy machine the second is answered first."""
     with app.app_context(), write_transaction():
-        row = Conversation(user_id=user.user_id, is_temporary=True)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Conversation(user_id=user.user_id, is_temporary=True))
         place = f"/c/{row.conversation_id}"
     token = csrf_token(browser.get(place).text)
 

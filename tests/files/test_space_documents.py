@@ -30,8 +30,13 @@ from webapp.spaces.models import SpaceDocument
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")
 
 
-def test_a_file_is_a_document_and_is_found_page_by_page(app, client):
-    space = make_space(client)
+@pytest.fixture
+def space(client):
+    """One of the user's."""
+    return make_space(client)
+
+
+def test_a_file_is_a_document_and_is_found_page_by_page(app, client, space):
     file = _send(client, HIVE, "bees.pdf").get_json()
     place = f"/api/spaces/{space}/documents"
     made = client.post(f"{place}/files", json={"file_id": file["file_id"]})
@@ -62,9 +67,8 @@ def test_only_members_add_only_their_own_files_and_only_what_can_be_read(client,
         assert "damaged" in refused.get_json()["errors"][0]["msg"], name
 
 
-def test_pictures_and_scans_are_documents_that_models_see(app, client, model, browser):
+def test_pictures_and_scans_are_documents_that_models_see(app, client, model, browser, space):
     """Found by their title, shown with the question, and told by their name to models that take no pictures."""
-    space = make_space(client)
     place = f"/api/spaces/{space}/documents"
     made = []
     for name, data in (("apiary plan.jpg", photo()), ("smoker invoice.pdf", pdf("", ""))):
@@ -93,9 +97,8 @@ def test_pictures_and_scans_are_documents_that_models_see(app, client, model, br
     assert "[apiary plan.jpg]" not in str(chat_calls(model)[-1][-1]["content"])
 
 
-def test_a_scanned_page_among_others_is_found_by_the_words_around_it(app, client, user, model, login):
+def test_a_scanned_page_among_others_is_found_by_the_words_around_it(app, client, user, model, login, space):
     """Shown with the question as in a chat, alone of its document, and to readers where its text would stand."""
-    space = make_space(client)
     place = f"/api/spaces/{space}/documents"
     data = pdf("The apiary stands behind the mill.", "The receipt of the smoker follows.", "", "Honey sells in June.")
     file_id = _send(client, data, "ledger.pdf").get_json()["file_id"]
@@ -140,8 +143,7 @@ def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app, client
 
 
 @pytest.mark.once
-def test_the_page_takes_files(app, client, monkeypatch, browser):
-    space = make_space(client)
+def test_the_page_takes_files(app, client, monkeypatch, browser, space):
     place = f"/spaces/{space}/documents"
     assert f"{place}/files" in browser.get(place).text
     monkeypatch.setitem(app.config, "MAX_CONTENT_LENGTH", 20_000)
@@ -219,8 +221,7 @@ def test_bytes_go_with_the_last_file_or_document_that_names_them(app, client):
     assert digest not in _digests(app)
 
 
-def test_a_document_without_an_original_says_so(app, client, browser):
-    space = make_space(client)
+def test_a_document_without_an_original_says_so(app, client, browser, space):
     file_id = _send(client, HIVE, "old.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
     with app.app_context(), write_transaction():  # as it was before originals were kept
@@ -234,8 +235,7 @@ def test_a_document_without_an_original_says_so(app, client, browser):
     assert "Seventeen hives" in page and '<img class="file-picture"' not in page
 
 
-def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(app, client, user, model, login):
-    space = make_space(client)
+def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(app, client, user, model, login, space):
     file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
     unused = _send(client, docx("Wasps sting."), "wasps.docx").get_json()["file_id"]
@@ -257,8 +257,7 @@ def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(app, client, 
         assert citable_documents(user.user_id + 1_000, allowed) == []
 
 
-def test_a_reply_in_the_space_links_the_page_it_names(app, client, user):
-    space = make_space(client)
+def test_a_reply_in_the_space_links_the_page_it_names(app, client, user, space):
     file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
     talk = client.post("/api/conversations", json={"space_id": space}).get_json()["conversation_id"]

@@ -94,19 +94,18 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(app, told, user, login
     assert browser.get("/admin/users/999999/memory").status_code == 404
 
 
-def test_a_reset_point_is_extracted_again(told, user, login, make_user, client, model, run_jobs):
-    browser = login(make_user(is_admin=True))
-    token = page_token(browser)
+def test_a_reset_point_is_extracted_again(told, user, login, client, model, run_jobs, admin_browser):
+    token = page_token(admin_browser)
     path = f"/admin/users/{user.user_id}/journeys/garden/place/reset"
     assert login(user).post(path, data={"csrf_token": token}).status_code == 403
-    assert browser.post(path, data={"csrf_token": token}).status_code == 303
+    assert admin_browser.post(path, data={"csrf_token": token}).status_code == 303
     assert points(client, told)["by"]["place"]["confidence_score"] == 0.0
     again = extraction(assessment(1, QUOTE, sure=0.8, says="Again"))
     model.script(match="memory_operations", structured=again, times=1)
     run_jobs()
     place = points(client, told)["by"]["place"]
     assert (place["extracted_points"], place["confidence_score"]) == (["Again"], 0.8)
-    assert browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
+    assert admin_browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from tests.spaces.helpers import converse, facts, fill, make_space
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.legacies.extraction_prompt import CALL_MESSAGES
 from webapp.memories.learning import requests
 
@@ -138,9 +138,7 @@ def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
     talk = converse(client, space)
     ids = fill(app, talk, "Ylva kept bees on the farm.", count=1)
     with app.app_context(), write_transaction():
-        later = Message(conversation_id=talk, role="user", content="Ylva sang.", created_at=now())
-        db.session.add(later)
-        db.session.flush()
+        later = add_row(Message(conversation_id=talk, role="user", content="Ylva sang.", created_at=now()))
         reply = {"role": "assistant", "content": "", "status": "streaming", "reply_to_id": later.message_id}
         db.session.add(Message(conversation_id=talk, created_at=now(), **reply))
     model.script(match="legacy_facts", respond=from_the_words)

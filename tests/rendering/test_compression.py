@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, write_transaction
 
 CSS = Path(__file__).resolve().parents[2] / "static" / "css"
 GZIP = {"Accept-Encoding": "gzip, br"}
@@ -54,21 +54,19 @@ def test_a_conversation_weighs_little(app, user, browser):
     Forty messages, in the language whose texts weigh most. The promise is 150 kB; what is near it is one feature away.
     """
     with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=user.user_id, title="Herons", message_count=40)
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user.user_id, title="Herons", message_count=40))
         parent_id = None
         for number in range(40):
             said = f"Point {number}: the **heron** stood in {number * 7} cm of water and `waited`. "
-            row = Message(
-                conversation_id=conversation.conversation_id,
-                parent_id=parent_id,
-                role="assistant" if number % 2 else "user",
-                content=said * (12 if number % 2 else 2),
-                status="complete",
+            row = add_row(
+                Message(
+                    conversation_id=conversation.conversation_id,
+                    parent_id=parent_id,
+                    role="assistant" if number % 2 else "user",
+                    content=said * (12 if number % 2 else 2),
+                    status="complete",
+                )
             )
-            db.session.add(row)
-            db.session.flush()
             parent_id = row.message_id
         place = f"/c/{conversation.conversation_id}"
     browser.set_cookie("language", "ar")

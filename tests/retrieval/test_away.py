@@ -65,10 +65,9 @@ def test_a_receipt_says_so_where_words_found_nothing(client, ask, login, user, m
     assert BY_WORDS in login(user).get(f"/messages/{reply}/used").text
 
 
-def test_the_administration_says_that_the_embedder_is_away(login, make_user, model, vectors):
-    browser = login(make_user(is_admin=True))
-    assert "Not responding." not in browser.get("/admin").text
+def test_the_administration_says_that_the_embedder_is_away(model, vectors, admin_browser):
+    assert "Not responding." not in admin_browser.get("/admin").text
     model.script(path="embeddings", fault={"http_status": 503})
     for number in range(query_vectors.FAILURES):
-        browser.get(f"/find?q=word{number}")
-    assert "Not responding." in browser.get("/admin").text
+        admin_browser.get(f"/find?q=word{number}")
+    assert "Not responding." in admin_browser.get("/admin").text

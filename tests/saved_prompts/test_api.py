@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 
-from testkit.people import browser_client, post_form
+from testkit.people import post_form
 from webapp.accounts.models import User
 from webapp.db.base import db, write_transaction
 from webapp.saved_prompts import service
@@ -174,8 +174,7 @@ def test_the_same_key_makes_one_prompt(client):
     assert _names(client) == ["A"]
 
 
-def test_pages_work_without_scripts(app, user, client, space):
-    browser = browser_client(app, user)
+def test_pages_work_without_scripts(client, space, browser):
     assert "No prompts yet" in browser.get("/prompts").text
     form = {"name": "Explain", "content": TEXT, "description": "", "space": space}
     assert post_form(browser, "/prompts/new", page="/prompts/new", **form).status_code == 303
@@ -198,8 +197,7 @@ def test_pages_work_without_scripts(app, user, client, space):
     assert _names(client) == ["Explain (copy)"]
 
 
-def test_a_file_is_imported_and_exported_on_the_page(app, user, client):
-    browser = browser_client(app, user)
+def test_a_file_is_imported_and_exported_on_the_page(client, browser):
 
     def take_in(text):
         page = browser.get("/prompts").text

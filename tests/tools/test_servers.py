@@ -24,7 +24,7 @@ from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
 from webapp.chat.turns import tool_calls, turnlog
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.extensions import limiter
 from webapp.providers.catalogue import catalogue
 from webapp.providers.clients import completions
@@ -511,9 +511,7 @@ def picky(app: Flask) -> Iterator[Site]:
     with serve() as site:
         site.answer = answer
         with app.app_context(), write_transaction():
-            row = ModelConnection(name="Picky", base_url=f"{site.url}/v1", header_names=[], is_enabled=True)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(ModelConnection(name="Picky", base_url=f"{site.url}/v1", header_names=[], is_enabled=True))
             offer = ModelOffer(connection_id=row.connection_id, model="picky", label="Picky", parameters={})
             offer.is_default = True
             db.session.add(offer)

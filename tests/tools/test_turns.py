@@ -19,7 +19,7 @@ from webapp.chat.service import start_turn
 from webapp.chat.turns.progress import Progress
 from webapp.conversations.models import Conversation
 from webapp.conversations.tool_records import arguments_line, outside_texts, sources_of
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.tools.calls import storable
@@ -127,9 +127,7 @@ def test_whoever_switches_them_off_has_none(client, user, login, model):
 
 def test_a_connection_may_go_without_them(app, client, model):
     with app.app_context(), write_transaction():
-        row = ModelConnection(name="Small", base_url=model.base_url, header_names=[], builtin_tools=False)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(ModelConnection(name="Small", base_url=model.base_url, header_names=[], builtin_tools=False))
         db.session.add(ModelOffer(connection_id=row.connection_id, model="small", label="Small", parameters={}))
         chosen = f"{row.connection_id}/small"
     catalogue.forget()

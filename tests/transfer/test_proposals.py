@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testkit.people import Person, csrf_token, post_form
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
@@ -40,10 +40,7 @@ def imported(app: Flask) -> Callable[..., int]:
         with app.app_context(), write_transaction():
             done = propose(person.user_id, [Proposal(text) for text in statements], cause="import")
             of = {"user_id": person.user_id, "status": "done", "format": "chatgpt", "filename": filename}
-            row = Import(**of, counts={}, change_set_ids=[done.change_set_id])
-            db.session.add(row)
-            db.session.flush()
-            return row.import_id
+            return add_row(Import(**of, counts={}, change_set_ids=[done.change_set_id])).import_id
 
     return make
 

@@ -108,10 +108,9 @@ def test_own_for_people_and_everybodys_for_admins(app, client, user, api, make_u
     assert (line["key"], line["label"]) == (str(user.user_id), user.name)
 
 
-def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, make_user):
-    browser = login(make_user(is_admin=True))
+def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, admin_browser):
     form = {"day_tokens": "1500", "month_tokens": "", "day_dollars": "", "month_dollars": ""}
-    assert post_form(browser, "/admin/usage/quotas", page="/admin/usage", **form).status_code == 303
+    assert post_form(admin_browser, "/admin/usage/quotas", page="/admin/usage", **form).status_code == 303
     _spend(app, user, 1_200)
     state = client.get("/api/usage").get_json()["quotas"][0]
     assert (state["tokens"], state["tokens_used"]) == (1_500, 1_300)
@@ -207,7 +206,7 @@ def test_own_limits_take_the_place_of_everybodys(app, client, user):
     assert client.get("/api/usage").get_json()["quotas"][0]["period"] == "month"
 
 
-def test_pages_and_table(app, client, user, login, make_user, browser):
+def test_pages_and_table(app, client, user, browser, admin_browser):
     """Cells are no formulas."""
     _spend(app, user, is_estimated=True)
     _spend(app, user, model="=cmd()")
@@ -215,10 +214,9 @@ def test_pages_and_table(app, client, user, login, make_user, browser):
     assert "gpt-4o-mini" in page and "≈" in page
     table = browser.get("/usage.csv?by=model")
     assert table.mimetype == "text/csv" and "gpt-4o-mini" in table.text and "'=cmd()" in table.text
-    admin = login(make_user(is_admin=True))
-    everybody = admin.get("/admin/usage?by=user").text
+    everybody = admin_browser.get("/admin/usage?by=user").text
     assert user.name in everybody and "/admin/usage.csv?by=user" in everybody
-    assert user.name in admin.get("/admin/usage.csv?by=user").text
+    assert user.name in admin_browser.get("/admin/usage.csv?by=user").text
 
 
 def test_background_work_has_the_price_of_the_model_that_did_it(
@@ -328,12 +326,11 @@ def test_a_limit_for_a_day_is_a_line_across_it(app, user, login, make_user):
     assert "chart-limit" not in everybody, "what all use together has no limit"
 
 
-def test_pages_of_usage_are_for_those_whose_it_is(app, user, login, make_user):
+def test_pages_of_usage_are_for_those_whose_it_is(app, user, login, make_user, admin_browser):
     _spend(app, user, 123_456)
-    admin = login(make_user(is_admin=True))
     assert "Nothing used yet" in login(make_user()).get("/usage").text
-    assert "Nothing used yet" in admin.get("/usage").text, "an admin sees everybody's on a page of its own"
-    assert "123,556" in login(user).get("/usage").text and "123,556" in admin.get("/admin/usage").text
+    assert "Nothing used yet" in admin_browser.get("/usage").text, "an admin sees everybody's on a page of its own"
+    assert "123,556" in login(user).get("/usage").text and "123,556" in admin_browser.get("/admin/usage").text
 
 
 @pytest.mark.parametrize(("path", "sent"), [("/usage", 5), ("/usage?by=conversation", 6), ("/admin/usage?by=user", 5)])

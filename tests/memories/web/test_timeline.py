@@ -12,7 +12,7 @@ from flask import Flask
 from testkit.memory_rows import fill_memories
 from testkit.people import Person
 from tests.support.queries import count_queries
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.showing.timeline import MAX_ROWS, Period, timeline_of
 
@@ -27,10 +27,7 @@ def remember(app: Flask, user: Person) -> Callable[..., int]:
         with app.app_context(), write_transaction():
             times = {"valid_from": began, "valid_to": ended}
             same = {"user_id": user.user_id, "memory_type": "fact", "statement_hash": content}
-            row = Memory(content=content, **times, **(same | fields))
-            db.session.add(row)
-            db.session.flush()
-            return row.memory_id
+            return add_row(Memory(content=content, **times, **(same | fields))).memory_id
 
     return make
 
