@@ -58,15 +58,17 @@ def test_after_registering_one_is_where_one_wanted_to_be(anonymous, make_user, w
     assert (answer.status_code, answer.location) == (303, lands)
 
 
-def test_registration_can_be_closed(anonymous, admin_browser):
+def test_registration_can_be_closed_and_opened(anonymous, admin_browser):
     post_form(admin_browser, "/admin/registration", "/admin", open="0")
+    assert "Open registration" in admin_browser.get("/admin/users").text
     assert "Registration is closed" in anonymous.get("/register").text
-    assert "Create one" not in anonymous.get("/login").text
-    page = anonymous.get("/login")
-    refused = anonymous.post(
-        "/register", data={"name": "B", "email": "b@example.org", "password": GOOD, "csrf_token": csrf_token(page.text)}
-    )
-    assert refused.status_code == 403
+    page = anonymous.get("/login").text
+    assert "Create one" not in page
+    form = {"name": "B", "email": "b@example.org", "password": GOOD, "csrf_token": csrf_token(page)}
+    assert anonymous.post("/register", data=form).status_code == 403
+    assert post_form(admin_browser, "/admin/registration", "/admin", open="1").status_code == 303
+    assert "Close registration" in admin_browser.get("/admin/users").text
+    assert post_form(admin_browser, "/admin/registration", "/admin", open="perhaps").status_code == 422
 
 
 def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, user):
