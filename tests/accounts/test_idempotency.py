@@ -9,6 +9,7 @@ from flask import Flask
 from testkit.people import ApiClient, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
+from tests.chat.test_pages import ids
 from tests.support.interleaving import at_once
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
@@ -91,8 +92,11 @@ def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(app, mo
         form = {"content": words, "csrf_token": token}
         return browser.post("/conversations", data=form, headers={"Idempotency-Key": "k", "HX-Request": "true"})
 
-    assert send("Hello", "of the first page").status_code == 200
-    assert send("Hello", "of the second page").status_code == 200
+    first, again = send("Hello", "of the first page"), send("Hello", "of the second page")
+    assert (
+        first.status_code == again.status_code == 200 and first.headers["HX-Push-Url"] == again.headers["HX-Push-Url"]
+    )
+    assert ids(first.text) == ids(again.text)
     assert send("Goodbye", "of the second page").status_code == 409
     assert _rows(app, Message) == 2
 
