@@ -1,7 +1,6 @@
 """Enqueueing after the commit: never before, never for what was rolled back, and never at the request's expense."""
 
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from redis.client import Pipeline
 from redis.exceptions import ConnectionError as Away
 from rq import Queue as RQQueue
 
-from webapp.background.job_specs import JOBS, JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
+from webapp.background.job_specs import JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
 from webapp.background.queues import enqueue, enqueue_after_commit
 from webapp.db.base import db
 
@@ -154,15 +153,6 @@ def test_the_start_of_a_job_leaves_the_marker_of_another(redis):
     waiting = push(redis, request)
     note_start(redis, request.key, "an earlier one that is tried again")
     assert pending_job_id(redis, request) == waiting
-
-
-def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app):
-    for name, spec in JOBS.items():
-        module, _, function = spec.function.rpartition(".")
-        assert getattr(import_module(module), function).job_name == name
-        assert isinstance(spec.queue, Queue)
-        assert 0 < spec.timeout <= 3_600
-        assert all(0 < wait <= 3_600 for wait in spec.retries)
 
 
 def test_redis_away_fails_no_request_that_can_do_without(app, client, monkeypatch):
