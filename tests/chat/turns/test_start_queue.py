@@ -125,10 +125,9 @@ def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
     quick.join(20)
 
 
-def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, login, user, monkeypatch):
+def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, monkeypatch, browser):
     left = []
     monkeypatch.setattr("webapp.chat.pages.follow", lambda *_, patience: left.append("gate" not in g) or [])
-    browser = login(user)
     assert post_form(browser, "/conversations", content="Hello").status_code == 303
     assert left == [True]
 
@@ -171,12 +170,8 @@ def impatient(app, monkeypatch):
     """The vector of the question never comes, and would be waited for for a minute."""
     never: Future[int] = Future()
     monkeypatch.setattr("webapp.chat.service.embed_ahead", lambda *_: never)
-    chat = app.extensions["chat"]
-    chat.runner.start()
-    tables = chat.runner._tables
     patient = app.extensions["settings"].model_copy(update={"embedding_query_seconds": 60.0})
-    monkeypatch.setattr(tables, "_settings", patient)
-    return tables
+    monkeypatch.setitem(app.extensions, "settings", patient)
 
 
 @pytest.fixture
@@ -190,9 +185,11 @@ def test_a_turn_alone_begins_meanwhile(client, model, reply):
     assert finished(client, reply())["status"] == "complete"
 
 
-def test_a_turn_is_stopped_while_it_waits(client, model, impatient, reply, monkeypatch):
+def test_a_turn_is_stopped_while_it_waits(app, client, model, reply, monkeypatch):
     """A stop that comes meanwhile is stored like any other."""
-    monkeypatch.setattr(impatient, "_reading", 1)  # others have work for the thread
+    runner = app.extensions["chat"].runner
+    runner.start()
+    monkeypatch.setattr(runner._tables, "_reading", 1)  # others have work for the thread
     reply_id = reply()
     assert client.post(f"/api/chat/turns/{reply_id}/stop").status_code == 202
     assert finished(client, reply_id)["status"] == "stopped"

@@ -55,12 +55,6 @@ def learn(app, model):
     return make
 
 
-@pytest.fixture
-def browser(login, user):
-    """The browser of `user`."""
-    return login(user)
-
-
 def test_what_one_has_is_listed_and_found(browser, user, learn):
     learn(user, SECRET)
     for path in ("memory", "memories/list", "memories/panel", "find?q=bees"):

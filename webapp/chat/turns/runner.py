@@ -143,7 +143,7 @@ class TurnRunner:
             retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
             max_connections=32,
         )
-        self._tables = TurnDatabase(self._app, settings)
+        self._tables = TurnDatabase(self._app)
         self._leases = Leases(
             self._redis,
             seconds=settings.turn_lease_seconds,

@@ -15,11 +15,10 @@ from webapp.background.job_specs import push_all
 from webapp.chat.context import assembly
 from webapp.chat.turns import finish, recovery, turnlog
 from webapp.chat.turns.finish import FinishedTurn
-from webapp.config import Settings
 from webapp.db.base import write_transaction
 from webapp.db.conflicts import repeat_on_conflict
 from webapp.db.failures import database_is_away
-from webapp.extensions import redis
+from webapp.extensions import app_settings, redis
 from webapp.files.pictures import fill_pictures
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.prompt.conversation_memory import note_uses
@@ -44,9 +43,8 @@ T = TypeVar("T")
 class TurnDatabase:
     """Each call has its own application context: nothing is held in between."""
 
-    def __init__(self, app: Flask, settings: Settings):
+    def __init__(self, app: Flask):
         self._app = app
-        self._settings = settings
         self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
         self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
         self._saves = ThreadPoolExecutor(SAVES, thread_name_prefix="turn-saves")
@@ -57,11 +55,12 @@ class TurnDatabase:
         self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
     ) -> assembly.AssembledPrompt:
         """Build the prompt of a turn; if another is being built, wait for the vector `embedded` without a thread."""
+        settings = app_settings.of(self._app)
         if self._reading and embedded is not None and not embedded.done():
-            await wait_for_result(embedded, self._settings.embedding_query_seconds)
+            await wait_for_result(embedded, settings.embedding_query_seconds)
 
         def work() -> assembly.AssembledPrompt:
-            return assembly.assemble(turn_id, self._settings, client)
+            return assembly.assemble(turn_id, settings, client)
 
         self._reading += 1
         try:
