@@ -11,7 +11,7 @@ from webapp.i18n.marks import N_
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
 from webapp.transfer.readers.memory_rows import is_gone, memory_of
-from webapp.transfer.sources import Upload
+from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -230,4 +230,4 @@ def _is_note(item: Any) -> bool:
 
 
 def _texts(upload: Upload) -> list[str]:
-    return sorted(name for name in upload.names if name.lower().endswith((".md", ".markdown", ".txt")))
+    return sorted(name for name in upload.names if name.lower().endswith(TEXTS))
