@@ -96,7 +96,7 @@ class OwnMemories(_Rows):
 class MemoryGraph:
     """Reads the memory of the official MCP server, as it stores it or tells it: entities and relations."""
 
-    name, label = "mcp-memory", "MCP memory server"
+    name, label = "mcp-memory", N_("MCP memory server")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether an entity or a relation is in it."""
@@ -189,7 +189,7 @@ _SHORT = 300
 class Notes:
     """Reads a folder of Markdown files, or the notes of Open WebUI as its API returns them."""
 
-    name, label = "notes", "Markdown notes"
+    name, label = "notes", N_("Markdown notes")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether most of the ZIP's files are Markdown or text, or a note is in the JSON."""

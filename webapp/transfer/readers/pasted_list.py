@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from webapp.i18n.marks import N_
 from webapp.text.provenance import spans_of_others
 from webapp.transfer.content import Part, ReadMemory, instant
 from webapp.transfer.readers.memory_rows import has_rows, read_rows
@@ -39,7 +40,7 @@ class _Line:
 class PastedList:
     """Reads text that another assistant wrote: `[date] - memory`, a list, a table, or one memory per line."""
 
-    name, label = "list", "Memory list"
+    name, label = "list", N_("Memory list")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether it has rows or lines like memories, or short lines that are no transcript."""

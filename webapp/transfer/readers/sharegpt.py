@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.readers.transcripts import turns_of
@@ -51,7 +52,7 @@ def _is_of_librechat(item: Any) -> bool:
 class ShareGPT:
     """Reads lists of turns."""
 
-    name, label = "sharegpt", "ShareGPT"
+    name, label = "sharegpt", N_("Other chats (ShareGPT, LobeChat, Chatbox …)")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether turns are in it, or something that has a list of them."""
