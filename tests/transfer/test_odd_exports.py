@@ -196,7 +196,7 @@ def test_html_of_answers_becomes_markdown():
         "<pre><code>a  =  1\nb</code></pre><p>use <code>x</code></p><table><tr><td>1</td><th>2</th></tr></table>"
     )
     assert markdown_of(html) == (
-        "## Bees\n\nThey *dance* & **sing**:\nso\n\n- one\n\n```\na  =  1\nb\n```\n\nuse `x`\n\n1 2"
+        "## Bees\n\nThey *dance* & **sing**:\nso\n\n- one\n\n```\na  =  1\nb\n```\n\nuse `x`\n\n1 | 2"
     )
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
-from webapp.transfer.readers.memory_rows import is_gone, memory_of
+from webapp.transfer.readers.memory_rows import memory_of, read_rows
+from webapp.transfer.readers.records import as_dict
 from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
@@ -29,14 +30,7 @@ class _Rows(ABC):
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories that are still valid."""
-        for name in upload.json_names:
-            try:
-                for number, item in enumerate(upload.records(name, self._is_row), 1):
-                    row = item if isinstance(item, dict) else {}
-                    if not is_gone(row):
-                        yield self.memory(row) or Unreadable(f"memory {number}", N_("it says nothing"))
-            except ValueError as error:
-                yield Unreadable(name, str(error))
+        yield from read_rows(upload, upload.json_names, self._is_row, lambda item: self.memory(as_dict(item)))
 
     def _is_row(self, item: Any) -> bool:
         return isinstance(item, dict) and all(name in item for name in self.fields)

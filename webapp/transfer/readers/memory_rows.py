@@ -1,6 +1,6 @@
 """Memories in rows: JSON whose items are texts, or have one under a usual name, and tables of separated values."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from webapp.db.base import now
@@ -19,16 +19,25 @@ _CURRENT = ("islatest", "is_latest", "is_active")
 
 def has_rows(upload: Upload) -> bool:
     """Return whether memories are in its JSON, or in the columns of its table."""
-    return upload.has_record(upload.record_names, lambda item: memory_of(item) is not None)
+    return upload.has_record(upload.record_names, _is_memory)
 
 
-def read_rows(upload: Upload, names: Iterable[str]) -> Iterator[Part]:
+def _is_memory(item: Any) -> bool:
+    return memory_of(item) is not None
+
+
+def read_rows(
+    upload: Upload,
+    names: Iterable[str],
+    is_row: Callable[[Any], bool] = _is_memory,
+    convert: Callable[[Any], ReadMemory | None] | None = None,
+) -> Iterator[Part]:
     """Yield the memories in JSON or tables that are still valid; the head of a table's only column is none."""
     for name in names:
         try:
-            for number, item in enumerate(upload.records(name, lambda item: memory_of(item) is not None), 1):
+            for number, item in enumerate(upload.records(name, is_row), 1):
                 if not is_gone(item) and item not in _TEXTS:
-                    yield memory_of(item) or Unreadable(f"memory {number}", N_("it says nothing"))
+                    yield (convert or memory_of)(item) or Unreadable(f"memory {number}", N_("it says nothing"))
         except ValueError as error:
             yield Unreadable(name, str(error))
 

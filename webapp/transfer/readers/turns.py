@@ -49,12 +49,22 @@ _IS_PERSON = ("is_user", "is_human", "isCreatedByUser", "isUser")
 _TEXTS = ("value", "content", "text", "parts", "fragments", "message", "mes", "raw_content", "contentParts", "steps")
 BLOCKS = "blocks"
 """The ids of a turn's parts, which stand in a list of their own (Cherry Studio)."""
-_THOUGHTS = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
+_THOUGHTS = ("thinking_trace", "reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
 _TIMES = ("createdAt", "created_at", "create_time", "inserted_at", "timestamp", "updated_datetime", "time", "send_date")
 _STARTS = (*_TIMES, "created", "lastUpdate")
+_UPDATES = ("updated_at", "updatedAt", "modify_time", "lastUpdate")
+_PINS = ("starred", "pinned")
 TITLES = ("title", "name", "chatTitle", "thread_title", "topic")
 _IDS = ("id", "uuid", "_id", "conversation_id", "external_id", "conversationId")
-_PARENTS = ("parentId", "parent_id", "parent", "parentMessageId", "parent_message_id", "parentUuid")
+_PARENTS = (
+    "parentId",
+    "parent_id",
+    "parent",
+    "parentMessageId",
+    "parent_message_id",
+    "parentUuid",
+    "parent_response_id",
+)
 _QUESTIONS = ("query_str", "query", "question", "prompt")
 _ANSWERS = ("answer", "response", "completion")
 PEOPLE = ("human", "user", "you", "request", "prompt")
@@ -165,7 +175,9 @@ def read_conversation(item: Any) -> ReadConversation:
             left_out[HIDDEN] += 1
             continue
         is_user = role in PEOPLE or (is_named and role not in (*MODELS, ""))
+        is_waiting = bool(thoughts)
         message, others = _message(key, rows[key], thoughts, is_user=is_user)
+        left_out[HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
         left_out += others if message or others or thoughts else Counter({HIDDEN: 1})
         messages += [message] if message else []
     return ReadConversation(
@@ -173,6 +185,8 @@ def read_conversation(item: Any) -> ReadConversation:
         title=text_or_none(first_of(item, TITLES)),
         messages=messages,
         created_at=instant(first_of(item, _STARTS)) or next((message.at for message in messages if message.at), None),
+        updated_at=instant(first_of(item, _UPDATES)),
+        is_pinned=any(is_true(item.get(name)) for name in _PINS),
         left_out=+(left_out + count_omissions(rows, path, len(path))),
     )
 
