@@ -20,6 +20,7 @@ from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport, Taken
+from webapp.transfer.wording import say_again
 
 blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
@@ -110,6 +111,7 @@ def show_import(import_id: int) -> ViewResult:
         else [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
         "period": [datetime.fromisoformat(text) for text in (row.preview or {}).get("dates", {}).values() if text],
         "items": page.items,
+        "say_again": say_again,
         "next_cursor": page.next_cursor,
         "outcome": outcome,
         "spaces": spaces_to_choose(current_user_id()),
