@@ -160,6 +160,8 @@ def test_spans_follow_an_edit(after, kept):
         "[quote=Ann]{}[/quote]\nreally?",
         "\\begin{{quote}}\n{}\n\\end{{quote}}\nright?",
         "BEGIN:VCARD\nNOTE:{}\nEND:VCARD\nimport it",
+        "what is this:\n<known>\n{}\nand the rest was cut off",
+        "[quote=Ann]\n{}\n",
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-I eat meat\n+{}\n\nok?",
     ],
 )

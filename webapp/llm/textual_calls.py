@@ -97,7 +97,7 @@ class TextualCalls:
 
     def _place_here(self) -> Place:
         """Return the Markdown state at the start of the buffer, computed only if a call may begin there."""
-        self._place = self._place.after("".join(self._output))
+        self._place = self._place.advance("".join(self._output))
         self._output.clear()
         return self._place
 
@@ -109,7 +109,7 @@ class TextualCalls:
         place, read = self._place_here(), 0
         for match in _TRIGGERS.finditer(self._buffer):
             index = match.start()
-            place, read = place.after(self._buffer[read:index]), index
+            place, read = place.advance(self._buffer[read:index]), index
             if (match[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:

@@ -22,7 +22,7 @@ MAX_INSTANTS = 16
 
 @dataclass(slots=True)
 class _KnownAtVersion:
-    """What is always known of a user at one version of their memory, on a `day`; `by_instant` sets later changes apart.
+    """The memories always known on a day at one version of their memory; `by_instant` sets later changes apart.
 
     `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one. `asked`
     is the instant of the last prompt.

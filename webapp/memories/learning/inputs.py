@@ -73,7 +73,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     profile: dict[str, str] = {}
     if substance:
         profile = profile_values(user_id) if space_id is None else {}
-        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_lines)
+        related = _related_memories(user_id, space_id, [line.message_id for line in lines if line.is_new], user_lines)
     points: Sequence[OpenPoint] = ()
     if user_lines:
         points = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
@@ -146,7 +146,7 @@ def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
     ]
 
 
-def _related(
+def _related_memories(
     user_id: int, space_id: int | None, message_ids: Sequence[int], user_lines: Sequence[ConversationLine]
 ) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""

@@ -125,13 +125,13 @@ def build_extraction(
 
     known_room = int(room * KNOWN_SHARE)
     profile_rows = [_row({key: value for key, value in (profile or {}).items() if value not in (None, "")})]
-    profile_rows = _fitting([row for row in profile_rows if row != "{}"], known_room)
+    profile_rows = _fit([row for row in profile_rows if row != "{}"], known_room)
     known_room -= sum(map(_cost, profile_rows))
     point_rows = [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)]
-    point_rows = _fitting(point_rows, known_room)
+    point_rows = _fit(point_rows, known_room)
     known_room -= sum(map(_cost, point_rows))
 
-    memory_rows = _fitting([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room)
+    memory_rows = _fit([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room)
     known_rows = [*profile_rows, *point_rows, *memory_rows]
     tokens_left = room - sum(map(_cost, known_rows))
 
@@ -206,7 +206,7 @@ def _cost(row: str) -> int:
     return estimate_tokens(row) + 1
 
 
-def _fitting(rows: list[str], room: int) -> list[str]:
+def _fit(rows: list[str], room: int) -> list[str]:
     """Return the longest beginning of `rows` that fits."""
     for count, row in enumerate(rows):
         room -= _cost(row)

@@ -90,13 +90,13 @@ def review_queue(
         rows |= {row.memory_id: row for row in memories}
     quotes = evidence_of(user_id, rows)
 
-    def waiting(row: Memory) -> WaitingMemory:
+    def read(row: Memory) -> WaitingMemory:
         other = rows.get(other_ids.get(row.memory_id, 0))
         return WaitingMemory(
             row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ()
         )
 
-    return page.map(waiting)
+    return page.map(read)
 
 
 def waiting_memory(user_id: int, memory_id: int) -> WaitingMemory:
