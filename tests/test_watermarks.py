@@ -166,7 +166,7 @@ def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user):
             db.session.add(said)
             db.session.flush()
             journal = Journal(user.user_id, "tool", actor="tool", continued=continued)
-            journal.created(said)
+            journal.record_creation(said)
             journal.close({"added": 1})
             return said.memory_id
 

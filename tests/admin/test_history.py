@@ -75,7 +75,7 @@ def test_jobs_are_counted_when_they_ended(app_context):
     assert list(found["turn"].done) == [1, *[0] * 9, 1, 3]
     assert list(found["turn"].failed) == [1, 0, 0, 0, 0, 1, 1]
     assert not any(found["batch"].done)
-    assert history.added(queue.failed for queue in found.values()) == list(found["turn"].failed)
+    assert history.sum_by_step(queue.failed for queue in found.values()) == list(found["turn"].failed)
 
 
 def test_what_a_worker_did_is_counted(app, client, run_jobs):

@@ -200,7 +200,7 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
         db.session.add(late)
         db.session.flush()
         journal = Journal(user.user_id, "tool", actor="tool", continued=first)
-        journal.created(late)
+        journal.record_creation(late)
         journal.close({"added": 1})
     assert user.user_id in stored_vectors.users_awaiting_vectors()
     assert vector_jobs.index_user(user.user_id).memories == 1

@@ -83,7 +83,7 @@ def jobs(client: Redis) -> dict[str, QueueHistory]:
     return counts_by_queue
 
 
-def added(counts: Iterable[Sequence[int]]) -> list[int]:
+def sum_by_step(counts: Iterable[Sequence[int]]) -> list[int]:
     """Return what all queues did in each step."""
     return [sum(step) for step in zip(*counts, strict=True)]
 

@@ -111,7 +111,7 @@ def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
         failed={queue.name: queue.counts["failed"] for queue in work.queues},
         has_model=not answering.is_demonstration,
         embedder_is_away=answering.embedder_is_away,
-        unanswered=_unanswered(),
+        unanswered=_count_unanswered(),
         free_bytes=free_bytes(),
         last_backup=last_backup(),
     )
@@ -122,7 +122,7 @@ def free_bytes() -> int:
     return shutil.disk_usage(app_settings().var_dir).free
 
 
-def _unanswered() -> int:
+def _count_unanswered() -> int:
     failed = Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)
     return db.session.scalar(select(func.count()).select_from(Message).where(*failed)) or 0
 

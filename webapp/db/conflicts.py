@@ -85,15 +85,15 @@ def repeat_on_conflict(
 
 def init_conflicts(app: Flask) -> None:
     """Repeat a request whose only transaction is known to have had no effect."""
-    app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: the first to ask the database
-    app.dispatch_request = _repeating(app.dispatch_request)  # type: ignore[method-assign]
+    app.preprocess_request = _repeat(app.preprocess_request)  # type: ignore[method-assign]  # who is it: the first to ask the database
+    app.dispatch_request = _repeat(app.dispatch_request)  # type: ignore[method-assign]
     with app.app_context():
         event.listen(db.engine, "commit", _commit_begins)
     if not event.contains(db.session, "after_commit", _commit_done):
         event.listen(db.session, "after_commit", _commit_done)
 
 
-def _repeating(step: Callable[..., Any]) -> Callable[..., Any]:
+def _repeat(step: Callable[..., Any]) -> Callable[..., Any]:
     def repeated(*args: Any) -> Any:
         if request.mimetype not in _REPEATABLE:
             return step(*args)

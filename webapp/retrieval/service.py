@@ -67,7 +67,7 @@ def search(
     clock.lap("search")
     query_terms = terms_of(q)
     passages = [
-        item.scored(item.score * IRRELEVANT_FACTOR)
+        item.with_score(item.score * IRRELEVANT_FACTOR)
         if item.score > 0 and was_rejected(entry, item, query_terms)
         else item
         for item in with_phrases(load_hits(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)

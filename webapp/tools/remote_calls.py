@@ -105,7 +105,7 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                 url, host = check_url(url), _name(url)
                 ip_address = None if outbound.is_internal else await _place(url)
                 http_request = _request(client, outbound, url, ip_address)
-                async with _closing(await client.send(http_request, stream=True)) as response:
+                async with _close_at_end(await client.send(http_request, stream=True)) as response:
                     target = response.headers.get("location", "")
                     if outbound.redirects and response.status_code in _REDIRECTS and target:
                         if not left:
@@ -146,7 +146,7 @@ def _tls() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def _closing(response: Any) -> AsyncIterator[Any]:
+async def _close_at_end(response: Any) -> AsyncIterator[Any]:
     try:
         yield response
     finally:

@@ -48,9 +48,9 @@ class Upload:
         if zipfile.is_zipfile(path):
             if not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
                 self._archive = Archive(path)
-        elif self._beginning(filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
+        elif self._first_bytes(filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
             raise ImportRefused("The ZIP is broken. Download the export again.")
-        elif _is_packed(self._beginning(filename)):
+        elif _is_packed(self._first_bytes(filename)):
             raise ImportRefused("This archive is not a ZIP. Unpack it, and upload its files, or pack them as a ZIP.")
         else:
             self._span = span_of(path)
@@ -88,9 +88,9 @@ class Upload:
 
     def peek(self, name: str) -> str:
         """Return the beginning of a member as text."""
-        return decode(self._beginning(name))
+        return decode(self._first_bytes(name))
 
-    def _beginning(self, name: str) -> bytes:
+    def _first_bytes(self, name: str) -> bytes:
         with self.open(name) as file:
             return file.read(PEEK_BYTES)
 
@@ -144,7 +144,7 @@ class Upload:
     @contextmanager
     def _open_text(self, name: str) -> Iterator[TextIO]:
         """Yield a member as text without a byte order mark; a byte that fits no text costs one character."""
-        encoding = encoding_of(self._beginning(name))
+        encoding = encoding_of(self._first_bytes(name))
         with self.open(name) as file:
             yield io.TextIOWrapper(file, encoding, "replace", newline="\n")
 

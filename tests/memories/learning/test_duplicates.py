@@ -39,7 +39,7 @@ def keep(app):
                 row = Memory(user_id=user_id, content=text, embedding=near(number).tobytes(), **values)
                 db.session.add(row)
                 db.session.flush()
-                journal.created(row)
+                journal.record_creation(row)
                 rows.append(row)
             journal.close({"added": len(rows)})
             return [row.memory_id for row in rows]

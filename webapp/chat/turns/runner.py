@@ -221,7 +221,7 @@ class TurnRunner:
                 left = FinishedElsewhere()
             for turn_id, text in texts.items():
                 if turn := self._turns.get(turn_id):
-                    turn.saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
+                    turn.note_saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
             for turn_id in left.ended:
                 self._abandon(turn_id)
             for turn_id in left.gone:

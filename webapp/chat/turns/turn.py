@@ -100,7 +100,7 @@ class Turn:
         """Return whether the reply so far should be stored before it ends."""
         return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
 
-    def saved(self, text: str, next_at: float) -> None:
+    def note_saved(self, text: str, next_at: float) -> None:
         """Record which text is stored, and when to store again."""
         self._saved, self._save_at = len(text), next_at
 

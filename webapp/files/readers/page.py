@@ -44,7 +44,7 @@ def text_of_html(html: str) -> str:
     """Return the text as a reader sees it, headings and lists as in Markdown; pure."""
     from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415  # only where HTML is read
 
-    tree = LexborHTMLParser(_unclosed(html))
+    tree = LexborHTMLParser(_close_elements(html))
     for node in tree.css(_HIDDEN):
         node.decompose()
     out: list[str] = []
@@ -54,7 +54,7 @@ def text_of_html(html: str) -> str:
     return _LINES.sub("\n\n", whole_words("".join(out))).strip()
 
 
-def _unclosed(html: str) -> str:
+def _close_elements(html: str) -> str:
     """Return a page without what its author forgot to close: a browser would hide all the rest."""
     for opening, closing in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
         index = html.lower().rfind(opening)

@@ -65,7 +65,7 @@ class Gemini:
 
             def collect(item: Any, name: str = name) -> Iterable[Part]:
                 if record := _of_json(name, item):
-                    record.files = _attached(upload, name, item)
+                    record.files = _attachments(upload, name, item)
                     records.append(record)
                 return ()
 
@@ -191,7 +191,7 @@ def _of_json(name: str, item: Any) -> _Activity | None:
     return _Activity(title, markdown_of("\n".join(answers)), instant(item.get("time")), thread)
 
 
-def _attached(upload: Upload, name: str, item: dict[str, Any]) -> list[ReadFile]:
+def _attachments(upload: Upload, name: str, item: dict[str, Any]) -> list[ReadFile]:
     """Return the files beside a member that a record names, in whichever of its fields."""
     values = [text for value in item.values() for text in (value if isinstance(value, list) else [value])]
     paths = [f"{_folder(name)}/{text}".removeprefix("/") for text in values if isinstance(text, str)]
