@@ -13,7 +13,7 @@ from webapp.admin import overview
 from webapp.admin.backups.backup import last_backup, note_backup
 from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.providers import catalogue
@@ -75,7 +75,7 @@ def test_jobs_are_counted_when_they_ended(app_context):
     assert list(found["turn"].done) == [1, *[0] * 9, 1, 3]
     assert list(found["turn"].failed) == [1, 0, 0, 0, 0, 1, 1]
     assert not any(found["batch"].done)
-    assert overview.added(queue.failed for queue in found.values()) == list(found["turn"].failed)
+    assert overview.sum_by_step(queue.failed for queue in found.values()) == list(found["turn"].failed)
 
 
 def test_what_a_worker_did_is_counted(app, client, run_jobs):
@@ -121,9 +121,7 @@ def test_the_page_says_and_draws_it(app, login, make_user):
     with app.app_context(), write_transaction():
         spend(admin, 0)
         keep(admin, 3 * 1024 * 1024, 0)
-        talk = Conversation(user_id=admin.user_id, title="t")
-        db.session.add(talk)
-        db.session.flush()
+        talk = add_row(Conversation(user_id=admin.user_id, title="t"))
         for code in ("unauthorized", "context_too_long"):
             row = Message(conversation_id=talk.conversation_id, role="assistant", content="", status="failed")
             row.error_code = code
@@ -136,10 +134,9 @@ def test_the_page_says_and_draws_it(app, login, make_user):
     assert "none noted" in page and 'aria-label="Active people each day: 0, ' in page
 
 
-def test_the_page_lives_without_redis(app, login, make_user, monkeypatch):
-    browser = login(make_user(is_admin=True))
+def test_the_page_lives_without_redis(app, monkeypatch, admin_browser):
     monkeypatch.setitem(app.extensions, "redis", AWAY)
-    page = browser.get("/admin/overview")
+    page = admin_browser.get("/admin/overview")
     assert page.status_code == 200 and "Redis cannot be reached" in page.text
     assert page.text.count('class="chart-spark"') == 2, "of jobs nothing is known"
 

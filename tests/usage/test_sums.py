@@ -13,7 +13,7 @@ from webapp.accounts.service import delete_user
 from webapp.admin import overview
 from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.usage import reports, sums
 from webapp.usage.models import UsageMark, UsageRecord, UsageSum
 from webapp.usage.records import count_as_schedule
@@ -159,9 +159,7 @@ def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app, make_user):
     people, chance = [make_user(), make_user()], Random(4)
     with app.app_context():
         with write_transaction():
-            talk = Conversation(user_id=people[0].user_id, title="t")
-            db.session.add(talk)
-            db.session.flush()
+            talk = add_row(Conversation(user_id=people[0].user_id, title="t"))
             replies = [Message(conversation_id=talk.conversation_id, role="assistant", content="") for _ in range(2)]
             db.session.add_all(replies)
             db.session.flush()

@@ -116,7 +116,7 @@ def vitals(parts: Mapping[str, str], work: Work, answering: Model) -> Vitals:
         failed={queue.name: queue.counts["failed"] for queue in work.queues},
         has_model=not answering.is_demonstration,
         embedder_is_away=answering.embedder_is_away,
-        unanswered=_unanswered(),
+        unanswered=_count_unanswered(),
         free_bytes=free_bytes(),
         last_backup=last_backup(),
     )
@@ -127,7 +127,7 @@ def free_bytes() -> int:
     return shutil.disk_usage(app_settings().var_dir).free
 
 
-def _unanswered() -> int:
+def _count_unanswered() -> int:
     is_recent = Message.created_at >= now() - RECENT
     return count_rows(Message.status == "failed", is_recent, Message.error_code.in_(SERVER_ERRORS))
 
@@ -220,7 +220,7 @@ def job_history(client: Redis) -> dict[str, QueueHistory]:
     return counts_by_queue
 
 
-def added(counts: Iterable[Sequence[int]]) -> list[int]:
+def sum_by_step(counts: Iterable[Sequence[int]]) -> list[int]:
     """Return what all queues did in each step."""
     return [sum(step) for step in zip(*counts, strict=True)]
 

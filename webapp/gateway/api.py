@@ -43,7 +43,7 @@ def get_model(name: str) -> ViewResult:
 
 def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
     usage = bool(body.stream_options and body.stream_options.include_usage)
-    answer = _streamed(reply, body.model, usage) if body.stream else _full_response(reply, body.model)
+    answer = _stream_response(reply, body.model, usage) if body.stream else _full_response(reply, body.model)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -67,7 +67,7 @@ def _full_response(reply: LaunchableReply, model: str) -> Response:
     return jsonify(wire.completion(reply.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
 
 
-def _streamed(reply: LaunchableReply, model: str, with_usage: bool) -> Response:
+def _stream_response(reply: LaunchableReply, model: str, with_usage: bool) -> Response:
     app, header = this_app(), (reply.turn_id, int(time.time()), model)
 
     def chunk(delta: dict[str, Any]) -> bytes:
@@ -85,7 +85,7 @@ def _streamed(reply: LaunchableReply, model: str, with_usage: bool) -> Response:
         yield b"data: [DONE]\n\n"
 
     start = chunk({"role": "assistant", "content": ""})
-    return requests.streamed(reply, [start], lambda piece: [chunk({"content": piece})], last)
+    return requests.stream_reply(reply, [start], lambda piece: [chunk({"content": piece})], last)
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from webapp.chat import service as chat
 from webapp.chat import sse
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
-from webapp.chat.turns.start_queue import leave
+from webapp.chat.turns.start_queue import take_place
 from webapp.chat.turns.turnlog import FINAL_KINDS, REPLY_DELETED, SETTLED, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import open_client_calls
@@ -129,7 +129,7 @@ def replay(
 
 
 def _let_go() -> None:
-    leave()
+    take_place().close()  # the next one does not wait for this reply
     db.session.remove()
 
 
@@ -139,7 +139,7 @@ def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry |
     return watch(this_app(), require_identity(), entries)
 
 
-def streamed(
+def stream_reply(
     reply: LaunchableReply,
     first: Iterable[bytes],
     text: Callable[[str], Iterable[bytes]],

@@ -33,7 +33,7 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
-        answer = _streamed(reply, header) if body.stream else _full_response(reply, header)
+        answer = _stream_response(reply, header) if body.stream else _full_response(reply, header)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -155,7 +155,7 @@ def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     return jsonify(responses_output.response(header, "completed", output, finish=end.finish, usage=usage))
 
 
-def _streamed(reply: LaunchableReply, header: ResponseHeader) -> Response:
+def _stream_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     app, stream = this_app(), responses_output.Stream(header)
 
     def last(end: End) -> Iterator[bytes]:
@@ -165,4 +165,4 @@ def _streamed(reply: LaunchableReply, header: ResponseHeader) -> Response:
             stream.about = replace(header, model=end.model or header.model)
             yield from stream.end(end.content, end.calls, end.finish, requests.usage_in(app, reply))
 
-    return requests.streamed(reply, stream.begin(), stream.text, last)
+    return requests.stream_reply(reply, stream.begin(), stream.text, last)

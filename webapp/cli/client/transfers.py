@@ -155,10 +155,10 @@ def _upload(api: Server, file: Path, kind: str | None) -> dict[str, Any]:
         copy.seek(0)
         beginning = copy.read(512).lstrip()
         copy.seek(0)
-        return _send(api, f"stdin.{_ending(beginning)}", copy, size, fields)
+        return _send(api, f"stdin.{_extension(beginning)}", copy, size, fields)
 
 
-def _ending(beginning: bytes) -> str:
+def _extension(beginning: bytes) -> str:
     """Return the file extension for piped input, by its first bytes."""
     if beginning.startswith(b"PK"):
         return "zip"

@@ -161,10 +161,13 @@ def health() -> ViewResult:
 
 @blueprint.post("/memories/health/keep/<int:memory_id>")
 def keep_one(memory_id: int) -> ViewResult:
-    """Archive the other memories of a group of duplicates."""
+    """Archive the other memories of a group of duplicates; or keep them all, which are none then."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
     other_ids = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
+    if request.form.get("all"):
+        decisions.keep_all(user_id, {memory_id, *other_ids})
+        return commit_and_redirect(url_for(".health"), _("Kept. They are not shown as duplicates again."))
     changes = MemoryChanges(is_archived=True)
     undo_at = undo_in_notice(service.update_memories(user_id, sorted(other_ids), changes, cause="archived"))
     words = ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(other_ids))

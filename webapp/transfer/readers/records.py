@@ -103,6 +103,15 @@ def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
     return ReadFile(text_or_none(name) or f"picture.{picture[0]}", data=picture[1]) if picture else None
 
 
+def picture_of(part: dict[str, Any]) -> ReadFile | None:
+    """Return the picture whose bytes are in a part of a message, as OpenAI, Anthropic or Google write it."""
+    image = part.get("image_url")
+    source = next(filter(None, map(as_dict, map(part.get, ("source", "inlineData", "inline_data")))), {})
+    kind = source.get("media_type") or source.get("mimeType") or source.get("mime_type")
+    url = as_dict(image).get("url") if isinstance(image, dict) else image or part.get("url")
+    return picture_from_url(f"data:{kind};base64,{source.get('data')}" if kind else url, part.get("name"))
+
+
 def text_file(text: Any, name: Any) -> ReadFile | None:
     """Return the text extracted from a file, as a text file with its name; None if there is none."""
     words = text_or_none(text)
