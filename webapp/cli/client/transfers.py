@@ -120,10 +120,7 @@ def export_file(
         return
     place = Path(target or Path(row["filename"]).name)
     _fetch(api, path, place / Path(row["filename"]).name if place.is_dir() else place, force)
-    if as_json:
-        output.dump({**row, "path": str(place)})
-    else:
-        output.say(str(place))
+    output.show({**row, "path": str(place)}, as_json, str(place))
 
 
 def _fetch(api: Server, path: str, place: Path, force: bool) -> None:
