@@ -20,7 +20,8 @@ from webapp.background import job_specs, queues
 from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
 from webapp.db import conflicts
-from webapp.db.base import database_is_away, db, expect_writes
+from webapp.db.base import db, expect_writes
+from webapp.db.failures import database_is_away
 from webapp.errors import reason
 from webapp.extensions import redis
 from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited

@@ -15,6 +15,7 @@ from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 from flask_migrate import upgrade
+from redis import Redis
 from rq.job import Job
 from sqlalchemy import text
 
@@ -75,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--slow") and not named:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("once") or _is_about_pages(item)])
         if not config.pluginmanager.has_plugin(repeats.__name__):  # which makes the list
-            listed = repeats.listed()
+            listed = repeats.read_names()
             _leave_out(config, items, [item for item in items if repeats.name_of(item) in listed])
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
     if len(pure) < len(items):
@@ -258,6 +259,12 @@ def untrusted(app: Flask) -> Iterator[None]:
 
 
 @pytest.fixture
+def redis(app: Flask) -> Redis:
+    """The application's client of Redis."""
+    return app.extensions["redis"]
+
+
+@pytest.fixture
 def app_context(app: Flask) -> Iterator[Flask]:
     """For tests of services: an application context with an open session. Not to be mixed with clients."""
     with app.app_context():
@@ -306,6 +313,18 @@ def anonymous(app: Flask) -> FlaskClient:
 def login(app: Flask) -> Callable[[Person], FlaskClient]:
     """`login(person)`: a client with cookies, signed in."""
     return lambda person: browser_client(app, person)
+
+
+@pytest.fixture
+def browser(login: Callable[[Person], FlaskClient], user: Person) -> FlaskClient:
+    """The signed-in browser of `user`."""
+    return login(user)
+
+
+@pytest.fixture
+def admin_browser(login: Callable[[Person], FlaskClient], make_user: Callable[..., Person]) -> FlaskClient:
+    """The signed-in browser of an admin."""
+    return login(make_user(is_admin=True))
 
 
 @pytest.fixture

@@ -61,8 +61,7 @@ def test_sessions_come_in_pages(login, user):
     assert browsers[0].get("/api/sessions?cursor=x").status_code == 422
 
 
-def test_a_session_has_an_absolute_limit(app, login, user):
-    browser = login(user)
+def test_a_session_has_an_absolute_limit(app, browser):
     with app.app_context(), write_transaction():
         (row,) = db.session.scalars(select(UserSession))
         assert timedelta(days=89) < row.expires_at - now() <= timedelta(days=90)
@@ -70,7 +69,7 @@ def test_a_session_has_an_absolute_limit(app, login, user):
     assert browser.get("/api/account").status_code == 401
 
 
-def test_a_password_change_ends_other_sessions_and_if_asked_the_tokens(app, login, client, user):
+def test_a_password_change_ends_other_sessions_and_if_asked_other_access(app, login, client, user, anonymous):
     here, there = login(user), login(user)
 
     def change(now_is, wanted, **more):
@@ -86,7 +85,11 @@ def test_a_password_change_ends_other_sessions_and_if_asked_the_tokens(app, logi
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(UserSession)) == 1
     here.token = csrf_token(here.get("/settings").text)
-    change("nine grey stones at low water", "ten grey stones at low water", revoke_tokens="true")
+    calendar = "/schedules/" + client.get("/api/schedules/feed").json["url"].rpartition("/")[2]
+    page = here.get("/settings/security").text
+    assert "API tokens: " in page and "Calendar link: " in page and " checked" not in page.partition("two-step")[0]
+    change("nine grey stones at low water", "ten grey stones at low water", ended=["tokens", "calendar"])
+    assert anonymous.get(calendar).status_code == 404
     assert client.get("/api/account").status_code == 401
 
 
@@ -97,8 +100,7 @@ def test_everywhere_else_can_be_signed_out_at_once(login, user):
     assert [browser.get("/api/account").status_code for browser in (there, elsewhere)] == [401, 401]
 
 
-def test_use_is_noted_now_and_then_and_costs_one_statement(app, login, user):
-    browser = login(user)
+def test_use_is_noted_now_and_then_and_costs_one_statement(app, browser):
     with app.app_context(), write_transaction():
         db.session.execute(update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
     browser.get("/api/account")

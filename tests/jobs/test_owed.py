@@ -157,9 +157,8 @@ def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, mode
     assert extractions(run_jobs) == 1
 
 
-def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs):
+def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs, redis):
     """24 jobs stood as failed that the sweep had done long ago."""
-    redis = app.extensions["redis"]
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
     model.script(match="memory_operations", reply="I will not.")
     sweep(app, talk)

@@ -19,7 +19,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from webapp.db.base import LOST, Base, database_is_away, db, error_code, savepoint_is_gone
+from webapp.db.base import Base, db
+from webapp.db.failures import LOST, database_is_away, error_code, savepoint_is_gone
 
 log = logging.getLogger(__name__)
 
@@ -108,15 +109,15 @@ def run_each(steps: Mapping[K, Callable[[], T]]) -> dict[K, T]:
 
 def init_conflicts(app: Flask) -> None:
     """Repeat a request whose only transaction is known to have had no effect."""
-    app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: the first to ask the database
-    app.dispatch_request = _repeating(app.dispatch_request)  # type: ignore[method-assign]
+    app.preprocess_request = _repeat(app.preprocess_request)  # type: ignore[method-assign]  # who is it: the first to ask the database
+    app.dispatch_request = _repeat(app.dispatch_request)  # type: ignore[method-assign]
     with app.app_context():
         event.listen(db.engine, "commit", _commit_begins)
     if not event.contains(db.session, "after_commit", _commit_done):
         event.listen(db.session, "after_commit", _commit_done)
 
 
-def _repeating(step: Callable[..., Any]) -> Callable[..., Any]:
+def _repeat(step: Callable[..., Any]) -> Callable[..., Any]:
     def repeated(*args: Any) -> Any:
         if request.mimetype not in _REPEATABLE:
             return step(*args)

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Update, insert, select, true, update
 
-from webapp.accounts.models import User
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.scopes import is_sufficient
 from webapp.accounts.tokens import is_in_use
 from webapp.background import events
 from webapp.background.events import Kind
@@ -156,6 +157,7 @@ def _begin(run_id: int) -> StartedTurn | None:
         conversation_id=conversation_id,
         new=None if conversation_id else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id},
+        spans=() if _may_speak(schedule) else [(0, len(schedule.prompt), "pasted")],
     )
     turn.consent = "none"
     db.session.flush()
@@ -163,6 +165,12 @@ def _begin(run_id: int) -> StartedTurn | None:
         schedule.conversation_id = turn.conversation.conversation_id
     run_row.status, run_row.message_id = "running", turn.turn_id
     return turn
+
+
+def _may_speak(schedule: Schedule) -> bool:
+    """Return whether its words count as the person's: a program's do if it may hold conversations for them."""
+    token = db.session.get(ApiToken, schedule.token_id) if schedule.token_id is not None else None
+    return token is None or is_sufficient(token.scopes, {"chat"})
 
 
 def _repeat(run_row: ScheduleRun) -> StartedTurn | None:

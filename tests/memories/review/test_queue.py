@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,19 +10,13 @@ from flask.testing import FlaskClient
 
 from testkit.people import Person, post_form
 from tests.memories.conversing import memories_of
-from webapp.db.base import write_transaction
+from webapp.db.base import now, write_transaction
 from webapp.memories import service
-from webapp.memories.schemas import MemoryFields
+from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.outside_proposals import Proposal, propose
 
 HTMX = {"HX-Request": "true"}
 ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
-
-
-@pytest.fixture
-def browser(login: Callable[..., FlaskClient], user: Person) -> FlaskClient:
-    """The browser of `user`."""
-    return login(user)
 
 
 @pytest.fixture
@@ -147,15 +140,28 @@ def test_another_value_of_a_known_key_waits_beside_it(app, browser, user, birthd
     assert rows[known].valid_to is not None and not rows[new].needs_review
 
 
-def test_the_queue_is_ones_own(app, user, waiting, anonymous, login, make_user):
-    assert anonymous.get("/memories/review").status_code == 303
-    for other in (make_user(), make_user(is_admin=True)):
-        stranger = login(other)
-        assert GOATS not in stranger.get(f"/memories/review?held={waiting[2]}").text
-        for decision in ("accept", "reject"):
-            form = {"decision": decision, "queue": "/memories/review", "held": waiting[0]}
-            assert post_form(stranger, f"/memories/{waiting[2]}/review", **form).status_code == 404
-    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
+def test_what_disputes_something_that_has_ended_waits_alone(app, browser, client, user, birthdays):
+    known, new = birthdays
+    with app.app_context(), write_transaction():
+        row = service.get_memory(user.user_id, new)
+        row.contradicts_id = known
+        service.update_memory(user.user_id, known, MemoryChanges(valid_to=now()))
+    page = browser.get("/memories/review").text
+    assert "Is this right?" in page and "These two disagree" not in page and "5 March 1985" not in page
+    assert [one["kind"] for one in client.get("/api/proposals").json["proposals"]] == ["remember"]
+    assert client.get("/api/proposals?kind=conflict").json["proposals"] == []
+    assert client.post(f"/api/proposals/memory-{new}/accept", json={}).status_code == 200
+    assert [row.valid_to is None and not row.needs_review for row in memories_of(app, user.user_id)] == [False, True]
+
+
+@pytest.mark.parametrize("decision", ["accept", "reject"])
+def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, waiting, decision):
+    page = browser.get("/memories/review").text
+    answer(browser, page, waiting[2], decision="accept")
+    late = answer(browser, page, waiting[2], decision=decision)
+    assert late.status_code == 422 and "This memory does not wait for a decision." in late.text
+    assert question(late.text) == MOSS and "Discarded" not in late.text
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, False]
 
 
 def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting):

@@ -11,6 +11,7 @@ from webapp.memories.rules.relations import (
     claim_standing,
     contains,
     earlier_loss,
+    is_briefer,
     is_known,
     is_related,
     may_contradict,
@@ -71,8 +72,8 @@ def _weigh(claim: Claim, board: Board) -> Refusal | None:
         return _weigh_fact(claim, board)
     target = board.get(claim.target)
     is_change = target is not None and target.is_open and not target.has_said(claim.form)
-    if target is not None and is_change and is_related(claim, target):  # a number chosen at random costs no memory
-        return _weigh_change(claim, target, board)
+    if target is not None and is_change and is_related(claim, target) and not is_briefer(claim, target):
+        return _weigh_change(claim, target, board)  # a number chosen at random costs no memory
     return _weigh_statement(claim, board)
 
 
@@ -90,6 +91,9 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     if duplicate is not None and (current in (None, duplicate) or is_waiting):
         _confirm(claim, duplicate, board)
         return None
+    if current is not None and is_briefer(claim, current):
+        draft = replace(claim.draft, fact_key=None, fact_value=None)
+        return _weigh_statement(replace(claim, draft=draft), board)
     if current is not None:
         return _settle_conflict(claim, current, board)
     said_at = claim.evidence.said_at
