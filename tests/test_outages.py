@@ -16,7 +16,7 @@ from redis.exceptions import ConnectionError as RedisAway
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeout
 from sqlalchemy import event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tests.chat.helpers import deltas, iterate, names
 from webapp import create_app
@@ -129,6 +129,20 @@ def test_codes_of_mysql(code, full):
     error = OperationalError("INSERT", {}, Exception(code, "words"))
     assert database_is_away(error)
     assert database_is_full(error) is full
+
+
+def test_a_table_that_an_upgrade_has_yet_to_make_is_an_outage(app, client, monkeypatch):
+    """Whoever meets it is asked to try again soon, and a job is: another version is being installed."""
+
+    def ask(*_args: Any) -> None:
+        db.session.execute(db.text("SELECT 1 FROM no_such_table"))
+
+    monkeypatch.setattr(lists, "list_conversations", ask)
+    answer = client.get("/api/conversations")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    with app.app_context(), pytest.raises(DBAPIError) as failed:
+        db.session.execute(db.text("SELECT no_such_column FROM users"))
+    assert database_is_away(failed.value)
 
 
 def test_readyz_writes(app, anonymous, servers, monkeypatch):

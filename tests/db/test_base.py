@@ -126,6 +126,31 @@ def test_an_idle_connection_that_was_ended_is_replaced(app, monkeypatch):
                 assert connection.scalar(text("SELECT CONNECTION_ID()")) != number
 
 
+@pytest.mark.mysql_only
+def test_of_idle_connections_that_do_not_answer_only_the_first_is_waited_for(app, monkeypatch):
+    """A network that drops what was idle, and says so to nobody, kept one request waiting for each connection."""
+    with app.app_context():
+        engine = db.engine
+        with engine.connect() as first, engine.connect() as second:
+            numbers = {each.scalar(text("SELECT CONNECTION_ID()")) for each in (first, second)}
+        pings = []
+
+        def wait(_dialect: object, _connection: object) -> None:
+            pings.append(1)
+            raise engine.dialect.loaded_dbapi.OperationalError(2013, "Lost connection")
+
+        monkeypatch.setattr(type(engine.dialect), "do_ping", wait)
+        monkeypatch.setattr(engine_setup, "LIVENESS_SECONDS", 0.0)
+        monkeypatch.setattr(engine_setup, "SILENT_SECONDS", -1.0)
+        with pytest.raises(DBAPIError):
+            engine.connect()
+        later = [engine.connect() for _ in range(3)]
+        assert numbers.isdisjoint({each.scalar(text("SELECT CONNECTION_ID()")) for each in later})
+        assert pings == [1]
+        for each in later:
+            each.close()
+
+
 def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(app_context):
     done: list[str] = []
     after_commit(lambda: done.append("first"))
