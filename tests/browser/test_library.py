@@ -46,9 +46,8 @@ def test_a_prompt_is_chosen_filled_and_sent(open_tab, user, prompts, model, devi
     expect(replies(page)).to_have_count(1)
 
 
-def test_arrows_choose_and_escape_leaves_what_was_typed(tab, prompts, model):
+def test_arrows_choose_and_escape_leaves_what_was_typed(prompts, model, page):
     model.script(reply="Done.")
-    page = tab.page
     field = page.get_by_label("Message", exact=True)
     field.focus()
     page.keyboard.type("/")

@@ -94,8 +94,7 @@ def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
         expect(page.get_by_text(seen, exact=True).first).to_be_visible()
 
 
-def test_rooms_by_keyboard_and_by_name(open_tab, user):
-    page = open_tab(user).page
+def test_rooms_by_keyboard_and_by_name(page):
     for typed, place in (("memory switch", "/settings/personalisation"), ("security", "/settings/security")):
         page.keyboard.press("Control+k")
         page.locator("#palette-text").fill(typed)
