@@ -46,7 +46,7 @@ def main() -> bool:
             imported.append(time.monotonic() - began)
             words.append(_first_word(stack, token))
         mailed = _mail(stack)
-        left = _unfinished(stack)
+        left = _unfinished_work(stack)
         busy.join()
     rows = [
         ("usual, first word", percentile(usual, 50), max(usual)),
@@ -113,7 +113,7 @@ def _mail(stack: Stack) -> float:
         return time.monotonic() - began
 
 
-def _unfinished(stack: Stack) -> str:
+def _unfinished_work(stack: Stack) -> str:
     engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
     with engine.connect() as connection:
         imports = connection.scalar(text("SELECT COUNT(*) FROM imports WHERE status IN ('reading', 'running')"))

@@ -111,7 +111,7 @@ def _shares(stack: Stack, body: dict[str, Any]) -> list[float]:
     for number in range(TURNS):
         _turn(stack, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + sentence(talk, known, 30))
     prompts = [call["messages"] for call in _calls(stack)[said:] if _is_turn(call)]
-    return [_shared(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
+    return [_shared_share(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
 
 
 def _also(stack: Stack, **rule: object) -> None:
@@ -155,7 +155,7 @@ def _text(messages: list[dict[str, Any]]) -> str:
     return "".join(f"<{message['role']}>{message['content']}" for message in messages)
 
 
-def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> float:
+def _shared_share(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> float:
     """The length of the common prefix as a share of the earlier prompt without its last message."""
     kept, later = _text(before[:-1]), _text(after)
     length = next(

@@ -160,7 +160,7 @@ def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequenc
     events = StreamEvents(body["model"])
     frames: list[Frame] = []
     if answer.stamp:
-        frames += [_stamped(events, number) for number in range(len(answer.tokens))]
+        frames += [_stamp(events, number) for number in range(len(answer.tokens))]
     else:
         frames += [events.delta({"reasoning_content": token}) for token in answer.reasoning]
         frames += [events.text(token) for token in answer.tokens]
@@ -182,7 +182,7 @@ def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequenc
     return _split(frames, fault.split_bytes), fault.cut_after is not None
 
 
-def _stamped(events: StreamEvents, number: int) -> Callable[[], bytes]:
+def _stamp(events: StreamEvents, number: int) -> Callable[[], bytes]:
     return lambda: events.text(f"{number}:{time.time_ns()} ")
 
 

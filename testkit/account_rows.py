@@ -43,7 +43,7 @@ def fill(user_id: int, start: int, size: int) -> int:
 def _conversations(user_id: int, start: int, size: int) -> None:
     _insert(
         "conversations (user_id, title, title_source, message_count, created_at, updated_at)",
-        f":user, {_joined('Conversation ', 'seq')}, 'user', 2, '2024-01-01', {_instant()}",
+        f":user, {_join('Conversation ', 'seq')}, 'user', 2, '2024-01-01', {_instant()}",
         start,
         size,
         user=user_id,
@@ -52,7 +52,7 @@ def _conversations(user_id: int, start: int, size: int) -> None:
 
 def _messages(conversation_id: int, start: int, size: int) -> None:
     """Alternating questions and answers; the id of a message is its number."""
-    said = _joined("Message ", "seq", ": about **Lisbon**, the weather and what to pack.\n\n- a coat\n- shoes\n")
+    said = _join("Message ", "seq", ": about **Lisbon**, the weather and what to pack.\n\n- a coat\n- shoes\n")
     _insert(
         "messages (message_id, conversation_id, role, content, status, parent_id, reply_to_id, created_at)",
         f"seq, :long, CASE seq % 2 WHEN 1 THEN 'user' ELSE 'assistant' END, {said}, 'complete',"
@@ -70,13 +70,13 @@ def _messages(conversation_id: int, start: int, size: int) -> None:
 
 def _memories(user_id: int, start: int, size: int) -> None:
     kind = "CASE seq % 5 WHEN 0 THEN 'preference' WHEN 1 THEN 'entity' WHEN 2 THEN 'project' ELSE 'fact' END"
-    said = _joined("Fact number ", "seq", " about the user")
+    said = _join("Fact number ", "seq", " about the user")
     values = (
         ":user",
         kind,
-        _joined("topic ", "seq % 40"),
+        _join("topic ", "seq % 40"),
         said,
-        _joined("hash ", "seq"),
+        _join("hash ", "seq"),
         "'extraction'",
         "CASE WHEN seq % 50 = 0 THEN 1 ELSE 0 END",
         "'2024-01-01'",
@@ -116,7 +116,7 @@ def _traces(user_id: int, conversation_id: int, memories: int, messages: int) ->
         "memory_change_sets (user_id, cause, conversation_id, through_message_id, counts, reasons, changes,"
         " created_at)",
         ":user, 'extraction', :long, seq * 2 - 1, '{\"added\": 1}', '{}', "
-        + _joined('[{"memory_id": ', f"{memories} - seq % {TRACED}", ', "before": null, "after": 1}]')
+        + _join('[{"memory_id": ', f"{memories} - seq % {TRACED}", ', "before": null, "after": 1}]')
         + ", '2024-01-01'",
         messages // 2 - TRACED,
         messages // 2,
@@ -147,7 +147,7 @@ def _instant() -> str:
     return "datetime('2024-01-01', '+' || seq || ' seconds')" if _is_sqlite() else "'2024-01-01' + INTERVAL seq SECOND"
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     """Alternating pieces of text and SQL, joined to one string."""
     pieces = [part if at % 2 else "'" + part + "'" for at, part in enumerate(parts)]
     return " || ".join(f"({piece})" for piece in pieces) if _is_sqlite() else f"CONCAT({', '.join(pieces)})"

@@ -77,7 +77,7 @@ class Bench:
         plan = decide(found.operations, state)
         if is_tainted:
             plan = replace(plan, effects=tuple(for_review(plan.effects, origin="tool")))
-        self.memories = _settled(apply_effects(self.memories, plan.effects))
+        self.memories = _give_ids(apply_effects(self.memories, plan.effects))
         self.sessions += 1
         self.plans.append((call, found, plan))
         return plan
@@ -91,7 +91,7 @@ def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) ->
     return tuple(by_ref[ref] for ref in sorted(by_ref))
 
 
-def _settled(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:
+def _give_ids(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:
     """The memories under the ids that a database would have given them."""
     last = max([0, *(memory.ref for memory in memories)])
     ids = {memory.ref: memory.ref for memory in memories if memory.ref > 0}

@@ -76,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--slow") and not named:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("once") or _is_about_pages(item)])
         if not config.pluginmanager.has_plugin(repeats.__name__):  # which makes the list
-            listed = repeats.listed()
+            listed = repeats.read_names()
             _leave_out(config, items, [item for item in items if repeats.name_of(item) in listed])
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
     if len(pure) < len(items):

@@ -12,7 +12,7 @@ from webapp.charts import (
     STEP,
     round_up,
     sparkline,
-    stacked,
+    stack,
     stacked_columns,
 )
 
@@ -59,7 +59,7 @@ def test_scales_end_on_round_numbers_close_above(value):
 def test_nothing_makes_a_picture_too():
     assert stacked_columns([], [], ("x",)).columns == []
     assert stacked_columns(["a"], [(0,)], ("x",)).ticks == (1, 0.5, 0)
-    assert stacked([0, 0], ("x", "y"), 0) == []
+    assert stack([0, 0], ("x", "y"), 0) == []
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=2, max_size=60))

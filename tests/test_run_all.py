@@ -71,13 +71,13 @@ def test_a_part_whose_process_died_has_failed(tmp_path, monkeypatch):
 
 def test_what_is_left_out_on_sqlite_is_there():
     """A line whose test has another name by now is taken out, and the test runs until the list is made again."""
-    named = [name.partition("::") for name in repeats.listed()]
+    named = [name.partition("::") for name in repeats.read_names()]
     sources = {path: (run_all.ROOT / path).read_text() for path, _, _ in named if (run_all.ROOT / path).exists()}
     assert [f"{path}::{test}" for path, _, test in named if f"def {test}(" not in sources.get(path, "")] == []
 
 
 def test_what_is_about_locks_and_order_is_not_left_out_on_sqlite():
-    assert [name for name in sorted(repeats.listed()) if repeats.KEPT.match(name)] == []
+    assert [name for name in sorted(repeats.read_names()) if repeats.KEPT.match(name)] == []
 
 
 def test_every_test_file_is_in_one_part_of_mariadbs():

@@ -74,23 +74,23 @@ def stacked_columns(
     top = round_up(max(highest, limit if is_near and limit else 0))
     return Columns(
         columns=[
-            Column(label, column, STEP * number + GAP / 2, stacked(column, series, top))
+            Column(label, column, STEP * number + GAP / 2, stack(column, series, top))
             for number, (label, column) in enumerate(zip(labels, values, strict=True))
         ],
         ticks=(top, top / 2, 0),
         limit=limit,
-        limit_y=_rounded(HEIGHT * (1 - limit / top)) if is_near and limit else None,
+        limit_y=_round(HEIGHT * (1 - limit / top)) if is_near and limit else None,
     )
 
 
-def stacked(values: Sequence[float], series: Sequence[str], total: float) -> list[Part]:
+def stack(values: Sequence[float], series: Sequence[str], total: float) -> list[Part]:
     """Return values end to end as shares of `total`, out of HEIGHT; those of nothing are left out."""
     parts: list[Part] = []
     start = 0.0
     for name, value in zip(series, values, strict=True):
         size = HEIGHT * value / total if total else 0.0
         if size:
-            parts.append(Part(name, _rounded(start), _rounded(size)))
+            parts.append(Part(name, _round(start), _round(size)))
         start += size
     return parts
 
@@ -103,8 +103,8 @@ def sparkline(values: Sequence[float]) -> Sparkline | None:
     room = SPARK_HEIGHT - 2 * SPARK_EDGE
     points = [
         (
-            _rounded(number * SPARK_WIDTH / (len(values) - 1)),
-            _rounded(SPARK_EDGE + room * (1 - value / maximum if maximum > 0 else 1)),
+            _round(number * SPARK_WIDTH / (len(values) - 1)),
+            _round(SPARK_EDGE + room * (1 - value / maximum if maximum > 0 else 1)),
         )
         for number, value in enumerate(values)
     ]
@@ -120,5 +120,5 @@ def round_up(value: float) -> float:
     return next(candidate for step in (1, 2, 3, 4, 5, 6, 8, 10) if (candidate := step * power) >= value * (1 - 1e-9))
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return round(value, 2)

@@ -37,7 +37,7 @@ class Client:
             connection.request(method, path, json.dumps(body) if body is not None else None, self._headers(key))
             response = connection.getresponse()
             data = response.read()
-            return Answer(response.status, _parsed(data))
+            return Answer(response.status, _parse(data))
         finally:
             connection.close()
 
@@ -73,7 +73,7 @@ class Client:
         return headers | ({"Idempotency-Key": key} if key else {})
 
 
-def _parsed(data: bytes) -> Any:
+def _parse(data: bytes) -> Any:
     try:
         return json.loads(data) if data else None
     except ValueError:

@@ -24,7 +24,7 @@ def settle(stack: Stack) -> list[str]:
     """Wait until nothing is being written, queued or due any more; returns what still is when patience runs out."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        left = _left(stack)
+        left = _leftovers(stack)
         if not left or time.monotonic() > deadline:
             return left
         time.sleep(0.5)
@@ -46,7 +46,7 @@ def violations(stack: Stack, ledger: Ledger, *, unsaved: int = 0) -> list[str]:
         engine.dispose()
 
 
-def _left(stack: Stack) -> list[str]:
+def _leftovers(stack: Stack) -> list[str]:
     engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
     left = []
     try:

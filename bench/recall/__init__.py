@@ -56,7 +56,7 @@ def _report(name: str, found: Measured) -> bool:
         table(
             f"{name}: {way}",
             ("", *columns),
-            [(group, *(_shown(column, values[column]) for column in columns)) for group, values in rows.items()],
+            [(group, *(_show(column, values[column]) for column in columns)) for group, values in rows.items()],
         )
     held = []
     for (of, way, column), least in TARGETS.items():
@@ -68,6 +68,6 @@ def _report(name: str, found: Measured) -> bool:
     return all(held)
 
 
-def _shown(column: str, value: float) -> str:
+def _show(column: str, value: float) -> str:
     is_share = column.startswith(("recall", "all", "ndcg"))
     return f"{value:.3f}" if is_share else f"{value:,.1f}" if column in ("ms", "passages") else f"{value:,.0f}"

@@ -252,11 +252,17 @@ def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, l
     assert client.get("/settings/two-step").status_code == 403
 
 
-def test_who_is_refused_keeps_the_form(anonymous, user, monkeypatch):
+def test_who_is_refused_keeps_the_form(anonymous, login, user, monkeypatch):
     def refuse(*_attempt):
         raise TooMany.within(40)
 
     monkeypatch.setattr("webapp.accounts.auth.throttle.count_attempt", refuse)
-    refused = post_form(anonymous, "/login", "/login", email=user.email, password="wrong")
-    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "40")
-    assert "Try again in 40 seconds." in refused.text and f'value="{user.email}"' in refused.text
+    browser = login(user)
+    forms = {"/settings/password": "/settings/security", "/settings/two-step/confirm": "/settings/two-step"}
+    signed_in = ["/confirm", "/new-password", "/settings/delete", *forms]
+    post_form(browser, "/settings/two-step/start", "/settings")
+    for path in ["/login", "/register", *signed_in]:
+        page = forms.get(path, path)
+        refused = post_form(browser if path in signed_in else anonymous, path, page, email=user.email, password="wrong")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "40"), path
+        assert "Try again in 40 seconds." in refused.text and f'action="{path}"' in refused.text, path

@@ -69,7 +69,7 @@ def test_a_session_has_an_absolute_limit(app, browser):
     assert browser.get("/api/account").status_code == 401
 
 
-def test_a_password_change_ends_other_sessions_and_if_asked_the_tokens(app, login, client, user):
+def test_a_password_change_ends_other_sessions_and_if_asked_other_access(app, login, client, user, anonymous):
     here, there = login(user), login(user)
 
     def change(now_is, wanted, **more):
@@ -85,7 +85,11 @@ def test_a_password_change_ends_other_sessions_and_if_asked_the_tokens(app, logi
     with app.app_context():
         assert db.session.scalar(select(func.count()).select_from(UserSession)) == 1
     here.token = csrf_token(here.get("/settings").text)
-    change("nine grey stones at low water", "ten grey stones at low water", revoke_tokens="true")
+    calendar = "/schedules/" + client.get("/api/schedules/feed").json["url"].rpartition("/")[2]
+    page = here.get("/settings/security").text
+    assert "API tokens: " in page and "Calendar link: " in page and " checked" not in page.partition("two-step")[0]
+    change("nine grey stones at low water", "ten grey stones at low water", ended=["tokens", "calendar"])
+    assert anonymous.get(calendar).status_code == 404
     assert client.get("/api/account").status_code == 401
 
 

@@ -57,7 +57,7 @@ def test_a_proxy_on_the_machine_does_not_open_it(open_first, anonymous):
 def test_a_stranger_without_the_token_makes_no_account(open_first, far, app, given):
     assert 'name="setup_token"' in far.get("/register").text
     refused = post_form(far, "/register", "/register", **FORM, setup_token=given)
-    assert refused.status_code == 403 and "This is not the set-up token" in refused.text
+    assert refused.status_code == 422 and "This is not the set-up token" in refused.text
     assert far.get("/login").location == "/register"
 
 

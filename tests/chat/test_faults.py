@@ -339,6 +339,18 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
     assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
 
 
+def test_what_cannot_be_read_among_requests_to_stop_stops_none_of_the_others(app, client, model):
+    """It ended the only task that reads them: nobody could stop a reply until the process was started again."""
+    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.05)
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    redis = app.extensions["redis"]
+    redis.xadd(turnlog.STOPS, {"none": "of ours"})
+    time.sleep(0.5)
+    turnlog.request_stop(redis, turn_id)
+    wait_until(lambda: message(app, turn_id)["status"] == "stopped", "the stop", seconds=10)
+
+
 def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, model):
     model.script(match="short", reply="done", first_delay=0.3)
     model.script(match="long", reply=[f"w{n} " for n in range(400)], token_delay=0.05)

@@ -109,7 +109,7 @@ def test_what_is_code_or_quoted_for_the_reader_is_so_here(lines, beginning, size
     text = "\n".join([*lines, beginning])
     place = Place()
     for at in range(0, len(text), size):
-        place = place.after(text[at : at + size])
+        place = place.advance(text[at : at + size])
     here = "code" if place.in_code else "quote" if place.in_quote else "text"
     there = parsed(text + MARK + ("`" if beginning == "`" else ""))
     # A backtick may still be closed: what follows counts as code until its paragraph ends.

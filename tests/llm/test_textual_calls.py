@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from webapp.llm.events import TextDelta
 from webapp.llm.partial_calls import ToolCall
-from webapp.llm.textual_calls import SECTION_TAGS, TextualCalls
+from webapp.llm.section_tags import SECTION_TAGS
+from webapp.llm.textual_calls import TextualCalls
 
 CASES = json.loads(Path(__file__).with_name("textual_calls.json").read_text(encoding="utf-8"))
 

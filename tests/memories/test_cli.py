@@ -30,7 +30,7 @@ def test_reextract_show_and_forget_user(app, user, make_user, model):
     with app.app_context():
         assert len(db.session.scalars(select(MemoryTombstone)).all()) >= 2
     # Read again, nothing of it comes back.
-    assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 rejected\n")
+    assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: nothing new\n")
 
 
 def test_unknown_users_and_conversations_are_said_to_be_unknown(app, user):

@@ -229,7 +229,7 @@ def test_a_program_gives_it_back(browser, anonymous, which):
     assert anonymous.post("/oauth/revoke", data={"client_id": other}).get_json()["error"] == "invalid_request"
 
 
-def test_all_tokens_revoked_are_all_tokens(app, user, browser, anonymous):
+def test_a_new_password_ends_the_access_that_is_ticked(app, user, browser, anonymous):
     tokens = connect(browser, anonymous)
     post_form(
         browser,
@@ -237,7 +237,7 @@ def test_all_tokens_revoked_are_all_tokens(app, user, browser, anonymous):
         "/settings",
         current_password=user.password,
         new_password="another tide mill heron",
-        revoke_tokens="true",
+        ended="programs",
     )
     assert post(anonymous, tokens["access_token"], "ping").status_code == 401
     assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 400

@@ -196,7 +196,7 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
             Memory(user_id=user.user_id, memory_type="fact", content=said, statement_hash=statement_hash(said))
         )
         journal = Journal(user.user_id, "tool", actor="tool", continued=first)
-        journal.created(late)
+        journal.record_creation(late)
         journal.close({"added": 1})
     assert user.user_id in stored_vectors.users_awaiting_vectors()
     assert vector_jobs.index_user(user.user_id).memories == 1

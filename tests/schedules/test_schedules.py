@@ -323,6 +323,20 @@ def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app, client):
     assert stored(app, lost).next_at is None and stored(app, other).next_at is not None
 
 
+def test_a_time_that_comes_twice_brings_one_run_and_holds_up_no_other(app, client):
+    """The clock was set back and the schedule saved again: its time had a run, and no sweep ended any more."""
+    twice, other = make(client)["schedule_id"], make(client)["schedule_id"]
+    make_due(app, twice)
+    due_at = stored(app, twice).next_at
+    assert claim(app) == 1
+    make_due(app, other)
+    with app.app_context(), write_transaction():
+        db.session.get_one(Schedule, twice).next_at = due_at
+    assert claim(app) == 1
+    assert [len(runs(client, schedule_id)) for schedule_id in (twice, other)] == [1, 1]
+    assert stored(app, twice).next_at > now()
+
+
 def test_two_workers_that_look_at_once_claim_each_time_once(app, client):
     ids = [make(client)["schedule_id"] for _ in range(8)]
     for schedule_id in ids:

@@ -42,7 +42,7 @@ _now: list[str] = []
 
 
 @cache
-def listed() -> frozenset[str]:
+def read_names() -> frozenset[str]:
     """The names, without parameters, of tests that only repeat on SQLite what others send there."""
     lines = LISTED.read_text().splitlines() if LISTED.exists() else []
     return frozenset(line for line in lines if line and not line.startswith("#"))

@@ -235,6 +235,15 @@ def test_requests_go_to_no_other_address_that_a_stream_names(site):
     assert {asked.path for asked in site.asked} == {"/sse"}
 
 
+def test_a_stream_is_opened_at_no_other_address(site):
+    """What an admin names may be inside this network; where it sends us is not what they named."""
+    server, other = first_transport(site), {"Location": f"http://localhost:{site.port}/inside"}
+    site.answer = lambda asked: (307, other, b"") if asked.method == "GET" else (405, {}, b"")
+    with pytest.raises(ToolFailed, match="redirects to another address"):
+        asyncio.run(mcp.tools(server))
+    assert {asked.path for asked in site.asked} == {"/sse"}
+
+
 def test_a_page_at_the_address_is_no_stream(site):
     site.answer = lambda asked: (
         (200, {"Content-Type": "text/html"}, b"<p>") if asked.method == "GET" else (405, {}, b"")

@@ -17,7 +17,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MAX_TAGS
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.files.models import MessageFile
-from webapp.transfer import import_jobs, service, storage
+from webapp.i18n.request_language import translate
+from webapp.transfer import import_jobs, service, storage, wording
 from webapp.transfer.models import Import
 
 
@@ -460,3 +461,18 @@ def test_the_page_leads_through_an_import(client, run_jobs, chatgpt, browser):
     discarded = post_form(browser, f"{listed.location}/cancel", page=page)
     assert discarded.location == page and "Nothing was imported." in browser.get(page).text
     assert post_form(browser, "/imports", page=page).status_code == 422
+
+
+@pytest.mark.parametrize("form", wording.FORMS)
+def test_what_is_kept_of_an_import_is_said_in_another_language(app, form):
+    values = {
+        "name": "a.json",
+        "why": "The file is damaged, or not there any more.",
+        "number": "7",
+        "size": "20",
+        "most_files": "9",
+    }
+    kept = form % values
+    with app.test_request_context(headers={"Accept-Language": "de"}):
+        said = translate(wording.say_again(kept))
+    assert said != kept and not {"damaged", "file", "conversation", "memory", "line"} & {*re.findall(r"\w+", said)}

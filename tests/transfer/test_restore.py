@@ -163,7 +163,7 @@ def remember(user_id: int, content: str, **fields: Any) -> Memory:
     row = add_row(
         Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=statement_hash(content), **fields)
     )
-    journal.created(row)
+    journal.record_creation(row)
     journal.close({"added": 1})
     return row
 

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, text, update
 
 from testkit.people import Person
 from webapp.accounts.service import delete_user
-from webapp.admin import history
+from webapp.admin import overview
 from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
@@ -50,7 +50,7 @@ def spend(people: list[Person], count: int, chance: Random, **same: Any) -> None
 
 def said(people: list[Person]) -> dict[str, Any]:
     """All that pages say about what was used."""
-    found: dict[str, Any] = {"active": list(history.growth().people)}
+    found: dict[str, Any] = {"active": list(overview.growth().people)}
     for by in ("day", "model", "user", "conversation"):
         found[f"all {by}"] = reports.report(people[0].user_id, UsageQuery(by=by), everyone=True).model_dump()
         for person in people:
@@ -169,7 +169,7 @@ def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app, make_user):
             for number in ids:
                 spend(people[:1], 1, chance, message_id=number, **same)
             spend(people[1:], 1, chance, kind="chat", created_at=yesterday)
-        assert history.growth().people[-2] == 2
+        assert overview.growth().people[-2] == 2
         sums.add_up()
         for number in (ids[0], ids[0], ids[1]):
             with write_transaction():

@@ -71,12 +71,12 @@ def end(user_id: int) -> None:
 
 
 def pending_deletion(user_id: int) -> AccountDeletion | None:
-    return db.session.scalar(_pending(user_id))
+    return db.session.scalar(_select_pending(user_id))
 
 
 def begin(user_id: int) -> bool:
     """Begin to delete an account that is due, so that it cannot be restored; return whether to go ahead."""
-    row = db.session.scalar(_pending(user_id).with_for_update())
+    row = db.session.scalar(_select_pending(user_id).with_for_update())
     if row is None or row.due_at > now():
         return False
     if row.begun_at is None:
@@ -86,7 +86,7 @@ def begin(user_id: int) -> bool:
 
 def finish(user_id: int, report: dict[str, Any]) -> None:
     """Mark the deletion as done and complete its report, which names no one."""
-    row = db.session.scalar(_pending(user_id))
+    row = db.session.scalar(_select_pending(user_id))
     if row is not None:
         row.done_at, row.report = now(), {**(row.report or {}), **report}
 
@@ -116,5 +116,5 @@ def _add(user_id: int, due_at: datetime) -> str:
     return secret
 
 
-def _pending(user_id: int) -> Select[AccountDeletion]:
+def _select_pending(user_id: int) -> Select[AccountDeletion]:
     return select(AccountDeletion).where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))

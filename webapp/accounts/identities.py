@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -96,13 +96,7 @@ def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str] | None:
     groups = [value] if isinstance(value, str) else value
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         return None
-    return frozenset(_names(groups))
-
-
-def _names(names: list[str]) -> Iterator[str]:
-    for group in names:
-        yield group
-        yield group.removeprefix("/")
+    return frozenset(name for group in groups for name in (group, group.removeprefix("/")))
 
 
 class UnprovenIdentity(Forbidden):
@@ -126,7 +120,7 @@ def user_of(provider_claims: ProviderClaims, *, creates: bool, admin_group: str)
     user = (
         _user_of_identity(provider_claims)
         or _user_of_email(provider_claims)
-        or (_created(provider_claims) if creates else None)
+        or (_create(provider_claims) if creates else None)
     )
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
@@ -182,20 +176,20 @@ def _user_of_email(provider_claims: ProviderClaims) -> User | None:
             "OIDC_EMAIL_CLAIM names the claim that has it."
         )
     if provider_claims.is_email_verified is False:
-        raise _unverified()
+        raise _email_unverified()
     try:
         user = service.find_user(provider_claims.email)
     except NotFound:
         return None
     if not provider_claims.is_email_verified:
-        raise _unverified()
+        raise _email_unverified()
     if user.email_verified_at is None or provider_claims.issuer in issuers_of(user.user_id):
         raise UnprovenIdentity()
     _remember(user, provider_claims.issuer, provider_claims.subject)
     return user
 
 
-def _created(provider_claims: ProviderClaims) -> User:
+def _create(provider_claims: ProviderClaims) -> User:
     try:
         # A password that nobody knows: they sign in over there.
         fields = Registration(
@@ -212,7 +206,7 @@ def _remember(user: User, issuer: str, subject: str) -> None:
     add_row(UserIdentity(user_id=user.user_id, issuer=issuer, subject=subject))
 
 
-def _unverified() -> Forbidden:
+def _email_unverified() -> Forbidden:
     return Forbidden(
         "The provider does not say that your e-mail address is verified (email_verified). Verify it there, or ask an "
         "admin: OIDC_EMAIL_VERIFIED=always trusts a provider that never says so."

@@ -17,10 +17,9 @@ from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
-from webapp.http.answers import commit_and_redirect
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import on_form, read_form, sentences
 from webapp.http.validation import Input
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import gettext as _
 
 blueprint = PageBlueprint("mail_pages", __name__)
@@ -69,17 +68,13 @@ def _show_expired_link(error: InvalidLink) -> ViewResult:
 
 @blueprint.post("/register/mail")
 @public
+@on_form(lambda errors: _mail_form("register_mail", errors), ACCOUNT_LABELS, otherwise="email")
 def ask_to_join() -> ViewResult:
     """Send the address a link for a new account, or a note that it has one; the response is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
     if not (has_users() and registration_is_open()):  # the first account is made on its page, which may ask for a token
         raise Forbidden("New accounts cannot be created here at the moment. Ask an admin for one.")
-    try:
-        mails.ask_to_join(read_form(Address).email)
-    except Invalid as error:
-        return _render(
-            "register_mail", errors=sentences(error, ACCOUNT_LABELS, otherwise="email"), values=request.form
-        ), 422
+    mails.ask_to_join(read_form(Address).email)
     db.session.commit()
     _keep_next()
     return redirect(url_for(".join", sent=1), 303)
@@ -88,18 +83,16 @@ def ask_to_join() -> ViewResult:
 @blueprint.get("/forgot-password")
 @public
 def forgot_password() -> ViewResult:
-    return _render("forgot", errors={}, values={})
+    return _mail_form("forgot", {})
 
 
 @blueprint.post("/forgot-password")
 @public
+@on_form(lambda errors: _mail_form("forgot", errors), ACCOUNT_LABELS, otherwise="email")
 def ask_for_reset() -> ViewResult:
     """Send a link if there is such an account; the answer is the same if there is none."""
     auth.count_attempt("mail", request.form.get("email", ""))
-    try:
-        mails.ask_for_reset(read_form(Address).email)
-    except Invalid as error:
-        return _render("forgot", errors=sentences(error, ACCOUNT_LABELS, otherwise="email"), values=request.form), 422
+    mails.ask_for_reset(read_form(Address).email)
     db.session.commit()
     _keep_next()
     return redirect(url_for(".reset_form", sent=1), 303)
@@ -113,14 +106,11 @@ def join() -> ViewResult:
 
 @blueprint.post("/join")
 @public
+@on_form(lambda errors: _choose(JOIN, errors), ACCOUNT_LABELS, otherwise="password")
 def make_account() -> ViewResult:
     auth.count_attempt("link", "")
-    try:
-        choice = _choice(JOIN)
-        user = mails.join(_token(), choice.name, choice.password)
-    except Invalid as error:
-        db.session.rollback()
-        return _choose(JOIN, sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
+    choice = _choice(JOIN)
+    user = mails.join(_token(), choice.name, choice.password)
     db.session.commit()
     next_url = auth.safe_next(session.get(NEXT), url_for("conversations_pages.new"))
     auth.start_session(user)
@@ -135,15 +125,12 @@ def reset_form() -> ViewResult:
 
 @blueprint.post("/reset-password")
 @public
+@on_form(lambda errors: _choose(RESET, errors), ACCOUNT_LABELS, otherwise="password")
 def reset() -> ViewResult:
     """Set the password and end other access, except for what was unticked; the user then signs in."""
     auth.count_attempt("link", "")
-    try:
-        kept_sessions = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))
-        mails.reset(_token(), _choice(RESET).password, kept_sessions=kept_sessions)
-    except Invalid as error:
-        db.session.rollback()
-        return _choose(RESET, sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
+    kept_sessions = set(request.form.getlist("listed")) - set(request.form.getlist("ended"))
+    mails.reset(_token(), _choice(RESET).password, kept_sessions=kept_sessions)
     return commit_and_redirect(
         url_for("accounts_pages.login", next=session.pop(NEXT, None)),
         _("Your password has been changed. Sign in with the new one."),
@@ -159,6 +146,7 @@ def verify_form() -> ViewResult:
 
 @blueprint.post("/verify-email")
 @public
+@on_form(lambda errors: _choose(VERIFY, errors), {}, otherwise="token")
 def verify() -> ViewResult:
     auth.count_attempt("link", "")
     mails.verify(_token())
@@ -213,6 +201,10 @@ def _choice(kind: str) -> Choice:
     if problem := password_problem(choice.password, email):
         raise Invalid.field("password", problem)
     return choice
+
+
+def _mail_form(name: str, errors: dict[str, str]) -> str:
+    return _render(name, errors=errors, values=request.form)
 
 
 def _choose(kind: str, errors: dict[str, str] | None = None) -> str:

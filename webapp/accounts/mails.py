@@ -61,9 +61,9 @@ def invite(admin_id: int, email: str) -> None:
 
 
 def ask_for_reset(email: str) -> None:
-    """Send the account with this address, if there is one, a link for a new password."""
-    if (user := _account(email)) is not None and user.is_active:
-        _request(RESET, user.email, user)
+    """Send the account with this address, if there is one, a link for a new password; the request does as much."""
+    user = _account(email)
+    _request(RESET, email, user if user is not None and user.is_active else None)
 
 
 def ask_to_verify(user_id: int) -> None:
@@ -188,6 +188,7 @@ def _request(
         user_id=user.user_id if user else None,
         auth_version=user.auth_version if user else 0,
         invited_by=invited_by,
+        sent_at=now() if kind == RESET and user is None else None,  # nobody gets it
     )
     add_row(mail)
     enqueue_after_commit("mail", mail_id=mail.mail_id)

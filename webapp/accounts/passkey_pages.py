@@ -10,9 +10,9 @@ from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.passkeys import Place
 from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid, Unauthenticated
-from webapp.http.answers import commit_and_redirect
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.errors import Conflict
+from webapp.http.forms import on_form
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 
@@ -33,16 +33,13 @@ def options() -> ViewResult:
 
 @blueprint.post("/login/passkey")
 @public
+@on_form(lambda errors: _failed(errors[""]), {})
 def sign_in() -> ViewResult:
     """Sign in with what the browser signed; no second step is asked for, as the passkey is both."""
     auth.count_attempt("passkey", "")
     next_url = auth.safe_next(request.args.get("next"))
     challenge = str(session.pop(CHALLENGE, ""))
-    try:
-        user = passkeys.recognise(request.form.get("credential", ""), _place(), challenge)
-    except Unauthenticated as error:
-        db.session.rollback()
-        return render_template("accounts/passkey_failed.html", reason=error.detail, next=request.args.get("next")), 401
+    user = passkeys.recognise(request.form.get("credential", ""), _place(), challenge)
     db.session.commit()
     auth.reset_attempts("passkey", "")
     return complete_sign_in(user, next_url, has_two_steps=False)
@@ -61,15 +58,12 @@ def new() -> ViewResult:
 
 @blueprint.post("/settings/passkeys")
 @password_required
+@on_form(lambda errors: _new(errors[""]), {})
 def add() -> ViewResult:
     """Keep the passkey the browser created."""
     challenge = str(session.pop(CHALLENGE, ""))
-    try:
-        name = request.form.get("name", "")
-        passkey = passkeys.add(current_user_id(), name, request.form.get("credential", ""), _place(), challenge)
-    except (Invalid, Conflict) as error:
-        db.session.rollback()
-        return _new(error.detail), 422
+    name = request.form.get("name", "")
+    passkey = passkeys.add(current_user_id(), name, request.form.get("credential", ""), _place(), challenge)
     return commit_and_redirect(url_for(".index"), _("“%(name)s” can sign you in from now on.", name=passkey.name))
 
 
@@ -91,6 +85,10 @@ def remove(passkey_id: int) -> ViewResult:
 def _place() -> Place:
     origin = f"{request.scheme}://{request.host}"
     return Place(domain=urlsplit(origin).hostname or "", origin=origin)
+
+
+def _failed(reason: str) -> str:
+    return render_template("accounts/passkey_failed.html", reason=reason, next=request.args.get("next"))
 
 
 def _new(problem: str = "") -> str:

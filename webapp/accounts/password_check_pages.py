@@ -9,10 +9,9 @@ from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
-from webapp.errors import Invalid, NotFound
-from webapp.http.answers import commit_and_redirect, show_once, take_values
-from webapp.http.forms import read_form, sentences
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.errors import NotFound, Unauthenticated
+from webapp.http.forms import on_form, read_form
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
@@ -22,7 +21,7 @@ SECOND_STEP = "second_step"
 SECOND_STEP_SECONDS = 300
 WAY_BACK = "way_back"
 WAY_BACK_SECONDS = 600
-PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
+PASSWORD_LABELS = N_({"current_password": "This", "password": "This", "new_password": "The password"})
 
 
 def complete_sign_in(user: User, next_url: str, *, has_two_steps: bool = True) -> ViewResult:
@@ -40,125 +39,6 @@ def complete_sign_in(user: User, next_url: str, *, has_two_steps: bool = True) -
 def returning_owner() -> User | None:
     """Return the owner of a closed account, who has just proved who they are."""
     return _remembered_user(WAY_BACK, WAY_BACK_SECONDS)
-
-
-@blueprint.get("/login/code")
-@public
-def code() -> ViewResult:
-    """The second step of signing in."""
-    user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
-    return _code_form() if user else redirect(url_for("accounts_pages.login"), 303)
-
-
-@blueprint.post("/login/code")
-@public
-def check_code() -> ViewResult:
-    """Sign in with the current code or a recovery code."""
-    user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
-    if user is None:
-        return redirect(url_for("accounts_pages.login"), 303)
-    auth.count_attempt("code", str(user.user_id))
-    if not second_factor.check(user.user_id, request.form.get("code", "")[:100]):
-        db.session.rollback()
-        return _code_form({"code": "This is neither the current code nor an unused recovery code."}), 401
-    db.session.commit()
-    auth.reset_attempts("code", str(user.user_id))
-    return complete_sign_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
-
-
-@blueprint.get("/confirm")
-def confirm() -> ViewResult:
-    """The password again, before something that a borrowed browser must not do."""
-    return _confirm_form()
-
-
-@blueprint.post("/confirm")
-def prove() -> ViewResult:
-    """Note that the password was given just now, and go back."""
-    try:
-        password_proof.prove_password(request.form.get("password", "")[:1_000])
-    except Invalid:
-        return _confirm_form({"password": "That is not your password."}), 422
-    return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
-
-
-@blueprint.get("/confirm/continue")
-def go_on() -> ViewResult:
-    """Send the form that was interrupted, as it was; a script does so by itself."""
-    form = password_check.take_form(current_user_id(), request.args.get("form", ""))
-    if form is None:
-        return redirect(auth.safe_next(request.args.get("page"), url_for("accounts_pages.settings")), 303)
-    return render_template("accounts/continue.html", form=form)
-
-
-@blueprint.get("/new-password")
-def new_password() -> ViewResult:
-    return _new_password_form()
-
-
-@blueprint.post("/new-password")
-def set_new_password() -> ViewResult:
-    """Set it; every other session ends."""
-    auth.count_attempt("password", str(current_user_id()))
-    try:
-        user = service.change_password(current_user_id(), read_form(PasswordChange))
-    except Invalid as error:
-        db.session.rollback()
-        return _new_password_form(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
-    password_proof.renew_session(user)
-    return redirect(url_for("conversations_pages.new"), 303)
-
-
-@blueprint.get("/settings/two-step")
-def two_step() -> ViewResult:
-    """Return whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
-    return _two_step(**take_values())
-
-
-@blueprint.post("/settings/two-step/start")
-@password_required
-def start_two_step() -> ViewResult:
-    """Create a new secret for an authenticator."""
-    second_factor.begin(current_user_id())
-    return commit_and_redirect(url_for(".two_step"))
-
-
-@blueprint.post("/settings/two-step/confirm")
-def confirm_two_step() -> ViewResult:
-    """Turn it on; the next page is the only one that ever shows the recovery codes."""
-    auth.count_attempt("code", str(current_user_id()))
-    try:
-        codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
-    except Invalid as error:
-        db.session.rollback()
-        return _two_step(sentences(error, N_({"code": "This"}), otherwise="code")), 422
-    return show_once(url_for(".two_step"), codes=codes)
-
-
-@blueprint.post("/settings/two-step/off")
-@password_required
-def end_two_step() -> ViewResult:
-    second_factor.disable(current_user_id())
-    return commit_and_redirect(url_for(".two_step"), _("Two-step sign-in is off."))
-
-
-def _remember(name: str, user: User) -> None:
-    """Remember, in this browser and for a short while, that this user has proved who they are."""
-    for key in session.keys() - {identities.PENDING_LINK}:
-        del session[key]
-    session[name] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
-
-
-def _remembered_user(name: str, seconds: int) -> User | None:
-    """Return the user of whom that was remembered within these seconds, as long as their credentials are the same."""
-    state = session.get(name) or {}
-    if int(time.time()) - state.get("at", 0) > seconds:
-        return None
-    try:
-        user = service.get_user(state["user_id"])
-    except NotFound:
-        return None
-    return user if user.auth_version == state["version"] and service.may_sign_in(user) else None
 
 
 def _code_form(errors: dict[str, str] | None = None) -> str:
@@ -192,3 +72,113 @@ def _two_step(errors: dict[str, str] | None = None, *, codes: list[str] | None =
         secret=secret,
         picture=segno.make(second_factor.address(user, secret)).svg_data_uri(scale=5) if secret else "",
     )
+
+
+@blueprint.get("/login/code")
+@public
+def code() -> ViewResult:
+    """The second step of signing in."""
+    user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
+    return _code_form() if user else redirect(url_for("accounts_pages.login"), 303)
+
+
+@blueprint.post("/login/code")
+@public
+@on_form(_code_form, {}, otherwise="code")
+def check_code() -> ViewResult:
+    """Sign in with the current code or a recovery code."""
+    user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
+    if user is None:
+        return redirect(url_for("accounts_pages.login"), 303)
+    auth.count_attempt("code", str(user.user_id))
+    if not second_factor.check(user.user_id, request.form.get("code", "")[:100]):
+        raise Unauthenticated("This is neither the current code nor an unused recovery code.")
+    db.session.commit()
+    auth.reset_attempts("code", str(user.user_id))
+    return complete_sign_in(user, auth.safe_next(request.args.get("next")), has_two_steps=False)
+
+
+@blueprint.get("/confirm")
+def confirm() -> ViewResult:
+    """The password again, before something that a borrowed browser must not do."""
+    return _confirm_form()
+
+
+@blueprint.post("/confirm")
+@on_form(_confirm_form, PASSWORD_LABELS, otherwise="password")
+def prove() -> ViewResult:
+    """Note that the password was given just now, and go back."""
+    password_proof.prove_password(request.form.get("password", "")[:1_000])
+    return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
+
+
+@blueprint.get("/confirm/continue")
+def go_on() -> ViewResult:
+    """Send the form that was interrupted, as it was; a script does so by itself."""
+    form = password_check.take_form(current_user_id(), request.args.get("form", ""))
+    if form is None:
+        return redirect(auth.safe_next(request.args.get("page"), url_for("accounts_pages.settings")), 303)
+    return render_template("accounts/continue.html", form=form)
+
+
+@blueprint.get("/new-password")
+def new_password() -> ViewResult:
+    return _new_password_form()
+
+
+@blueprint.post("/new-password")
+@on_form(_new_password_form, PASSWORD_LABELS, otherwise="new_password")
+def set_new_password() -> ViewResult:
+    """Set it; every other session ends."""
+    auth.count_attempt("password", str(current_user_id()))
+    password_proof.renew_session(service.change_password(current_user_id(), read_form(PasswordChange)))
+    return redirect(url_for("conversations_pages.new"), 303)
+
+
+@blueprint.get("/settings/two-step")
+def two_step() -> ViewResult:
+    """Return whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
+    return _two_step(**take_values())
+
+
+@blueprint.post("/settings/two-step/start")
+@password_required
+def start_two_step() -> ViewResult:
+    """Create a new secret for an authenticator."""
+    second_factor.begin(current_user_id())
+    return commit_and_redirect(url_for(".two_step"))
+
+
+@blueprint.post("/settings/two-step/confirm")
+@on_form(_two_step, N_({"code": "This"}), otherwise="code")
+def confirm_two_step() -> ViewResult:
+    """Turn it on; the next page is the only one that ever shows the recovery codes."""
+    auth.count_attempt("code", str(current_user_id()))
+    codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
+    return show_once(url_for(".two_step"), codes=codes)
+
+
+@blueprint.post("/settings/two-step/off")
+@password_required
+def end_two_step() -> ViewResult:
+    second_factor.disable(current_user_id())
+    return commit_and_redirect(url_for(".two_step"), _("Two-step sign-in is off."))
+
+
+def _remember(name: str, user: User) -> None:
+    """Remember, in this browser and for a short while, that this user has proved who they are."""
+    for key in session.keys() - {identities.PENDING_LINK}:
+        del session[key]
+    session[name] = {"user_id": user.user_id, "version": user.auth_version, "at": int(time.time())}
+
+
+def _remembered_user(name: str, seconds: int) -> User | None:
+    """Return the user of whom that was remembered within these seconds, as long as their credentials are the same."""
+    state = session.get(name) or {}
+    if int(time.time()) - state.get("at", 0) > seconds:
+        return None
+    try:
+        user = service.get_user(state["user_id"])
+    except NotFound:
+        return None
+    return user if user.auth_version == state["version"] and service.may_sign_in(user) else None

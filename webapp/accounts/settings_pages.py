@@ -6,6 +6,7 @@ from typing import Any
 from flask import flash, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts import auth, password_proof, second_factor, service, sessions, tokens
+from webapp.accounts.access_kinds import end_access, list_access
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, password_required
 from webapp.accounts.pages import blueprint as blueprint
@@ -15,10 +16,9 @@ from webapp.accounts.schemas import AccountChanges, NewToken, PasswordChange, Se
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.answers import commit_and_redirect, show_once, take_values
-from webapp.http.forms import read_form, sentences, validate
+from webapp.http.forms import on_form, read_form, sentences, validate
 from webapp.http.paging import PageQuery
-from webapp.http.views import ViewResult, absolute, wants_partial
+from webapp.http.views import ViewResult, absolute, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
@@ -34,6 +34,16 @@ SESSIONS_SHOWN = 20
 THEME_COOKIE_SECONDS = 365 * 86_400
 SWITCHES = ("memory_enabled", "past_conversations_enabled", "space_documents_enabled", "suggestions_enabled")
 FULL_ACCESS, CHOSEN_ACCESS = "full", "chosen"
+
+
+def _security(errors: dict[str, str] | None = None) -> str:
+    return render_template(
+        "accounts/security.html",
+        errors=errors or {},
+        access=list_access(current_user_id()),
+        ended=request.form.getlist("ended"),
+        two_step=second_factor.is_on(current_user_id()),
+    )
 
 
 @blueprint.get("/settings")
@@ -93,14 +103,13 @@ def security() -> ViewResult:
 
 
 @blueprint.post("/settings/password")
+@on_form(_security, PASSWORD_LABELS, otherwise="new_password")
 def password() -> ViewResult:
-    """Change the password; every other session ends."""
-    auth.count_attempt("password", str(current_user_id()))
-    try:
-        user = service.change_password(current_user_id(), read_form(PasswordChange))
-    except Invalid as error:
-        db.session.rollback()
-        return _security(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
+    """Change the password, and end other access that was ticked; every other session ends."""
+    user_id = current_user_id()
+    auth.count_attempt("password", str(user_id))
+    user = service.change_password(user_id, read_form(PasswordChange))
+    end_access(user_id, but=list_access(user_id).keys() - set(request.form.getlist("ended")))
     password_proof.renew_session(user)
     flash(_("Your password has been changed. You have been signed out everywhere else."))
     return redirect(url_for(".security"), 303)
@@ -181,12 +190,6 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
 def _personalisation(errors: dict[str, str] | None = None, **values: Any) -> str:
     stored = service.user_settings(current_user_id()).model_dump()
     return render_template("accounts/personalisation.html", errors=errors or {}, values={**stored, **values})
-
-
-def _security(errors: dict[str, str] | None = None) -> str:
-    return render_template(
-        "accounts/security.html", errors=errors or {}, two_step=second_factor.is_on(current_user_id())
-    )
 
 
 def _tokens(errors: dict[str, str] | None = None, *, values: Any = None, new_token: Any = None) -> str:

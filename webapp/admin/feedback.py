@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from flask import render_template
 
 from webapp.accounts.auth import writes
-from webapp.charts import Columns, Part, stacked, stacked_columns
+from webapp.charts import Columns, Part, stack, stacked_columns
 from webapp.conversations import feedback
 from webapp.conversations.schemas import WORDS, FeedbackCount
 from webapp.db.base import db, now
@@ -78,5 +78,5 @@ def by_model(counts: Sequence[FeedbackCount]) -> list[RatingRow]:
         totals[line.model, line.prompt_version][0] += line.up
         totals[line.model, line.prompt_version][1] += line.down
     maximum = max(map(sum, totals.values()), default=0)
-    rated = [RatingRow(*key, up, down, stacked((up, down), SERIES, maximum)) for key, (up, down) in totals.items()]
+    rated = [RatingRow(*key, up, down, stack((up, down), SERIES, maximum)) for key, (up, down) in totals.items()]
     return sorted(rated, key=lambda line: (-line.up - line.down, line.model or "", line.prompt_version or ""))

@@ -92,7 +92,7 @@ def preview(name: str, text: str, conversation_id: int, settings: Settings) -> P
         ]
         last_question = max((place for place, row in enumerate(rows) if row.role == "user"), default=-1)
         title = conversation.title
-        sent = _composed(conversation, rows[: last_question + 1], text, settings)
+        sent = _compose(conversation, rows[: last_question + 1], text, settings)
         return Preview(conversation_id, title, sent, _tokens(sent))
     if name == "digests":
         sent = prompt_messages(conversation_id, text)
@@ -106,7 +106,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     """Generate a reply again with versions of the chat prompt, in parallel, with today's memory. Raises NotFound."""
     reply = find_reply(message_id)
     conversation = existing_conversation(reply.conversation_id)
-    branch = _before(reply)
+    branch = _previous_messages(reply)
     texts = [(version, prompts.get_version("chat", version).prompt_text) for version in versions]
     result = Replay(
         conversation_id=conversation.conversation_id,
@@ -118,7 +118,7 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     prompted = []
     for version, text in texts:
         conversation = existing_conversation(result.conversation_id)  # retrieval may have released it
-        prompted.append((version, _composed(conversation, branch, text, settings)))
+        prompted.append((version, _compose(conversation, branch, text, settings)))
     client = completions()
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
     db.session.rollback()
@@ -138,7 +138,7 @@ def find_reply(message_id: int) -> Message:
     return row
 
 
-def _before(reply: Message) -> list[ContextMessage]:
+def _previous_messages(reply: Message) -> list[ContextMessage]:
     """Return the messages a reply followed, oldest first, even if some were edited since."""
     rows = {
         row.message_id: row
@@ -152,7 +152,7 @@ def _before(reply: Message) -> list[ContextMessage]:
     return [ContextMessage(row.message_id, row.role, row.content, row.status) for row in reversed(branch)]
 
 
-def _composed(
+def _compose(
     conversation: Conversation, messages: Sequence[ContextMessage], text: str, settings: Settings
 ) -> list[dict[str, Any]]:
     last = messages[-1].id if messages else 0

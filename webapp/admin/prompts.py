@@ -11,11 +11,10 @@ from webapp.db.base import db
 from webapp.digests.service import existing_conversation, note_look
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
-from webapp.i18n.marks import N_, say
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.prompts import service
 from webapp.prompts.catalogue import changes_the_prefix
@@ -71,7 +70,7 @@ def activate(name: str, version: int) -> ViewResult:
 @blueprint.get("/<name>/compare")
 def compare(name: str) -> ViewResult:
     """Return what changed between two versions."""
-    before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
+    before, after = (_require_number(_number(request.args.get(side))) for side in ("a", "b"))
     lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
     context: dict[str, Any] = {"lines": lines, "before": before, "after": after}
     if wants_partial():
@@ -87,7 +86,7 @@ def preview(name: str) -> ViewResult:
     context: dict[str, Any] = {}
     try:
         service.check(name, text)
-        conversation_id = _existing(_number(request.form.get("conversation_id")), "conversation")
+        conversation_id = _require_number(_number(request.form.get("conversation_id")), "conversation")
         note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
         context["preview"] = trials.preview(prompt.name, text, conversation_id, app_settings())
     except DomainError as error:
@@ -103,8 +102,8 @@ def replay(name: str) -> ViewResult:
         raise NotFound("Only replies can be regenerated.")
     context: dict[str, Any] = {}
     try:
-        versions = [_existing(_number(request.form.get(side))) for side in ("a", "b")]
-        message_id = _existing(_number(request.form.get("message_id")), "reply")
+        versions = [_require_number(_number(request.form.get(side))) for side in ("a", "b")]
+        message_id = _require_number(_number(request.form.get("message_id")), "reply")
         conversation_id = trials.find_reply(message_id).conversation_id
         note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
         context["replay"] = trials.replay(message_id, versions, app_settings())
@@ -151,8 +150,8 @@ def _number(value: str | None) -> int | None:
     return parse_id((value or "").strip().lstrip("#"))
 
 
-def _existing(number: int | None, label: str = "version") -> int:
-    return require(number, say("There is no such %(what)s.", what=label))
+def _require_number(number: int | None, label: str = "version") -> int:
+    return require(number, "There is no such %(what)s.", what=label)
 
 
 def _error_text(error: DomainError) -> str:

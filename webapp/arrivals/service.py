@@ -53,7 +53,7 @@ def arrivals_of(user_id: int, dismissed: Mapping[str, int]) -> list[Arrival]:
         _removals(user_id),
         _replies(user_id),
         _pending_memories(user_id),
-        _shared(user_id),
+        _shares(user_id),
     )
     return [item for item in counts if item is not None and item.newest > dismissed.get(item.kind, 0)]
 
@@ -126,7 +126,7 @@ def _pending_memories(user_id: int) -> Arrival | None:
     return Arrival("review", count, newest) if count else None
 
 
-def _shared(user_id: int) -> Arrival | None:
+def _shares(user_id: int) -> Arrival | None:
     """Return what other members have shared lately."""
     rows = db.session.execute(
         readable(user_id)

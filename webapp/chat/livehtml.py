@@ -162,7 +162,7 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == "extraction_start":
         yield sse.event(MEMORIES_READING, "", item.id)
     elif item.kind == "extraction_complete":
-        yield from _message(_remembered(page.turn_id, item), item.id)
+        yield from _message(_memory_line(page.turn_id, item), item.id)
         yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == "summary_complete":
         yield sse.event(MEMORIES_CHANGED, "", item.id)
@@ -183,7 +183,7 @@ def _title_part(conversation_id: int, title: str) -> str:
     return render_template("chat/_stream.html", part="title", conversation_id=conversation_id, title=title)
 
 
-def _remembered(turn_id: int, item: Entry) -> str:
+def _memory_line(turn_id: int, item: Entry) -> str:
     """Return the HTML of the line that says what was remembered from the turn; empty if nothing was."""
     change_set_id = item.data.get("change_set_id")
     if not isinstance(change_set_id, int):

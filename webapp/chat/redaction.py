@@ -54,13 +54,13 @@ def redact(
     texts = {content for _, content in removals}
     longest_first, statements = sorted(texts, key=len, reverse=True), ForgottenStatements(texts)
 
-    def cleared(text: str) -> str:
+    def clear(text: str) -> str:
         text = without_repeats(replace_copies(text, longest_first), statements, FORGOTTEN_MARK)
         for tombstones in tombstone_sets:
             text = tombstones.without_forgotten(text, FORGOTTEN_MARK)
         return text
 
-    return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
+    return clear(text), clear(thoughts) if thoughts else "", _calls(tool_calls, ids, texts)
 
 
 def _forgetting_users(scope: TurnScope, seen: PromptMemories) -> Collection[int]:

@@ -13,7 +13,8 @@ from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolResetState
 
 from webapp.db import text_search
-from webapp.db.base import ELSEWHERE, writing
+from webapp.db.base import writing
+from webapp.db.failures import ELSEWHERE
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 
@@ -100,11 +101,11 @@ def _reset_open(engine: Engine) -> None:
 def _measure(engine: Engine) -> None:
 
     @event.listens_for(engine, "before_cursor_execute")
-    def _before(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
+    def _note_start(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
         context.measured_from = time.perf_counter()
 
     @event.listens_for(engine, "after_cursor_execute")
-    def _after(_conn: Connection, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool) -> None:
+    def _observe(_conn: Connection, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool) -> None:
         seconds = time.perf_counter() - context.measured_from
         recorder.observe(DATABASE, seconds)
         if tracing.is_on():
@@ -124,7 +125,7 @@ def _drop_unready(engine: Engine) -> None:
     """Drop connections to a server that does not serve: behind a proxy, the next one may reach another."""
 
     @event.listens_for(engine, "handle_error")
-    def _failed(context: ExceptionContext) -> None:
+    def _drop(context: ExceptionContext) -> None:
         original = context.original_exception
         if original.args and original.args[0] in ELSEWHERE:
             context.is_disconnect = True

@@ -85,7 +85,7 @@ def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return messages with the names of pictures in their place."""
 
-    def described(content: Any) -> Any:
+    def describe(content: Any) -> Any:
         if not isinstance(content, list):
             return content
         return "\n".join(
@@ -94,7 +94,7 @@ def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             if item.get("text") != ""
         )
 
-    return [{**message, "content": described(message.get("content"))} for message in messages]
+    return [{**message, "content": describe(message.get("content"))} for message in messages]
 
 
 def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from webapp.files.citations import marked_page
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.picture import NOTE_TOKENS, Picture
 from webapp.files.pictures import page_tokens
+from webapp.llm.section_tags import escape_own_tags
 from webapp.text.words import terms_of
 
 WHOLE_SHARE = 0.5
@@ -119,13 +120,14 @@ def _full_text(row: File, pages: Sequence[FilePage]) -> str:
 def _text(page: FilePage) -> str:
     if not page.text:
         return PICTURE_PAGE
-    return f"{SCANNED_PAGE}\n{page.text}" if page.is_scanned else page.text
+    text = escape_own_tags(page.text)
+    return f"{SCANNED_PAGE}\n{text}" if page.is_scanned else text
 
 
 def _outline(row: File, pages: Sequence[FilePage]) -> str:
     """Return the first line of every page, or of every n-th if there are many."""
     step = max(1, len(pages) // OUTLINE_LINES)
-    lines = [f"{page.page}: {' '.join(page.text.split())[:80]}" for page in pages[::step]]
+    lines = [f"{page.page}: {escape_own_tags(' '.join(page.text.split())[:80])}" for page in pages[::step]]
     return "\n".join(
         [
             f'<file name="{_attribute(row.name)}" pages="{row.pages}" shown="outline">',
@@ -160,7 +162,7 @@ def _best_pages(rows: Sequence[File], pages: dict[int, list[FilePage]], question
             selection.append((row.file_id, page.page, row, page))
     selection.sort(key=lambda item: item[:2])
     return [
-        f'<page file="{_attribute(row.name)}" n="{page.page}">\n{page.text}\n</page>' for _, _, row, page in selection
+        f'<page file="{_attribute(row.name)}" n="{page.page}">\n{_text(page)}\n</page>' for _, _, row, page in selection
     ]
 
 

@@ -45,7 +45,9 @@ def get_model(name: str) -> ViewResult:
 def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
     usage = bool(body.stream_options and body.stream_options.include_usage)
     answer = (
-        _streamed(current_user_id(), reply, body.model, usage) if body.stream else _full_response(reply, body.model)
+        _stream_response(current_user_id(), reply, body.model, usage)
+        if body.stream
+        else _full_response(reply, body.model)
     )
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
@@ -70,7 +72,7 @@ def _full_response(reply: LaunchableReply, model: str) -> Response:
     return jsonify(wire.completion(reply.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
 
 
-def _streamed(user_id: int, reply: LaunchableReply, model: str, with_usage: bool) -> Response:
+def _stream_response(user_id: int, reply: LaunchableReply, model: str, with_usage: bool) -> Response:
     app, stream = this_app(), requests.open_stream(user_id, reply)
     header = (reply.turn_id, int(time.time()), model)
 

@@ -63,14 +63,14 @@ def create() -> ViewResult:
         "object": "list",
         "model": made_by.model,
         "data": [
-            {"object": "embedding", "index": index, "embedding": _encoded(vector, body.encoding_format)}
+            {"object": "embedding", "index": index, "embedding": _encode(vector, body.encoding_format)}
             for index, vector in enumerate(vectors)
         ],
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
 
 
-def _encoded(vector: Any, form: str) -> Any:
+def _encode(vector: Any, form: str) -> Any:
     if form == "float":
         return vector.tolist()
     return base64.b64encode(vector.astype("<f4").tobytes()).decode()

@@ -34,7 +34,7 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
-        answer = _streamed(current_user_id(), reply, header) if body.stream else _full_response(reply, header)
+        answer = _stream_response(current_user_id(), reply, header) if body.stream else _full_response(reply, header)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -156,7 +156,7 @@ def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     return jsonify(responses_output.response(header, "completed", output, finish=end.finish, usage=usage))
 
 
-def _streamed(user_id: int, reply: LaunchableReply, header: ResponseHeader) -> Response:
+def _stream_response(user_id: int, reply: LaunchableReply, header: ResponseHeader) -> Response:
     app, reading = this_app(), requests.open_stream(user_id, reply)
     stream = responses_output.Stream(header)
 

@@ -158,7 +158,7 @@ def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Gate
     """Return the messages read like those of a completion; errors name the fields of this protocol."""
     try:
         tools = read_tools(
-            [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
+            [_nest(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
         )
         gateway_request = wire.read(Completion.model_construct(messages=list(messages)))
         form = request.form
@@ -171,7 +171,7 @@ def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Gate
     )
 
 
-def _nested(tool: Any) -> Any:
+def _nest(tool: Any) -> Any:
     """Return a tool as chat completions define it: the fields are one level deeper there."""
     if not isinstance(tool, dict) or tool.get("type") != "function":
         return tool

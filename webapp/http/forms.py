@@ -1,21 +1,25 @@
 """HTML forms: their input, checked by the same models as the JSON API, and the errors by field."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, get_origin
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, get_origin
 
 from flask import request
 from pydantic import BaseModel, ValidationError
 
-from webapp.errors import DomainError, Invalid
+from webapp.db.base import db
+from webapp.errors import Conflict, DomainError, Forbidden, Invalid, TooMany, Unauthenticated
 from webapp.extensions import this_app
 from webapp.http.problems import field_errors
+from webapp.http.views import ViewResult
 from webapp.i18n import SOURCE
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import about_field, language_of, translate
 from webapp.i18n.request_language import gettext as _
 
 M = TypeVar("M", bound=BaseModel)
+P = ParamSpec("P")
 
 SHARED = ("title", "text", "url")
 """The parts of what a device or a bookmark shares with the site: the first page takes them as a draft."""
@@ -95,6 +99,26 @@ def sentence(label: str, item: Mapping[str, Any]) -> str:
     message = message.removeprefix("Value error, ").strip()
     words = message if message[:1].isupper() or not label else f"{label} {message}"
     return words[:1].upper() + words[1:].rstrip(".") + "."
+
+
+def on_form(
+    form: Callable[[dict[str, str]], str], labels: Mapping[str, str], *, otherwise: str = ""
+) -> Callable[[Callable[P, ViewResult]], Callable[P, ViewResult]]:
+    """Say on the form itself why what was posted is refused. Goes directly above the view."""
+
+    def mark(view: Callable[P, ViewResult]) -> Callable[P, ViewResult]:
+        @wraps(view)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> ViewResult:
+            try:
+                return view(*args, **kwargs)
+            except (Invalid, Unauthenticated, Forbidden, Conflict, TooMany) as error:
+                db.session.rollback()
+                headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+                return form(sentences(error, labels, otherwise=otherwise)), error.status, headers
+
+        return answer
+
+    return mark
 
 
 def first_sentence(errors: Iterable[str]) -> str:

@@ -20,8 +20,9 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import MapAdapter, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.db.base import database_is_away, database_is_full, db
+from webapp.db.base import db
 from webapp.db.conflicts import forget_session
+from webapp.db.failures import database_is_away, database_is_full
 from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial
@@ -199,7 +200,7 @@ def init_errors(app: Flask) -> None:
             if database_is_full(error):
                 detail = N_("The database has no room left. Nothing was changed; the disk has to be cleared first.")
             return present(503, Unavailable.title, detail, retry_after=5)
-        return _unexpected(error)
+        return _internal_error(error)
 
     @app.errorhandler(RedisConnectionError)
     @app.errorhandler(RedisTimeoutError)
@@ -216,19 +217,19 @@ def init_errors(app: Flask) -> None:
         is_refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
         if is_refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
             return _redis(error)
-        return _unexpected(error)
+        return _internal_error(error)
 
     @app.errorhandler(OSError)
     def _disk(error: OSError) -> Response:
         if error.errno not in _CANNOT_STORE:
-            return _unexpected(error)
+            return _internal_error(error)
         forget_session()
         log.warning("files cannot be stored: %s", error.strerror)
         detail = N_("The server's disk is full or cannot be written to. Nothing was changed; try again later.")
         return present(503, Unavailable.title, detail, retry_after=60)
 
     @app.errorhandler(Exception)
-    def _unexpected(error: Exception) -> Response:
+    def _internal_error(error: Exception) -> Response:
         forget_session()
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):

@@ -43,7 +43,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
     view = journey_view(conversation.user_id, conversation.journey_id, conversation)
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)
-    following = view.view(view.after(current.point.slug) or "") if current else None
+    following = view.view(view.next_point(current.point.slug) or "") if current else None
     moment = GuideSituation(
         view.journey.title,
         view.addressed,

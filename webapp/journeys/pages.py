@@ -68,7 +68,7 @@ def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView
     """Return the point to offer in a conversation: the next one apart from that it is at."""
     guide = guide_of(conversation.conversation_id)
     current_slug = next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
-    slug = view.after(current_slug)
+    slug = view.next_point(current_slug)
     return view.view(slug) if slug else None
 
 

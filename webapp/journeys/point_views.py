@@ -246,9 +246,9 @@ class JourneyView:
     @property
     def next_slug(self) -> str | None:
         """Return the point to talk about next."""
-        return self.after(None)
+        return self.next_point(None)
 
-    def after(self, slug: str | None) -> str | None:
+    def next_point(self, slug: str | None) -> str | None:
         """Return the point to talk about next, leaving out the given one; those left for later come last."""
         points = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
         now = [view for view in points if view.set_aside != "later"]

@@ -32,7 +32,7 @@ class Pages(FPDF):
         self.set_text_color(*MUTED)
         width = self.epw - 22
         self.set_x(self.left_edge(0, width))
-        self.cell(width, 5, self._fitting(self.foot, width), align=self.start)
+        self.cell(width, 5, self._fit(self.foot, width), align=self.start)
         self.set_x(self.left_edge(width, 22))
         self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
 
@@ -110,7 +110,7 @@ class Pages(FPDF):
             self.line(left, begin + 0.6, left, until - 0.6)
         self.page = last
 
-    def _fitting(self, text: str, width: float) -> str:
+    def _fit(self, text: str, width: float) -> str:
         while len(text) > 1 and self.get_string_width(text) > width - 2:
             text = text.removesuffix("…")[:-1] + "…"
         return text

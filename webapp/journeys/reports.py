@@ -62,7 +62,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
 
     Requests one that a complete journey lacks, so that nobody waits for it in vain.
     """
-    conversation = _guided(user_id, conversation_id)
+    conversation = _guided_conversation(user_id, conversation_id)
     source = source_of(conversation)
     row = stored_row(conversation_id)
     fresh = row is not None and row.source_hash == source.digest
@@ -132,7 +132,7 @@ def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Re
 
 
 def _source_with_content(user_id: int, conversation_id: int) -> tuple[Conversation, Source]:
-    conversation = _guided(user_id, conversation_id)
+    conversation = _guided_conversation(user_id, conversation_id)
     source = source_of(conversation)
     if not source.evidence_ids:
         raise Conflict("There is nothing to sum up yet. Talk about one of the topics first.")
@@ -160,7 +160,7 @@ def purge_reports() -> int:
     return len(ids)
 
 
-def _guided(user_id: int, conversation_id: int) -> Conversation:
+def _guided_conversation(user_id: int, conversation_id: int) -> Conversation:
     conversation = get_conversation(user_id, conversation_id)
     if conversation.journey_id is None:
         raise NotFound("This conversation follows no journey.")

@@ -117,7 +117,7 @@ class MultilingualEmbedder:
         """Return one vector (384,); about 13 ms once loaded, so `timeout` is not needed here."""
         with self._lock:
             _, engine, parts = self._load()
-            vector: Vector = _aligned(engine.query([_passage(text)]), parts["query"], parts["languages"])[0]
+            vector: Vector = _align(engine.query([_passage(text)]), parts["query"], parts["languages"])[0]
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
@@ -127,7 +127,7 @@ class MultilingualEmbedder:
         with self._lock:
             _, engine, parts = self._load()
             vectors = engine.passage([_passage(text) for text in texts])
-            return _aligned(vectors, parts["passage"], parts["languages"])
+            return _align(vectors, parts["passage"], parts["languages"])
 
     def _load(self) -> tuple[int, Any, dict[str, Vector]]:
         if self._loaded is None or not self.loaded:
@@ -142,7 +142,7 @@ def _passage(text: str) -> str:
     return encodable(text[:_MAX_CHARS]) or " "
 
 
-def _aligned(rows: Any, mean: Vector, languages: Vector) -> Vector:
+def _align(rows: Any, mean: Vector, languages: Vector) -> Vector:
     """Return rows without the mean of all texts (384,) and the directions of language (m, 384)."""
     centred = np.asarray(rows, np.float32).reshape(-1, DIM) - mean
     # Sums, not a matrix product, whose last bits depend on the number of rows.

@@ -45,7 +45,7 @@ class Place:
     fence: str = ""
     margin: int = 0
 
-    def after(self, text: str) -> "Place":
+    def advance(self, text: str) -> "Place":
         """Return the place after more text."""
         *ended, line = (self.line + text).split("\n")
         place = self
@@ -57,7 +57,7 @@ class Place:
     def in_code(self) -> bool:
         """Return whether what follows is code."""
         line = self.line.expandtabs(4) + _PLACEHOLDER
-        if self.fence and self._unquoted(line) is not None:
+        if self.fence and self._remove_quote_marks(line) is not None:
             return True
         read = self._read(line)
         if read.is_indented and not self.in_paragraph:
@@ -72,7 +72,7 @@ class Place:
 
     def _next_line(self, line: str) -> "Place":
         """Return the place at the beginning of the line after this one."""
-        if self.fence and (rest := self._unquoted(line)) is not None:
+        if self.fence and (rest := self._remove_quote_marks(line)) is not None:
             marks = rest.strip()
             is_end = marks.startswith(self.fence) and not marks.strip(self.fence[0])
             indent = len(rest) - len(rest.lstrip())
@@ -103,7 +103,7 @@ class Place:
         """Return the backticks that opened inline code before this line, if it continues the paragraph."""
         return 0 if read.is_new_item or self._quotes(read) != self.quotes else self.ticks
 
-    def _unquoted(self, line: str) -> str | None:
+    def _remove_quote_marks(self, line: str) -> str | None:
         """Return a line of fenced code without the marks of the quotes around it; None if it is no longer in them."""
         for _ in range(self.quotes):
             before, mark, line = line.partition(">")

@@ -104,7 +104,7 @@ class ReplyMarkup:
         place, read = self._place_here(), 0
         for match in _TRIGGERS.finditer(self._buffer):
             start = match.start()
-            place, read = place.after(self._buffer[read:start]), start
+            place, read = place.advance(self._buffer[read:start]), start
             if place.in_code or place.in_quote:
                 continue
             mark = _MARK.match(self._buffer, start)
@@ -270,7 +270,7 @@ class ReplyMarkup:
     def _place_here(self) -> Place:
         text = "".join(self._output)
         self._output.clear()
-        self._place, self._strikes = self._place.after(text), self._strikes or "<s>" in text.lower()
+        self._place, self._strikes = self._place.advance(text), self._strikes or "<s>" in text.lower()
         return self._place
 
     def _end(self, event: Event) -> Iterator[Event]:

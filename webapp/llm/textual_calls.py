@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from .dialects import CALLS
 from .events import Event, TextDelta
 from .markdown_state import Place
+from .section_tags import SECTION_TAGS
 from .written_calls import NAME_FIELDS, WrittenCalls, known_name
 
 _TRIGGERS = re.compile(r"[<\[{]")
@@ -96,7 +97,7 @@ class TextualCalls:
 
     def _place_here(self) -> Place:
         """Return the Markdown state at the start of the buffer, computed only if a call may begin there."""
-        self._place = self._place.after("".join(self._output))
+        self._place = self._place.advance("".join(self._output))
         self._output.clear()
         return self._place
 
@@ -108,7 +109,7 @@ class TextualCalls:
         place, read = self._place_here(), 0
         for match in _TRIGGERS.finditer(self._buffer):
             index = match.start()
-            place, read = place.after(self._buffer[read:index]), index
+            place, read = place.advance(self._buffer[read:index]), index
             if (match[0] != "<" and place.line) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
@@ -160,19 +161,6 @@ def _ends(block: str) -> bool:
     """Return whether a block that the answer ends with is whole: it may have been cut off, and a call in it with it."""
     return block.rstrip().lower().endswith(tuple(mark.lower() for mark in (*_STRAY, "}", "]", ")")))
 
-
-SECTION_TAGS = (
-    "known",
-    "summaries",
-    "reference",
-    "request",
-    "client",
-    "files",
-    "file_pages",
-    "said",
-    "tool_result",
-)
-"""Sections of a reply's prompt, whose tags are never shown."""
 
 _BARE = "|".join(SECTION_TAGS)
 _OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="|tool_result from="'

@@ -44,14 +44,14 @@ class WrittenCalls:
     def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
         """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
         block = _QUOTED.sub(lambda match: json.dumps(match[2], ensure_ascii=False), block)
-        exact = (self._tagged, self._json)
+        exact = (self._read_tags, self._json)
         for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
             calls = list(reader(block))
             yield from calls
             if calls:
                 return
 
-    def _tagged(self, block: str) -> Iterator[ToolCall]:
+    def _read_tags(self, block: str) -> Iterator[ToolCall]:
         for name, body in _elements(block, _TAG, _TAG_END):
             parameters = list(_elements(body, _PARAMETER, _PARAMETER_END))
             if parameters:

@@ -70,13 +70,13 @@ def _escape_pipes(state: StateCore) -> None:
             is_inside = False
         elif set(line) <= _RULER and "-" in line:
             is_inside = True
-            lines[number - 1] = _escaped(lines[number - 1]) if number else lines[number - 1]
+            lines[number - 1] = _escape(lines[number - 1]) if number else lines[number - 1]
         elif is_inside:
-            lines[number] = _escaped(line)
+            lines[number] = _escape(line)
     state.src = "\n".join(lines)
 
 
-def _escaped(row: str) -> str:
+def _escape(row: str) -> str:
     parts, index = [], 0
     while index < len(row):
         end = index + 1

@@ -90,7 +90,7 @@ def split_stable(text: str) -> tuple[list[str], str]:
     ends = _complete_lines(text)
     if not ends:
         return [], text
-    lines = _normalised(text[: ends[-1]])
+    lines = _normalise(text[: ends[-1]])
     blocks = _top_level(lines)
     parts: list[str] = []
     cut = 0
@@ -111,7 +111,7 @@ def _complete_lines(text: str) -> list[int]:
     return ends
 
 
-def _normalised(text: str) -> list[str]:
+def _normalise(text: str) -> list[str]:
     lines = _LINE_END.split(text)
     return lines[:-1]
 

@@ -111,10 +111,10 @@ def _call_tool(user_id: int, call: Call) -> dict[str, Any]:
         access.require_right(name)
         found = _RUN[name](user_id, args)
     except ValidationError as error:
-        return _failed(_invalid_arguments(problems.field_errors(error, given)))
+        return _error_result(_invalid_arguments(problems.field_errors(error, given)))
     except DomainError as error:
         db.session.rollback()
-        return _failed(_invalid_arguments(error.errors) if error.errors else error.detail or error.title)
+        return _error_result(_invalid_arguments(error.errors) if error.errors else error.detail or error.title)
     log.info("mcp tool used", extra={"tool": name})
     text = json.dumps(found, ensure_ascii=False)
     return {"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": False}
@@ -125,7 +125,7 @@ def _invalid_arguments(errors: Sequence[dict[str, Any]]) -> str:
     return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors[:3])
 
 
-def _failed(why: str) -> dict[str, Any]:
+def _error_result(why: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": why}], "isError": True}
 
 

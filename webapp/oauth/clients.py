@@ -40,7 +40,7 @@ class Metadata(BaseModel):
 
     @field_validator("token_endpoint_auth_method")
     @classmethod
-    def _known(cls, method: str) -> str:
+    def _require_known(cls, method: str) -> str:
         if method not in AUTH_METHODS:
             raise ValueError(f"is not one of {', '.join(AUTH_METHODS)}")
         return method

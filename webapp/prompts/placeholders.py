@@ -75,7 +75,7 @@ def pieces(
     """
     blocks, texts = blocks or {}, texts or {}
 
-    def filling(placeholder: Placeholder) -> str | None:
+    def text_of(placeholder: Placeholder) -> str | None:
         if placeholder.name == DIGEST:
             return snippet(digest, placeholder.keys, placeholder.budget)
         if placeholder.name == DIGEST_JSON:
@@ -89,7 +89,7 @@ def pieces(
     result: list[tuple[str, str | None]] = []
     end = 0
     for match in _TOKEN.finditer(template):
-        filled = filling(_read(match))
+        filled = text_of(_read(match))
         if filled is not None:
             result += [(template[end : match.start()], None), (filled, match[0])]
             end = match.end()

@@ -101,11 +101,11 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     """
     rows: list[ListedModel] = []
 
-    def listed() -> int:
+    def count_models() -> int:
         rows.extend(list_models(settings))
         return len(rows)
 
-    result: dict[str, Any] = {"model": model, "models": _try(listed, model_list_error_text)}
+    result: dict[str, Any] = {"model": model, "models": _try(count_models, model_list_error_text)}
     result |= list_summary(rows) if result["models"]["ok"] else {"names": []}
     names = [row.name for row in rows]
     choices = choices_of(rows, prefers_at(settings.base_url))
@@ -125,7 +125,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
         if result["chat"]["ok"]:
             result |= try_streaming(settings, model_name)
             result["tools"] = _try(lambda: _raw(settings, model_name, tools=[_TOOL]))
-            result["structured"] = _try(lambda: _structured(with_model, model_name))
+            result["structured"] = _try(lambda: _ask_structured(with_model, model_name))
             picture = [
                 {"type": "text", "text": "What is this?"},
                 {"type": "image_url", "image_url": {"url": _square()}},
@@ -256,7 +256,7 @@ def _raw(settings: ModelSettings, model: str, seconds: float = SECONDS, **parame
     return ""
 
 
-def _structured(client: CompletionClient, model: str) -> str:
+def _ask_structured(client: CompletionClient, model: str) -> str:
     ask = _user_messages("What is 2 + 3? Answer with the total.")
     _, completion = client.complete_structured(ask, Sum, "sum", model=model, timeout=SECONDS)
     return MODES[completion.mode]
@@ -272,7 +272,7 @@ def background_problem(settings: ModelSettings, model: str) -> str:
     """Return why a server's model cannot do background work, which needs structured answers; empty if it can."""
     client = CompletionClient(settings, Capabilities())
     try:
-        result = _try(lambda: _structured(client, model))
+        result = _try(lambda: _ask_structured(client, model))
     finally:
         client.close()
     return "" if result["ok"] else str(result["detail"])

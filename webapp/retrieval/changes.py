@@ -180,7 +180,7 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
     changes: list[Change] = []
     seen = since.version
     parameters = {"user": user_id, "since": since.version, "through": current.version}
-    rows = db.session.execute(_between(), parameters) if current.version != since.version else ()
+    rows = db.session.execute(_select_range(), parameters) if current.version != since.version else ()
     for version, kind, ref_id, from_id in rows:
         if version > seen + 1:
             return News(current, complete=False)
@@ -209,7 +209,7 @@ def _change_sets() -> Select[Any]:
 
 
 @cache
-def _between() -> Select[int, str, int, int]:
+def _select_range() -> Select[int, str, int, int]:
     return (
         select(PassageChange.version, PassageChange.what, PassageChange.ref_id, PassageChange.from_id)
         .where(

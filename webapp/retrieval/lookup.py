@@ -202,7 +202,9 @@ def scope_of(user_id: int, space_id: int | None = None) -> Scope:
 def with_phrases(passages: Sequence[FoundPassage], text: str, weight: float) -> list[FoundPassage]:
     """Return what was found, scored higher for having the question's words side by side as the question does."""
     share = phrases_of(text)
-    return [item.scored(item.score + weight * ratio) if (ratio := share(item.content)) else item for item in passages]
+    return [
+        item.with_score(item.score + weight * ratio) if (ratio := share(item.content)) else item for item in passages
+    ]
 
 
 def _filter(question: Question, scope: Scope) -> Filter:

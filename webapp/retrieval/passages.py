@@ -136,12 +136,12 @@ class FoundPassage:
         start, part = self.start, self.content
         if 0 <= hit.start < hit.end <= len(part):
             start, part = hit.start, part[hit.start : hit.end]
-        return self._with(part, score, hit.reason, (start, len(self.content)))
+        return self._copy(part, score, hit.reason, (start, len(self.content)))
 
-    def scored(self, score: float) -> "FoundPassage":
-        return self._with(self.content, score, self.reason, (self.start, self.length))
+    def with_score(self, score: float) -> "FoundPassage":
+        return self._copy(self.content, score, self.reason, (self.start, self.length))
 
-    def _with(self, content: str, score: float, reason: str, place: tuple[int, int]) -> "FoundPassage":
+    def _copy(self, content: str, score: float, reason: str, place: tuple[int, int]) -> "FoundPassage":
         # Not `replace`, which takes several times as long: a reply looks through 64 of them.
         fields = self.revision, self.conversation_id, self.message_id, self.title, self.role
         return FoundPassage(self.kind, self.id, content, self.at, score, reason, *fields, *place, self.extra)

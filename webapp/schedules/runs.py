@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Update, insert, select, true, update
 
-from webapp.accounts.models import User
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.scopes import is_sufficient
 from webapp.accounts.tokens import is_in_use
 from webapp.background import events
 from webapp.background.events import Kind
@@ -67,12 +68,20 @@ def _due(moment: datetime) -> Sequence[Any]:
 
 
 def _claim(due: Sequence[Any], moment: datetime) -> int:
-    """Move each of these on and add its run, in one transaction, unless another process has."""
+    """Move each of these on and add its run, in one transaction, unless another process has.
+
+    A time that has its run already, as after the clock was set back, brings no other.
+    """
     with write_transaction():
+        moved = {(row.schedule_id, row.next_at): row for row in due if rows_changed(_move(row, moment)) == 1}
+        runs = select(ScheduleRun.schedule_id, ScheduleRun.due_at).where(
+            ScheduleRun.schedule_id.in_({key[0] for key in moved}), ScheduleRun.due_at.in_({key[1] for key in moved})
+        )
+        for schedule_id, due_at in db.session.execute(runs):
+            moved.pop((schedule_id, due_at), None)
         rows = [
             {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE}
-            for row in due
-            if rows_changed(_move(row, moment)) == 1
+            for row in moved.values()
         ]
         if rows:
             db.session.execute(insert(ScheduleRun), rows)
@@ -148,6 +157,7 @@ def _begin(run_id: int) -> StartedTurn | None:
         conversation_id=conversation_id,
         new=None if conversation_id else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id},
+        spans=() if _may_speak(schedule) else [(0, len(schedule.prompt), "pasted")],
     )
     turn.consent = "none"
     db.session.flush()
@@ -155,6 +165,12 @@ def _begin(run_id: int) -> StartedTurn | None:
         schedule.conversation_id = turn.conversation.conversation_id
     run_row.status, run_row.message_id = "running", turn.turn_id
     return turn
+
+
+def _may_speak(schedule: Schedule) -> bool:
+    """Return whether its words count as the person's: a program's do if it may hold conversations for them."""
+    token = db.session.get(ApiToken, schedule.token_id) if schedule.token_id is not None else None
+    return token is None or is_sufficient(token.scopes, {"chat"})
 
 
 def _repeat(run_row: ScheduleRun) -> StartedTurn | None:

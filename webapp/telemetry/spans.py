@@ -60,10 +60,10 @@ class TracedChat(ChatPool):
     def stream(self, *args: Any, **options: Any) -> Events:
         """As `ChatPool.stream`."""
         events = super().stream(*args, **options)
-        return _traced(events, options.get("targets") or ()) if tracing.is_on() else events
+        return _trace(events, options.get("targets") or ()) if tracing.is_on() else events
 
 
-async def _traced(events: Events, targets: Sequence[Target]) -> Events:
+async def _trace(events: Events, targets: Sequence[Target]) -> Events:
     # Never the current span: what a generator sets as current would apply to whoever asks it for the next event.
     span = tracing.begin("chat", "client")
     model = targets[0].model if targets else None

@@ -3,9 +3,10 @@ tables, logs, traces of errors, changes of files; pure."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
+from webapp.llm.section_tags import OWN_LINE
 from webapp.text.quotes import Span
 from webapp.text.words import UNSPACED
 
@@ -48,28 +49,38 @@ def data_blocks(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     yield from _logs(text, lines)
     yield from _changes(text, lines)
     yield from _traces(text, lines)
-    yield from _indented(text, lines)
+    yield from _indented_code(text, lines)
     yield from _subtitles(text, lines)
 
 
 def _between_tags(text: str) -> Iterator[Span]:
     """Yield what stands between a tag and the one that closes it, and tags with attributes."""
+    tags = [*_TAG.finditer(text)]
+    own_lines = {line.start("tag") for line in OWN_LINE.finditer(text)}
+    yield from _pairs(text, [(mark, mark[2].casefold(), bool(mark[1])) for mark in tags], own_lines)
+    yield from (Span(*mark.span()) for mark in tags if mark[3] and "=" in mark[3])
+    quotes = [*_PAIRED.finditer(text)]
+    lines = {mark.start() for mark in quotes if text[mark.end() : mark.end() + 1] in ("", "\n")}
+    names = (next(filter(None, (mark[2], mark[4], mark[6]))) for mark in quotes)
+    closes = (bool(mark["bb"] or mark["tex"] or mark["card"]) for mark in quotes)
+    yield from _pairs(text, zip(quotes, names, closes, strict=True), lines)
+
+
+def _pairs(text: str, marks: Iterable[tuple[re.Match[str], str, bool]], cut_off: Collection[int]) -> Iterator[Span]:
+    """Yield from marks that open to those of the same name that close.
+
+    Where a part of something was copied, the other mark may be missing: those that begin at `cut_off` reach to the end
+    of the text, or from its beginning.
+    """
     opened: dict[str, int] = {}
-    for mark in _TAG.finditer(text):
-        name = mark[2].casefold()
-        if not mark[1]:
+    for mark, name, closes in marks:
+        if not closes:
             opened.setdefault(name, mark.start())
         elif name in opened:
             yield Span(opened.pop(name), mark.end())
-        if mark[3] and "=" in mark[3]:
-            yield Span(*mark.span())
-    opened.clear()
-    for mark in _PAIRED.finditer(text):
-        name = next(filter(None, (mark[2], mark[4], mark[6])))
-        if not (mark["bb"] or mark["tex"] or mark["card"]):
-            opened.setdefault(name, mark.start())
-        elif name in opened:
-            yield Span(opened.pop(name), mark.end())
+        elif mark.start() in cut_off:
+            yield Span(0, mark.end())
+    yield from (Span(start, len(text)) for start in opened.values() if start in cut_off)
 
 
 def _json(text: str) -> Iterator[Span]:
@@ -174,7 +185,7 @@ def _traces(text: str, lines: Sequence[Span]) -> Iterator[Span]:
             yield Span(lines[max(0, rows[0] - 1)].start, lines[min(rows[-1] + 1, len(lines) - 1)].end)
 
 
-def _indented(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+def _indented_code(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield lines that Markdown takes for code: indented after a blank line, and part of no list."""
     before = ""
     for is_inside, group in groupby(lines, lambda line: _indent(text, line) >= _CODE_INDENT):

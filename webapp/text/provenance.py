@@ -108,16 +108,16 @@ def _blocks(text: str) -> Iterator[Span]:
     if not text.isascii():
         text = _INVISIBLE.sub(" ", text.translate(_ALIKE))  # one for one, so that places stay
     lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
-    yield from _fenced(text, lines)
+    yield from _fences(text, lines)
     yield from _between_triples(text)
     yield from data_blocks(text, lines)
     yield from _between_rules(text, lines)
-    yield from _quoted(text, lines)
+    yield from _quotations(text, lines)
     yield from _mail(text, lines)
     yield from _transcript(text, lines)
 
 
-def _fenced(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+def _fences(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield fences of Markdown; one that is not closed reaches to the end."""
     start, fence = -1, ""
     for line in lines:
@@ -150,7 +150,7 @@ def _between_rules(text: str, lines: Sequence[Span]) -> Iterator[Span]:
         yield Span(title_line.start, len(text))
 
 
-def _quoted(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+def _quotations(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Yield lines that begin with ">", paragraphs that quotation marks enclose, and long quotations within a line."""
     for match in _INLINE.finditer(text):
         if len(match[0].split()) + len(UNSPACED.findall(match[0])) // 2 >= _SAID_WORDS:

@@ -230,7 +230,7 @@ def _exact_root(value: Number) -> Number | None:
     return Fraction(over, under) if over * over == value.numerator and under * under == value.denominator else None
 
 
-def _rounded(values: list[Number]) -> Number:
+def _round(values: list[Number]) -> Number:
     places = values[1] if len(values) > 1 else Fraction(0)
     if places.denominator != 1 or abs(places) > 100:
         raise Unanswerable("“round” takes a whole number of places.")
@@ -255,7 +255,7 @@ _EXACT: dict[str, tuple[int, int, Callable[[list[Number]], Number]]] = {
     "abs": (1, 1, lambda values: abs(values[0])),
     "floor": (1, 1, lambda values: Fraction(math.floor(values[0]))),
     "ceil": (1, 1, lambda values: Fraction(math.ceil(values[0]))),
-    "round": (1, 2, _rounded),
+    "round": (1, 2, _round),
     "min": (1, _ANY, min),
     "max": (1, _ANY, max),
     "sum": (1, _ANY, lambda values: sum(values, Fraction(0))),

@@ -105,13 +105,13 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                 url, host = check_url(url), _name(url)
                 ip_address = None if outbound.is_internal else await _place(url)
                 http_request = _request(client, outbound, url, ip_address)
-                async with _closing(await client.send(http_request, stream=True)) as response:
+                async with _close_at_end(await client.send(http_request, stream=True)) as response:
                     target = response.headers.get("location", "")
                     if outbound.redirects and response.status_code in _REDIRECTS and target:
                         if not left:
                             raise ToolFailed(f"{host} redirects too many times.")
                         target = urljoin(url, target)
-                        if outbound.method != "GET" and urlsplit(target)[:2] != urlsplit(url)[:2]:  # it has a token
+                        if outbound.headers and urlsplit(target)[:2] != urlsplit(url)[:2]:  # they may have a token
                             raise ToolFailed(f"{host} redirects to another address.")
                         url = target
                         continue
@@ -146,7 +146,7 @@ def _tls() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def _closing(response: Any) -> AsyncIterator[Any]:
+async def _close_at_end(response: Any) -> AsyncIterator[Any]:
     try:
         yield response
     finally:

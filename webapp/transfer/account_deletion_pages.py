@@ -5,15 +5,25 @@ from flask_babel import gettext
 
 from webapp.accounts import auth, deletion, service
 from webapp.accounts.auth import current_user_id, public
-from webapp.accounts.password_check_pages import returning_owner
+from webapp.accounts.password_check_pages import PASSWORD_LABELS, returning_owner
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.forms import on_form
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.transfer.account_erasure import list_account_contents
 
 blueprint = PageBlueprint("account_deletion_pages", __name__, access="user")
+
+
+def _form(errors: dict[str, str] | None = None) -> str:
+    user_id = current_user_id()
+    return render_template(
+        "transfer/delete.html",
+        errors=errors or {},
+        days=app_settings().account_grace_days,
+        email=service.get_user(user_id).email,
+        goes=list_account_contents(user_id),
+    )
 
 
 @blueprint.get("/settings/delete")
@@ -23,19 +33,13 @@ def ask() -> ViewResult:
 
 
 @blueprint.post("/settings/delete")
+@on_form(_form, PASSWORD_LABELS)
 def delete_account() -> ViewResult:
     """Close the account; it is deleted after the waiting time."""
     user_id = current_user_id()
     auth.count_attempt("password", str(user_id))
-    try:
-        secret = deletion.close(user_id, request.form.get("password", "")[:1_000])
-        db.session.commit()
-    except Invalid:
-        db.session.rollback()
-        return _form({"password": gettext("That is not your password.")}), 422
-    except Conflict as conflict:
-        db.session.rollback()
-        return _form({"": conflict.detail}), 409
+    secret = deletion.close(user_id, request.form.get("password", "")[:1_000])
+    db.session.commit()
     auth.end_session()
     return redirect(url_for(".report", secret=secret), 303)
 
@@ -72,14 +76,3 @@ def keep() -> ViewResult:
     deletion.keep(user.user_id)
     auth.start_session(user)
     return commit_and_redirect(url_for("conversations_pages.new"), gettext("Your account stays as it was."))
-
-
-def _form(errors: dict[str, str] | None = None) -> str:
-    user_id = current_user_id()
-    return render_template(
-        "transfer/delete.html",
-        errors=errors or {},
-        days=app_settings().account_grace_days,
-        email=service.get_user(user_id).email,
-        goes=list_account_contents(user_id),
-    )

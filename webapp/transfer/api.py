@@ -91,25 +91,25 @@ def undo_import(import_id: Id) -> ImportOut:
 @blueprint.get("/imports/<int:import_id>/learning")
 def get_learning(import_id: Id) -> LearningOut:
     """Return what learning from the conversations of an import would cost, and how it stands."""
-    return _learning(service.get_import(current_user_id(), import_id))
+    return _learning_out(service.get_import(current_user_id(), import_id))
 
 
 @blueprint.post("/imports/<int:import_id>/learning", status=202)
 def start_learning(import_id: Id, body: LearnFields) -> LearningOut:
     """Learn from the conversations of an import, or go on after a pause; what is found waits in review."""
-    return _learning(import_learning.begin(current_user_id(), import_id, body))
+    return _learning_out(import_learning.begin(current_user_id(), import_id, body))
 
 
 @blueprint.post("/imports/<int:import_id>/learning/pause", status=202)
 def pause_learning(import_id: Id) -> LearningOut:
     """Wait after the question that is being asked."""
-    return _learning(import_learning.pause(current_user_id(), import_id))
+    return _learning_out(import_learning.pause(current_user_id(), import_id))
 
 
 @blueprint.post("/imports/<int:import_id>/learning/stop", status=202)
 def stop_learning(import_id: Id) -> LearningOut:
     """Learn nothing more from this import."""
-    return _learning(import_learning.stop(current_user_id(), import_id))
+    return _learning_out(import_learning.stop(current_user_id(), import_id))
 
 
 @blueprint.post("/exports", status=202)
@@ -118,8 +118,7 @@ def stop_learning(import_id: Id) -> LearningOut:
 @idempotency.idempotent
 def create_export(body: NewExport) -> ExportOut:
     """Have your account, a conversation or your memories written to a file."""
-    row = export_jobs.create_export(current_user_id(), body)
-    return ExportOut.from_row(row)
+    return ExportOut.from_row(export_jobs.create_export(current_user_id(), body))
 
 
 @blueprint.get("/exports")
@@ -153,6 +152,6 @@ def send_export(export_id: int) -> Any:
     return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
 
 
-def _learning(row: Import) -> LearningOut:
+def _learning_out(row: Import) -> LearningOut:
     estimate = import_learning.estimate(row.user_id, row.import_id)
     return LearningOut(status=row.learn_status, progress=row.learning, **estimate.model_dump())

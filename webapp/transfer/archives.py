@@ -43,7 +43,7 @@ class Archive:
             self._members = self._read(path.open("rb"), path.stat().st_size)
             packed = [name for name in self._members if name.lower().endswith(".zip")]
             if packed and not any(name.lower().endswith(_JSON) for name in self._members):
-                inner = {name: self._read(self._unpacked(name), self.size(name)) for name in packed}
+                inner = {name: self._read(self._unpack(name), self.size(name)) for name in packed}
                 self._members |= {
                     base if len(inner) == 1 else f"{name}/{base}": member
                     for name, members in inner.items()
@@ -83,7 +83,7 @@ class Archive:
         """Close the files."""
         self._files.close()
 
-    def _unpacked(self, name: str) -> IO[bytes]:
+    def _unpack(self, name: str) -> IO[bytes]:
         """Return a member as a file of its own: within a ZIP, none can be read from its end."""
         file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # closed with the others
         with self.open(name) as member:

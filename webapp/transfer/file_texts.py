@@ -50,8 +50,8 @@ def texts_for(user_id: int) -> FileTexts:
     settings, language = _settings(user_id)
     zone = dates.zone(settings.timezone)
 
-    def noted(at: datetime) -> str:
+    def timestamp(at: datetime) -> str:
         return moment(at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone), language.code)
 
     with use_language(language.code):
-        return FileTexts(language.tag, language.direction, _("Conversation"), _("You"), _("Assistant"), noted)
+        return FileTexts(language.tag, language.direction, _("Conversation"), _("You"), _("Assistant"), timestamp)

@@ -13,13 +13,12 @@ from pydantic import ValidationError
 from webapp.accounts import service as accounts
 from webapp.accounts import site
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.charts import Columns, Part, stacked, stacked_columns
+from webapp.charts import Columns, Part, stack, stacked_columns
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect, download
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import service
@@ -184,10 +183,10 @@ def daily_columns(report: UsageReport, first: date, last: date) -> Pictures:
 def bars(lines: Sequence[UsageLine]) -> list[list[Part]]:
     """Return a bar for each line, of what is in it, beside the line that used most."""
     most = max((line.tokens for line in lines), default=0)
-    return [stacked(line.parts, SERIES, most) for line in lines]
+    return [stack(line.parts, SERIES, most) for line in lines]
 
 
 def limit_bar(state: QuotaState) -> list[Part]:
     """Return a bar of the part of a limit that is used, full at the limit."""
     share = min(1.0, state.share)
-    return stacked([share], ["over" if share >= 1 else "chat"], 1)
+    return stack([share], ["over" if share >= 1 else "chat"], 1)

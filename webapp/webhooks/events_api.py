@@ -40,7 +40,7 @@ class EventQuery(BaseModel):
 
     @field_validator("kinds")
     @classmethod
-    def _known(cls, kinds: str) -> str:
+    def _require_known(cls, kinds: str) -> str:
         if unknown := {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(ALL_KINDS):
             raise ValueError(f"knows no {', '.join(sorted(unknown))[:100]}")
         return kinds

@@ -82,7 +82,7 @@ def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(
 
 
 def test_it_does_not_come_back_from_the_copy_of_its_message_in_a_branch(app, client, user, model):
-    talk = converse(app, user.user_id, "Call me Al.")
+    talk = converse(app, user.user_id, "Call me Al. I sail a small boat.")
     answers(model, operation("Call me Al", "Goes by Al"))
     extract(client, talk)
     reply = client.get(f"/api/conversations/{talk}").json["messages"][-1]["message_id"]

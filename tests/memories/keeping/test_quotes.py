@@ -113,13 +113,27 @@ def test_no_other_program_brings_the_quote_back_as_a_memory(app, client, user, m
     assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
 
 
-def test_no_summary_is_shown_what_was_forgotten(app, client, user, model, run_jobs):
+def test_no_model_that_makes_summaries_or_memories_is_shown_what_was_forgotten(app, client, user, model):
     talk = converse(app, user.user_id, "我对核桃过敏而且住在大连。", *[f"I painted boat {n}" for n in range(20)])
     forget(app, client, user, model, talk, "我对核桃过敏")
+    model.reset()
     model.script(match="conversation_summary", structured={"summary": "Boats."})
+    answers(model, operation("住在大连", "住在大连"))
     with app.app_context(), write_transaction():
         db.session.get(Conversation, talk).summary_due = True
     with app.app_context():
         summaries.summarise(talk)
-    (call,) = [call for call in model.calls() if "conversation_summary" in str(call)]
-    assert "住在大连" in str(call) and "核桃" not in str(call)
+        extraction.extract(talk, from_start=True)
+    assert current(app, user.user_id) == ["住在大连"]
+    for task in ("conversation_summary", "memory_operations"):
+        (call,) = [call for call in model.calls() if task in str(call)]
+        assert "住在大连" in str(call) and "核桃" not in str(call)
+
+
+def test_a_message_of_nothing_else_is_not_read(app, client, user, model):
+    talk = converse(app, user.user_id, f"{SAID}.")
+    forget(app, client, user, model, talk)
+    model.reset()
+    with app.app_context():
+        extraction.extract(talk, from_start=True)
+    assert not [call for call in model.calls() if "memory_operations" in str(call)]

@@ -37,7 +37,7 @@ def keep(app):
                 values = {"memory_type": "fact", "origin": "extraction", "embedding_model": "test"} | fields
                 values["statement_hash"] = statement_hash(text)
                 row = add_row(Memory(user_id=user_id, content=text, embedding=near(number).tobytes(), **values))
-                journal.created(row)
+                journal.record_creation(row)
                 rows.append(row)
             journal.close({"added": len(rows)})
             return [row.memory_id for row in rows]

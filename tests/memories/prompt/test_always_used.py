@@ -12,6 +12,7 @@ from webapp.chat.context import space_context
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory
+from webapp.memories.prompt import always_used, instructions
 from webapp.memories.prompt.always_used import NEW, by_group, context_memories
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
@@ -165,3 +166,27 @@ def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others()
     rows += [row(number, created_at=now() - timedelta(days=number)) for number in range(20, 40)]
     groups = {name: [item.memory_id for item in members] for name, members in by_group(rows).items()}
     assert groups == {"pinned": [5], "fact": [3, 8, 2], "recent": [4, 6, *range(20, 28)]}
+
+
+def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_changed(app, client, user, monkeypatch):
+    talk = client.post("/api/conversations", json={}).json["conversation_id"]
+    until = {"until": f"{now():%Y-%m-%d}"}
+    before = now() - timedelta(seconds=1)
+    for kind in ("fact", "instruction"):
+        for content, more in ((f"A {kind} for today", until), (f"A {kind} for good", {})):
+            client.post("/api/memories", json={"memory_type": kind, "content": content, **more})
+
+    def shown(since: Any) -> set[str]:
+        place = space_context.place_of(db.session.get(Conversation, talk), remembers=True, since=since)
+        return {item.content for item in (*place.known, *place.standing)}
+
+    for since in (None, before):
+        with app.app_context():
+            assert shown(since) == {
+                f"A {kind} for {end}" for kind in ("fact", "instruction") for end in ("today", "good")
+            }
+    for module in (always_used, instructions, space_context):
+        monkeypatch.setattr(module, "now", lambda: now() + timedelta(days=1))
+    for since in (None, before):
+        with app.app_context():
+            assert shown(since) == {"A fact for good", "A instruction for good"}

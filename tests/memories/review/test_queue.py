@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 
 from testkit.people import Person, post_form
 from tests.memories.conversing import memories_of
-from webapp.db.base import write_transaction
+from webapp.db.base import now, write_transaction
 from webapp.memories import service
-from webapp.memories.schemas import MemoryFields
+from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.outside_proposals import Proposal, propose
 
 HTMX = {"HX-Request": "true"}
@@ -138,6 +138,30 @@ def test_another_value_of_a_known_key_waits_beside_it(app, browser, user, birthd
     answer(browser, page, new, decision="replace")
     rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
     assert rows[known].valid_to is not None and not rows[new].needs_review
+
+
+def test_what_disputes_something_that_has_ended_waits_alone(app, browser, client, user, birthdays):
+    known, new = birthdays
+    with app.app_context(), write_transaction():
+        row = service.get_memory(user.user_id, new)
+        row.contradicts_id = known
+        service.update_memory(user.user_id, known, MemoryChanges(valid_to=now()))
+    page = browser.get("/memories/review").text
+    assert "Is this right?" in page and "These two disagree" not in page and "5 March 1985" not in page
+    assert [one["kind"] for one in client.get("/api/proposals").json["proposals"]] == ["remember"]
+    assert client.get("/api/proposals?kind=conflict").json["proposals"] == []
+    assert client.post(f"/api/proposals/memory-{new}/accept", json={}).status_code == 200
+    assert [row.valid_to is None and not row.needs_review for row in memories_of(app, user.user_id)] == [False, True]
+
+
+@pytest.mark.parametrize("decision", ["accept", "reject"])
+def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, waiting, decision):
+    page = browser.get("/memories/review").text
+    answer(browser, page, waiting[2], decision="accept")
+    late = answer(browser, page, waiting[2], decision=decision)
+    assert late.status_code == 422 and "This memory does not wait for a decision." in late.text
+    assert question(late.text) == MOSS and "Discarded" not in late.text
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, False]
 
 
 def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting):

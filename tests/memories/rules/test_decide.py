@@ -581,6 +581,22 @@ def test_words_without_a_key_do_not_bring_a_second_value_of_one_into_use(trusted
     assert [memory.ref for memory in current(after(state, plan))] == [1]
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+def test_what_holds_until_a_day_ends_nothing_that_holds_without_one(keyed, trusted):
+    home = {"fact_key": "identity/location", "fact_value": "Leeds"} if keyed else {}
+    leeds = stored(7, "Lives in Leeds", **home)
+    text, until = "I live in Bath until Friday", (NOON + timedelta(days=3)).date()
+    state = known(leeds, messages=say(text))
+    change = fact(1, text, "identity/location", "Bath", until=until)
+    if not keyed:
+        change = op("supersede", 1, text, memory_number=1, until=until)
+    done = after(state, decide([change], state, trusted))
+    assert leeds in done.memories
+    assert [(memory.slot, memory.until) for memory in current(done)] == [(None, until), (leeds.slot, None)]
+    assert decide([change], done, trusted).effects == ()
+
+
 def test_a_number_taken_at_random_costs_nothing():
     leeds = stored(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
     state = known(leeds, messages=say("I have two kids"))

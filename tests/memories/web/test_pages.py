@@ -339,6 +339,17 @@ def test_health_offers_the_way_out(app, browser, user, learn):
     assert [row.is_archived for row in memories_of(app, user.user_id)[1:]] == [True, False]
 
 
+def test_duplicates_can_all_be_kept(app, browser, user, remember):
+    first, second = remember(user, "I own a boat"), remember(user, "I own a bike")
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Memory).values(content="I own a boat"))
+    page = browser.get("/memories/health").text
+    assert page.count("Keep this one") == 2 and page.count("Keep both") == 1 and "0 quotes" not in page
+    post_form(browser, f"/memories/health/keep/{second}", others=str(first), all="1")
+    assert "Nothing to tidy" in browser.get("/memories/health").text
+    assert [row.is_archived for row in memories_of(app, user.user_id)] == [False, False]
+
+
 def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn, remember):
     talk = learn(user, "I own a wooden boat")
     remember(user, "Boats need paint")

@@ -45,7 +45,7 @@ def _forget(archive: zipfile.ZipFile, people: set[int], result: Repeated) -> Rep
     tombstones, keys, marks = (
         _by_person(archive, "memory_tombstones", people),
         _by_person(archive, "tombstone_keys", people),
-        list(_marked(archive)),
+        list(_marked_messages(archive)),
     )
     for user_id, rows in tombstones.items():
         with write_transaction():
@@ -86,7 +86,7 @@ def _by_person(archive: zipfile.ZipFile, table: str, people: set[int]) -> dict[i
     return rows
 
 
-def _marked(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, list[Any]]]:
+def _marked_messages(archive: zipfile.ZipFile) -> Iterator[tuple[int, str, list[Any]]]:
     """Yield the messages with forgotten words: id, content and spans."""
     for row in _rows(archive, "messages"):
         spans = json.loads(row["spans"] or "[]")

@@ -58,7 +58,7 @@ def build_context(source: ContextInput) -> Context:
         present = standing.injected | memories.injected | facts.injected | summaries.injected | history.injected
         passages = fit_retrieved(source, found_budget, present)
         made_of = _assemble(stable, history, passages, [source.file_pages, task], len(tail), len(summaries.left_out))
-        messages = [message.sent() for message in made_of]
+        messages = [message.request_message() for message in made_of]
         tokens = sum(message.size() + MESSAGE_OVERHEAD for message in made_of)
         if tokens <= limits.prompt:
             break

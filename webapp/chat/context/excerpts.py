@@ -37,7 +37,7 @@ class Excerpt:
         first = self.parts[0]
         words: Sequence[Segment]
         if first.group:
-            words = join_segments("\n", (_piece_line(part) for part in _merged(self.parts)))
+            words = join_segments("\n", (_piece_line(part) for part in _merge(self.parts)))
             return [
                 Segment("<said"),
                 Segment(f' on="{attribute(first.source)}"', ""),
@@ -120,7 +120,7 @@ def _price(excerpt: Excerpt | None, item: RetrievedPassage) -> int:
     return tokens_of(_piece_line(item)) + estimate_tokens("\n")
 
 
-def _merged(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
+def _merge(parts: Sequence[RetrievedPassage]) -> Iterator[RetrievedPassage]:
     """Yield the pieces of one conversation in its order, overlapping ones merged."""
     last: RetrievedPassage | None = None
     for part in sorted(parts, key=lambda part: (part.id, part.start)):

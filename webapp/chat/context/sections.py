@@ -130,11 +130,11 @@ def fit_instructions(source: ContextInput) -> Part:
             break
         # No text is squeezed out entirely by the ones before it: each may lose at most three quarters.
         keep = part.budget if len(texts) == 1 else max(sizes[index] - excess - 2, sizes[index] // 4, 1)
-        texts[index] = _shortened(texts[index], keep)
+        texts[index] = _shorten(texts[index], keep)
         part.left_out.append(Omission("instructions", index, part.name, sizes[index] - keep, "shortened"))
         sizes[index] = tokens_of(texts[index])
     if sum(sizes) > part.budget:
-        texts = [_shortened(join_segments("\n\n", texts), part.budget)]
+        texts = [_shorten(join_segments("\n\n", texts), part.budget)]
     part.shared, part.segments = texts[0], join_segments("\n\n", texts[1:])
     part.tokens = tokens_of(part.shared) + tokens_of(part.segments)
     return part
@@ -150,7 +150,7 @@ def _strip(prompt: str | Line) -> Line:
     return segments
 
 
-def _shortened(text: Line, limit: int) -> Line:
+def _shorten(text: Line, limit: int) -> Line:
     """Return a text cut to a number of tokens. Marks do not survive a cut: the stored form is cut separately."""
     full_text = model_text(text)
     cut = shorten(full_text, limit)

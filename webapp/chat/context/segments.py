@@ -86,7 +86,7 @@ class PromptMessage:
     shortened_to: int | None = None
     pictures: tuple[Picture, ...] = ()
 
-    def sent(self) -> dict[str, Any]:
+    def request_message(self) -> dict[str, Any]:
         """Return the message as it goes to the model; pictures are only referred to."""
         text = model_text(self.segments) + self.text
         return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}

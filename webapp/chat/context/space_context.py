@@ -1,7 +1,7 @@
 """Additions of a conversation's place to its prompts: a space's instructions and memories, a legacy's persona."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from webapp.chat.context.values import Fact
 from webapp.conversations.models import Conversation
@@ -22,12 +22,13 @@ MAX_INSTANTS = 16
 
 @dataclass(slots=True)
 class _KnownAtVersion:
-    """The memories that are always known at one version of their memory; `by_instant` sets later changes apart.
+    """The memories always known on a day at one version of their memory; `by_instant` sets later changes apart.
 
     `quiet_since`: the earliest instant after which nothing is known to have changed; None until there is one. `asked`
     is the instant of the last prompt.
     """
 
+    day: date | None = None
     by_instant: dict[datetime, list[KnownItem]] = field(default_factory=dict)
     all_memories: list[KnownItem] | None = None
     quiet_since: datetime | None = None
@@ -140,7 +141,9 @@ def read_ahead(user_id: int, version: int) -> None:
 
 
 def _memories_at(lookups: _KnownAtVersion, user_id: int, since: datetime | None) -> list[KnownItem]:
-    """Return what is always known in personal conversations, read once per version for a few instants."""
+    """Return what is always known in personal conversations, read once a day and version for a few instants."""
+    if lookups.day != (today := now().date()):  # what held until yesterday is over
+        lookups.day, lookups.by_instant, lookups.all_memories = today, {}, None
     if since is not None and (lookups.quiet_since is None or since < lookups.quiet_since):
         if since in lookups.by_instant:
             return lookups.by_instant[since]

@@ -86,7 +86,7 @@ def follow(
                 return
             yield None
             try:
-                stored = _ended(app, turn_id) if ended_at is None else None
+                stored = _final_entries(app, turn_id) if ended_at is None else None
             except RedisError:
                 yield from _stored_turn(app, turn_id, start, patience)
                 return
@@ -159,7 +159,7 @@ def _wait(start: float, ended_at: float | None, patience: float | None) -> float
     return max(0.0, min(limits))
 
 
-def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
+def _final_entries(app: Flask, turn_id: int) -> list[Entry] | None:
     """Return the entries of a turn that no process runs, finished if needed; None if one does. Raises RedisError."""
     try:
         if turnlog.has_lease(redis.of(app), turn_id):

@@ -115,16 +115,16 @@ def _open_workbook(data: bytes) -> tuple[bytes, Any, bool]:
 
     for looks in _LOOKS:
         if looks:
-            data = _repacked(
+            data = _repack(
                 data,
-                lambda name, part: None if re.match(looks, name) else (name, _unstyled(name, part, looks)),  # noqa: B023
+                lambda name, part: None if re.match(looks, name) else (name, _remove_styles(name, part, looks)),  # noqa: B023
             )
         with suppress(Exception):  # whatever the library says to what it does not know
             return data, openpyxl.load_workbook(io.BytesIO(data), data_only=True), looks != _LOOKS[-1]
     raise Unreadable("The workbook is damaged.")
 
 
-def _unstyled(name: str, part: bytes, looks: str) -> bytes:
+def _remove_styles(name: str, part: bytes, looks: str) -> bytes:
     """Return a sheet whose cells name no styles, if these are among the looks that are left out."""
     return _STYLE.sub(rb"\1", part) if looks == _LOOKS[-1] and name.startswith("xl/worksheets/") else part
 
@@ -146,10 +146,10 @@ def with_usual_names(data: bytes) -> bytes:
         if not is_strict and not any("\\" in name for name in names):
             return data
     usual = rb"http://schemas.openxmlformats.org/\1/2006/"
-    return _repacked(data, lambda name, part: (name.replace("\\", "/"), _STRICT.sub(usual, part)))
+    return _repack(data, lambda name, part: (name.replace("\\", "/"), _STRICT.sub(usual, part)))
 
 
-def _repacked(data: bytes, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> bytes:
+def _repack(data: bytes, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> bytes:
     result = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(data)) as archive,

@@ -209,14 +209,14 @@ def _changes_of(row: MemoryChangeSet) -> list[Change]:
         for revision in db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     }
 
-    def at(memory_id: int, revision: int | None) -> Snapshot | None:
+    def snapshot(memory_id: int, revision: int | None) -> Snapshot | None:
         return None if revision is None else Snapshot(revision, stored.get((memory_id, revision), {}))
 
     return [
         Change(
             c["memory_id"],
-            at(c["memory_id"], c["before"]),
-            at(c["memory_id"], c["after"]),
+            snapshot(c["memory_id"], c["before"]),
+            snapshot(c["memory_id"], c["after"]),
             frozenset(c.get("evidence") or ()),
         )
         for c in row.changes

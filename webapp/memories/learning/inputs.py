@@ -25,7 +25,7 @@ from webapp.memories.rules import statements
 from webapp.memories.rules.evidence import has_substance
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.store import writing
-from webapp.memories.store.tombstones import watch
+from webapp.memories.store.tombstones import tombstone_set, watch
 from webapp.prompts import service as prompts
 from webapp.providers.clients import embedder
 
@@ -64,18 +64,18 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
         return None
     user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
     still_holds = watch(user_id)
-    lines = _lines(conversation_id, after if after is not None else watermark or 0)
+    lines = _lines(conversation, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.content for line in lines if line.role == "user"), "")
-    user_texts = [line.content for line in lines if line.is_new and line.role == "user"]
-    substance = any(has_substance(text, text) for text in user_texts)
+    user_lines = [line for line in lines if line.is_new and line.role == "user"]
+    substance = any(has_substance(line.shown, line.shown) for line in user_lines)
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:
         profile = profile_values(user_id) if space_id is None else {}
-        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], user_texts)
+        related = _related_memories(user_id, space_id, [line.message_id for line in lines if line.is_new], user_lines)
     points: Sequence[OpenPoint] = ()
-    if user_texts:
+    if user_lines:
         points = guide().open_points(conversation)  # in a guided conversation a bare "no" is an answer
         substance = substance or bool(points)
     parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
@@ -117,9 +117,10 @@ def has_newer(conversation: Conversation, watermark: int) -> bool:
     return count_current(conversation.conversation_id, "user", after=watermark) > 0
 
 
-def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
+def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
     """Return the messages after one, with a few before it, without those waiting for a reply."""
-    messages = select(Message).where(current(conversation_id))
+    redact = tombstone_set(conversation.user_id).without_quotes
+    messages = select(Message).where(current(conversation.conversation_id))
     new = db.session.scalars(
         messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
     ).all()
@@ -138,14 +139,15 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
             row.message_id > after,
             row.provenance,
             tuple(outside_texts(row.tool_calls)),
+            redact,
         )
         for row in [*reversed(before), *new]
         if row.content.strip()
     ]
 
 
-def _related(
-    user_id: int, space_id: int | None, message_ids: Sequence[int], user_texts: Sequence[str]
+def _related_memories(
+    user_id: int, space_id: int | None, message_ids: Sequence[int], user_lines: Sequence[ConversationLine]
 ) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
     ids = sorted(writing.memories_from_messages(user_id, space_id, message_ids))
@@ -159,7 +161,7 @@ def _related(
         ids += newest
     else:
         client = embedder()
-        vectors = _vectors(client, user_texts)
+        vectors = _vectors(client, [line.shown for line in user_lines[-20:]])
         if vectors is not None:
             ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
         ids += writing.important(user_id, space_id, RELATED_LIMIT)
@@ -172,6 +174,6 @@ def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
     """Return vectors of the user's messages; None if the embedder is unavailable. Returns the connection first."""
     db.session.remove()
     try:
-        return client.embed_passages([text[:2_000] for text in texts[-20:]])
+        return client.embed_passages([text[:2_000] for text in texts])
     except ModelError:
         return None

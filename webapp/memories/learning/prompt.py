@@ -21,15 +21,16 @@ told as a day, and "next month" as a month; what was imported without one has no
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from webapp.i18n.dates import is_dated
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
-from webapp.text.provenance import spans_of_others
+from webapp.text.provenance import Spans, spans_of_others
 from webapp.text.sentences import sentences_of
 from webapp.text.tokens import estimate_tokens
 
@@ -54,6 +55,13 @@ class ConversationLine:
     """What of it is known not to be typed."""
     outside: tuple[str, ...] = ()
     """What tools answered from outside while a reply was written: not shown, and nobody's evidence."""
+    redact: Callable[[str, Spans], str] = lambda text, _: text
+    """Takes out of its words, and the spans in them, what was forgotten."""
+
+    @cached_property
+    def shown(self) -> str:
+        """Return its words as the model reads them."""
+        return self.redact(self.content, self.spans)
 
 
 @dataclass(frozen=True)
@@ -117,13 +125,13 @@ def build_extraction(
 
     known_room = int(room * KNOWN_SHARE)
     profile_rows = [_row({key: value for key, value in (profile or {}).items() if value not in (None, "")})]
-    profile_rows = _fitting([row for row in profile_rows if row != "{}"], known_room)
+    profile_rows = _fit([row for row in profile_rows if row != "{}"], known_room)
     known_room -= sum(map(_cost, profile_rows))
     point_rows = [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)]
-    point_rows = _fitting(point_rows, known_room)
+    point_rows = _fit(point_rows, known_room)
     known_room -= sum(map(_cost, point_rows))
 
-    memory_rows = _fitting([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room)
+    memory_rows = _fit([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room)
     known_rows = [*profile_rows, *point_rows, *memory_rows]
     tokens_left = room - sum(map(_cost, known_rows))
 
@@ -132,7 +140,7 @@ def build_extraction(
     shortened_id: int | None = None
     number = 1
     for line in evidence:
-        parts = parts_of(line.content)
+        parts = parts_of(line.shown)
         price = sum(_cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
         if price > tokens_left and not texts:
             texts[line.message_id] = _shorten(line, number, tokens_left)
@@ -141,7 +149,7 @@ def build_extraction(
             break
         if price > tokens_left or len(texts) == limit:
             break
-        texts[line.message_id] = line.content
+        texts[line.message_id] = line.shown
         tokens_left -= price
         number += len(parts)
     is_partial = len(texts) < len(evidence)
@@ -164,8 +172,8 @@ def build_extraction(
     sources: list[SourceMessage] = []
     for line in lines:
         if line.message_id in texts:
-            is_shortened = line.message_id == shortened_id
-            for n, part in enumerate([texts[line.message_id]] if is_shortened else parts_of(line.content)):
+            line_text, is_shortened = texts[line.message_id], line.message_id == shortened_id
+            for n, part in enumerate([line_text] if is_shortened else parts_of(line_text)):
                 number = len(sources) + 1
                 rows.append(_row(_message_row(line, number, part, n > 0)))
                 sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
@@ -198,7 +206,7 @@ def _cost(row: str) -> int:
     return estimate_tokens(row) + 1
 
 
-def _fitting(rows: list[str], room: int) -> list[str]:
+def _fit(rows: list[str], room: int) -> list[str]:
     """Return the longest beginning of `rows` that fits."""
     for count, row in enumerate(rows):
         room -= _cost(row)
@@ -209,7 +217,7 @@ def _fitting(rows: list[str], room: int) -> list[str]:
 
 def _shorten(line: ConversationLine, number: int, room: int) -> str:
     """Return the beginning and the end of a message, as much as fits, with a mark between."""
-    text = line.content
+    text = line.shown
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -230,7 +238,7 @@ def _message_row(line: ConversationLine, number: int, text: str, continued: bool
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
-    return {"context": line.role, "text": line.content}
+    return {"context": line.role, "text": line.shown}
 
 
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def sentences_of(
                 sentences = (
                     [(text, selection)]
                     if is_trusted or _has_all_words(text, selection)
-                    else [(_quoted(n), [n]) for n in selection]
+                    else [(_quote(n), [n]) for n in selection]
                 )
                 for wording, notes in sentences:
                     numbers_by_text.setdefault(wording, [[note.id, note.revision] for note in notes])
@@ -197,7 +197,7 @@ def _has_all_words(text: str, notes: Sequence[KnownItem]) -> bool:
     return has_all and adds_none and len(words(text)) >= len(words(" ".join(contents)))
 
 
-def _quoted(note: KnownItem) -> str:
+def _quote(note: KnownItem) -> str:
     return f"{note.author}: “{note.content}”" if note.author else f"“{note.content}”"
 
 

@@ -67,7 +67,8 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
 
 def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
     """Return what changed after an instant, latest first, as NEW."""
-    return _items(db.session.execute(_changed_since(user_id, space_id), {"since": since}).all(), NEW)
+    rows, moment = db.session.execute(_changed_since(user_id, space_id), {"since": since}), now()
+    return _items([row for row in rows if not _is_over(row, moment)], NEW)
 
 
 @lru_cache(maxsize=256)

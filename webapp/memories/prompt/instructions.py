@@ -1,6 +1,7 @@
 """Standing instructions: how the user wants to be answered, applied in every prompt of their scope."""
 
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -30,9 +31,12 @@ class StandingInstruction:
     importance: float
     space_id: int | None
     conversation_id: int | None
+    until: date | None
 
     def applies(self, conversation_id: int, space_id: int | None) -> bool:
-        """Return whether it applies in a conversation, which may be of a space."""
+        """Return whether it applies today in a conversation, which may be of a space."""
+        if self.until is not None and self.until < now().date():
+            return False
         if self.conversation_id is not None:
             return self.conversation_id == conversation_id
         return self.space_id is None or self.space_id == space_id
@@ -51,7 +55,13 @@ def standing_instructions(
 def _load(user_id: int) -> list[StandingInstruction]:
     return [
         StandingInstruction(
-            row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id
+            row.memory_id,
+            row.content,
+            row.revision,
+            round(row.importance, 4),
+            row.space_id,
+            row.only_conversation_id,
+            row.until,
         )
         for row in sorted(db.session.execute(_instructions(user_id)), key=lambda row: row.memory_id)
     ]
@@ -77,6 +87,7 @@ def _instructions(user_id: int) -> Select[*tuple[Any, ...]]:
             Memory.importance,
             Memory.space_id,
             Memory.only_conversation_id,
+            Memory.until,
         )
     )
     # Left alone, MariaDB walks through all memories from the newest back, and SQLite through all that are not in

@@ -17,7 +17,7 @@ from webapp.memories.models import Memory
 from webapp.memories.rules.state import Moment, latest
 from webapp.memories.rules.user_decisions import Decision, is_earlier, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
-from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
+from webapp.memories.service import Place, check_key, get_memory, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
@@ -83,25 +83,41 @@ def review_queue(
 ) -> Page[WaitingMemory]:
     """Return what is waiting for a decision, last changed first; `conditions` and `part` as for `list_memories`."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions, part=part)
-    other_ids = {row.memory_id: row.contradicts_id for row in page.items}
-    keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
-    if keyed:
-        holders = key_holders(user_id, {_place_of(row) for row in keyed})
-        other_ids |= {row.memory_id: holders.get(_place_of(row)) for row in keyed}
+    other_ids = others_of(user_id, page.items)
     rows = {row.memory_id: row for row in page.items}
-    missing = {other for other in other_ids.values() if other is not None} - rows.keys()
-    if missing:
+    if missing := set(other_ids.values()) - rows.keys():
         memories = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*LIST_OPTIONS))
         rows |= {row.memory_id: row for row in memories}
     quotes = evidence_of(user_id, rows)
 
-    def waiting(row: Memory) -> WaitingMemory:
-        other = rows.get(other_ids[row.memory_id] or 0)
+    def read(row: Memory) -> WaitingMemory:
+        other = rows.get(other_ids.get(row.memory_id, 0))
         return WaitingMemory(
             row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ()
         )
 
-    return page.map(waiting)
+    return page.map(read)
+
+
+def waiting_memory(user_id: int, memory_id: int) -> WaitingMemory:
+    """Return one memory in review. Raises NotFound, and Conflict if it does not wait, perhaps no longer."""
+    get_memory(user_id, memory_id)
+    items = review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory_id).items
+    if not items:
+        raise Conflict("This memory does not wait for a decision.")
+    return items[0]
+
+
+def others_of(user_id: int, memories: Collection[Memory]) -> dict[int, int]:
+    """Return by memory the one that it contradicts, unless that has ended, or else the one that has its key."""
+    disputed = {row.contradicts_id for row in memories if row.contradicts_id is not None}
+    statement = select(Memory.memory_id).where(Memory.memory_id.in_(disputed), Memory.is_closed == false())
+    going_on = set(db.session.scalars(statement)) if disputed else set()
+    others = {row.memory_id: row.contradicts_id for row in memories if row.contradicts_id in going_on}
+    places = {row.memory_id: _place_of(row) for row in memories if row.fact_key and row.memory_id not in others}
+    holders = key_holders(user_id, set(places.values())) if places else {}
+    found = others | {memory_id: holders.get(place) for memory_id, place in places.items()}
+    return {memory_id: other for memory_id, other in found.items() if other is not None and other != memory_id}
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
@@ -129,6 +145,17 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     return get_memory(user_id, memory_id)
 
 
+def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
+    """Note that some memories are no duplicates of each other. Raises NotFound."""
+    versions.begin_change(user_id)
+    journal = Journal(user_id, f"review_{Decision.BOTH.value}")
+    for memory_id in sorted(memory_ids):
+        memory = get_memory(user_id, memory_id, lock=True)
+        memory.settled_with = sorted({*(memory.settled_with or ()), *memory_ids} - {memory_id})
+        journal.record_change(memory)
+    journal.close({"updated": len(memory_ids)})
+
+
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
     """Confirm or forget up to 100 waiting memories; return how many, and how many stay, as contradictions do."""
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
@@ -138,7 +165,7 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
         return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
     count = 0
     for memory_id in ids:
-        if _other_of(user_id, memories[memory_id]) is not None:
+        if others_of(user_id, [memories[memory_id]]):
             continue
         with suppress(Conflict), db.session.begin_nested():
             decide_review(user_id, memory_id, ReviewDecision(decision=decision))
@@ -159,9 +186,7 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
 
 def _other_of(user_id: int, memory: Memory, other_id: int | None = None) -> int | None:
     """Return the other memory of a decision: named, contradicted, holding the key, or its successor."""
-    other = other_id or memory.contradicts_id
-    if other is None and memory.fact_key:
-        other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)
+    other = other_id or others_of(user_id, [memory]).get(memory.memory_id)
     if other is None and memory.valid_to is not None:
         other = memory.superseded_by_id
     return other if other != memory.memory_id else None

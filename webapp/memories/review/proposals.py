@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Row, Select, delete, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, Row, Select, delete, exists, false, func, not_, or_, select
 from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
-from webapp.errors import Conflict, NotFound
+from webapp.errors import NotFound
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
@@ -22,7 +22,6 @@ from webapp.memories.review import decisions
 from webapp.memories.review.decisions import WaitingMemory
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
-from webapp.memories.service import get_memory
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
@@ -131,11 +130,7 @@ def _find(user_id: int, key: str) -> ForgetProposal | WaitingMemory:
         if row is None:
             raise NotFound("There is no such proposal.")
         return row[0]
-    memory = get_memory(user_id, int(number))
-    rows = decisions.review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory.memory_id).items
-    if not rows:
-        raise Conflict("This memory does not wait for a decision.")
-    return rows[0]
+    return decisions.waiting_memory(user_id, int(number))
 
 
 def _decide(user_id: int, review_item: WaitingMemory, decision: Decision) -> SettlementResult:
@@ -213,16 +208,17 @@ def _tainted_ids(review_items: Iterable[WaitingMemory]) -> set[int]:
 
 
 def _contradicts() -> ColumnElement[bool]:
-    """Return the condition for memories in review that contradict another, or would take the key of one."""
-    holder = aliased(Memory)
-    condition = exists().where(
+    """Return the condition for memories in review that contradict another in use, or would take the key of one."""
+    disputed, holder = aliased(Memory), aliased(Memory)
+    is_disputed = exists().where(disputed.memory_id == Memory.contradicts_id, disputed.is_closed == false())
+    takes_key = exists().where(
         holder.user_id == Memory.user_id,
         holder.space_slot == Memory.space_slot,
         holder.current_slot.is_not(None),
         holder.fact_key == Memory.fact_key,
         func.coalesce(holder.category, "") == func.coalesce(Memory.category, ""),
     )
-    return or_(Memory.contradicts_id.is_not(None), condition)
+    return or_(is_disputed, takes_key)
 
 
 def archive_expired(moment: datetime, limit: int = 1_000) -> int:

@@ -60,10 +60,14 @@ def show_queue(
         memory = db.session.scalar(service.visible(user_id).where(Memory.memory_id == position.held))
         conditions, count = (*conditions, Memory.memory_id != position.held), count - (memory is not None)
         values["held"] = memory
-    if error and (memory_id := parse_id(request.form.get("asked", ""))):
-        conditions = (*conditions, Memory.memory_id == memory_id)  # the same question again
     query = MemoryQuery(limit=1, cursor=None if error else position.cursor)
     page = decisions.review_queue(user_id, query, *conditions, part=part)
+    if error and (asked := parse_id(request.form.get("asked", ""))):
+        again = decisions.review_queue(user_id, query, *conditions, Memory.memory_id == asked, part=part)
+        if again.items:
+            page = again
+        else:  # another tab has settled it
+            values["note"], error = error, ""
     position = replace(
         position, of=max(position.of, position.done + min(count, 1) if position.of else position.done + count)
     )
@@ -88,7 +92,7 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
             decisions.decide_review(user_id, position.held, ReviewDecision(decision=Decision.REJECT))
     position = replace(position, done=position.done + 1, held=None, last=None)
     if body.decision is Decision.REJECT:
-        position = replace(position, held=service.get_memory(user_id, memory_id).memory_id)
+        position = replace(position, held=decisions.waiting_memory(user_id, memory_id).memory.memory_id)
     else:
         if content := request.form.get("content"):
             service.update_memory(user_id, memory_id, MemoryChanges(content=content))

@@ -108,7 +108,11 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
 
 def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusal | None:
     """Another value for a known fact, or another statement: the later word wins if it is sure enough. From a trusted
-    model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it."""
+    model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it.
+    What holds until a day ends nothing that holds without one: it is used beside it."""
+    if claim.draft.until and not current.until:
+        draft = replace(claim.draft, fact_key=None, fact_value=None)
+        return _weigh_statement(replace(claim, draft=draft), board)
     standing = claim_standing(claim, current)
     if standing is ClaimStanding.YIELDS:
         loss = earlier_loss(claim, current, board)

@@ -85,8 +85,8 @@ def facets(user_id: int, filters: Filters, spaces: Sequence[Choice]) -> list[Gro
 
     def choices(field: str, values: dict[Any, str]) -> list[Part]:
         now = getattr(filters, field)
-        parts = [part(name, _with(filters, field, value), False) for value, name in values.items() if value != now]
-        selection = [Part(values[now], _with(filters, field, None), None, True)] if now in values else []
+        parts = [part(name, _set(filters, field, value), False) for value, name in values.items() if value != now]
+        selection = [Part(values[now], _set(filters, field, None), None, True)] if now in values else []
         return selection + [choice for choice in parts if choice.count != 0]
 
     if is_counted:
@@ -114,7 +114,7 @@ def _states(filters: Filters, part: Callable[[str, Filters, bool], Part]) -> lis
     is_open = filters.show in ("current", "pinned", "review")
     parts = []
     for value, name in texts.STATE_LABELS.items():
-        selection = _with(filters, "show", value)
+        selection = _set(filters, "show", value)
         if value in ("archived", "past") or not is_open:
             parts.append(Part(_(name), selection, None, filters.show == value))
         elif (
@@ -130,7 +130,7 @@ def _title(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _with(filters: Filters, field: str, value: Any) -> Filters:
+def _set(filters: Filters, field: str, value: Any) -> Filters:
     return filters.model_copy(update={field: value, "cursor": None})
 
 

@@ -83,7 +83,7 @@ class Journal:
         """Return the change set's id."""
         return self.change_set.change_set_id
 
-    def created(self, memory: Memory) -> None:
+    def record_creation(self, memory: Memory) -> None:
         """Record a memory that has just been added; it must have its id."""
         memory.revision = 1
         self._record(memory, before=None)

@@ -105,7 +105,7 @@ def propose(
             statement_hash=statement_hash(piece),
         )
         add_row(row)
-        journal.created(row)
+        journal.record_creation(row)
         hashes.add(row.statement_hash)
     if journal is not None:
         journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})

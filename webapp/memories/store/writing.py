@@ -175,7 +175,7 @@ def apply_plan(
                 memory.embedding_model = embedding_model if vector is not None else None
             add_row(memory)
             if is_new:
-                journal.created(memory)
+                journal.record_creation(memory)
             else:
                 journal.record_change(memory)
         if any(ref is not None and ref < 0 and ref not in ids for ref in (after.superseded_by, after.contradicts)):

@@ -126,7 +126,7 @@ class _Cleaner:
         for part in under:
             if self._left > 0:
                 other, more, seen = self._flat(part, seen)
-                flat, options = _merged(other, flat), options + more
+                flat, options = _merge(other, flat), options + more
         return flat, options, seen
 
     def _union(self, flat: Schema, options: Sequence[object], seen: Open) -> Schema:
@@ -136,7 +136,7 @@ class _Cleaner:
         for option in options:
             if self._left > 0:
                 other, _, _ = self._flat(option, seen)
-                result = _merged({"properties": other.get("properties")}, result)
+                result = _merge({"properties": other.get("properties")}, result)
                 needed.append(set(_texts(other.get("required"))))
         if needed:
             result["required"] = [*_texts(flat.get("required")), *sorted(set.intersection(*needed))]
@@ -156,7 +156,7 @@ class _Cleaner:
         return target
 
 
-def _merged(under: Schema, override: Schema) -> Schema:
+def _merge(under: Schema, override: Schema) -> Schema:
     """Return two schemas that both apply; where both say something that cannot be joined, the second counts."""
     result = {**under, **override}
     parts = [schema["properties"] for schema in (under, override) if isinstance(schema.get("properties"), Mapping)]

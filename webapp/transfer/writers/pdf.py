@@ -47,7 +47,7 @@ def _write(pages: Pages, portrait: PrintedPortrait) -> None:
     pages.ln(6)
     pages.set_font("serif", size=13)
     pages.set_text_color(*INK)
-    pages.own_block(" ".join(_marked(text, marks) for text, marks in portrait.sentences), height=7.4)
+    pages.own_block(" ".join(_add_marks(text, marks) for text, marks in portrait.sentences), height=7.4)
     pages.ln(8)
     pages.ensure_room(34)
     pages.set_font("serif", size=14.5)
@@ -77,7 +77,7 @@ def _source(pages: Pages, number: int, source: PrintedSource) -> None:
     pages.ln(1.5)
 
 
-def _marked(text: str, marks: Sequence[int]) -> str:
+def _add_marks(text: str, marks: Sequence[int]) -> str:
     """Return a sentence with its marks. From right to left they stand apart: a number before would take them in."""
     raised = "·".join(str(mark).translate(_SUPERSCRIPTS) for mark in marks)
     return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
