@@ -7,8 +7,9 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
+from tests.support.queries import execute
 from webapp.accounts.models import UserSession
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import now, write_transaction
 from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 
@@ -113,8 +114,7 @@ def test_rooms_by_keyboard_and_by_name(page):
 def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user, scripts):
     admin = make_user(is_admin=True)
     tab = open_tab(admin, scripts=scripts)
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
     page = tab.go("/admin/users")
     form = page.locator("#add")
     form.get_by_label("E-mail address").fill("new@example.org")
