@@ -184,6 +184,18 @@ class Memories(RuleBasedStateMachine):
             gone = [memory_id for memory_id, was in before.items() if was is None]
             assert not db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(gone))).all()
 
+    def teardown(self) -> None:
+        """Every change since the last forgetting can be undone, the latest first."""
+        with self.app.app_context():
+            sets = select(MemoryChangeSet).where(MemoryChangeSet.user_id == self.user_id)
+            for row in db.session.scalars(sets.order_by(MemoryChangeSet.change_set_id.desc())).all():
+                if row.cause == "forget":
+                    return
+                if row.undone_at is None and row.undoes_id is None:
+                    with write_transaction():
+                        change_sets.undo(self.user_id, row.change_set_id)
+            assert not db.session.scalars(select(Memory).where(Memory.user_id == self.user_id)).all()
+
     @invariant()
     def one_current_value_a_key(self) -> None:
         """The database allows no second one; no rule may even try to."""

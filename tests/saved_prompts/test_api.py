@@ -190,6 +190,7 @@ def test_pages_work_without_scripts(client, space, browser):
     missing = post_form(browser, f"{place}/use", page=f"{place}/use", v0="", v1="child")
     assert missing.status_code == 422 and "Topic is missing" in missing.text
     begun = post_form(browser, f"{place}/use", page=f"{place}/use", v0="<bees>", v1="scientist").text
+    assert 'data-spans="given"' in begun, "its maker's words are not the reader's"
     assert "Explain &lt;bees&gt; to a scientist." in begun
     assert post_form(browser, f"{place}/duplicate", page=place).status_code == 303
     assert post_form(browser, f"{place}/delete", page=place).status_code == 303

@@ -93,7 +93,7 @@ def use(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = variables_to_fill(prompt.prompt.content)
     if not variables and not wants_partial():
-        return render_new(content=_fill(saved_prompt_id, []))
+        return render_new(content=_fill(saved_prompt_id, []), linked_draft=True)
     return _questions(prompt.prompt, variables, {}, {})
 
 
@@ -109,7 +109,7 @@ def fill_variables(saved_prompt_id: int) -> ViewResult:
         return _questions(prompt.prompt, variables, request.form, wrong), 422
     if wants_partial():
         return Response(text, mimetype="text/plain")
-    return render_new(content=text)
+    return render_new(content=text, linked_draft=True)
 
 
 @blueprint.get("/prompts/export")

@@ -36,7 +36,13 @@ def member_space_ids(user_id: int) -> frozenset[int]:
 
 def is_member(user_id: int, space_id: int) -> bool:
     """Return whether a user belongs to a space now."""
-    return db.session.scalar(spaces_of(user_id).where(SpaceMember.space_id == space_id)) is not None
+    return role_in(user_id, space_id) is not None
+
+
+def role_in(user_id: int, space_id: int) -> str | None:
+    """Return a user's role in a space; None if they do not belong to it now."""
+    role = spaces_of(user_id).with_only_columns(SpaceMember.role)
+    return db.session.scalar(role.where(SpaceMember.space_id == space_id))
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
