@@ -110,10 +110,9 @@ def test_rooms_by_keyboard_and_by_name(page):
     expect(page.get_by_role("link", name="Programs", exact=True)).to_have_attribute("aria-current", "page")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user, scripts):
+def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user):
     admin = make_user(is_admin=True)
-    tab = open_tab(admin, scripts=scripts)
+    tab = open_tab(admin)
     execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
     page = tab.go("/admin/users")
     form = page.locator("#add")
@@ -123,14 +122,5 @@ def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, mak
     expect(page.get_by_role("heading", name="Confirm your password")).to_be_visible()
     page.get_by_label("Password").fill(admin.password)
     page.get_by_role("button", name="Continue").click()
-    if not scripts:
-        page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Newcomer")).to_be_visible()
     expect(page.locator("#password")).to_be_visible()
-    if not scripts:  # nor do settings need any
-        tab.go("/settings").get_by_role("link", name="Personalisation and memory").click()
-        page.get_by_label("Search past conversations").uncheck()
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("Saved.")).to_be_visible()
-        expect(page.get_by_label("Search past conversations")).not_to_be_checked()
-        expect(page.get_by_label("Suggestions")).to_be_checked()
