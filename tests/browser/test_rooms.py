@@ -80,7 +80,7 @@ def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_ta
         expect(rooms).to_be_visible()
 
 
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("device", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.slow)], ids=["phone", "desktop"])
 def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
     tab = open_tab(make_user(is_admin=True), device)
     for old, place, seen in (
