@@ -30,8 +30,7 @@ from webapp.tools.memory import run_tool
 
 STARTS, ENDS, SAVES, PICTURES = MAX_CONCURRENT, 2, 1, 1
 """How many threads read for turns that begin, write for those that end or use a tool, store running replies, and read
-pictures for prompts: none waits for another. More would not be faster, since Python computes on one thread at a time,
-but would hold up the running streams."""
+pictures for prompts: none waits for another. More would hold up the running streams."""
 
 PAUSES = (0.2, 0.6, 1.8)
 """Seconds between tries to read what a turn needs, while the database is away."""
