@@ -295,3 +295,22 @@ def test_of_a_transcript_without_a_known_person_nothing_becomes_a_memory(talks):
 def test_a_memory_that_has_ended_is_left_alone(talks, row):
     rows = [{"memory": "Old.", **row}, {"memory": "New.", "deleted": "false", "is_active": "true"}]
     assert [memory.content for memory in talks(rows)] == ["New."]
+
+
+def test_of_several_answers_the_first_is_read(talks):
+    answers = [{"model": "GPT", "messages": [{"role": "assistant", "content": "At 80."}]}, {"messages": []}]
+    rows = [{"role": "user", "content": "How?"}, {"role": "tm_multi_responses", "responses": answers}]
+    assert [message.content for message in talks({"messages": rows})[0].messages] == ["How?", "At 80."]
+
+
+@pytest.mark.parametrize(
+    ("filename", "content"),
+    [
+        ("a.json", {"name": "x", "scripts": {"value": "y"}}),
+        ("a.csv", b"date,category,value\n2024-01-01,food,12.50\n"),
+        ("a.zip", zipped({"conversations.json": [], "user.json": {"id": "u", "email": "ada@example.org"}})),
+    ],
+)
+def test_what_has_no_memories_brings_none(talks, filename, content):
+    with pytest.raises(ImportRefused):
+        talks(content, filename)

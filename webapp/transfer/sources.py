@@ -193,8 +193,8 @@ class Upload:
             found = (item for _, item in self.items_under(name, *WRAPPERS))
             if (head := next(found, None)) is not None:
                 yield from chain([head], found)
-            elif isinstance(first, dict):  # a store of keys, with others among them
-                yield from filter(is_record, first.values())
+            elif isinstance(first, dict):  # a store of keys, with others among those of records that hold lists
+                yield from (row for row in first.values() if _has_list(row) and is_record(row))
 
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
         """Return the first record of a member, some of whose items may be damaged; None if there is none."""
@@ -244,6 +244,10 @@ def _by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
         if rows and all(isinstance(row, dict) and is_record(row) for row in rows[:MAX_SAMPLE]):
             return rows
     return []
+
+
+def _has_list(row: Any) -> bool:
+    return isinstance(row, dict) and any(isinstance(value, list) for value in row.values())
 
 
 def _rows(rows: list[list[str]]) -> Iterator[Any]:

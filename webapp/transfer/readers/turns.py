@@ -109,13 +109,15 @@ def as_turns(row: Any) -> list[Any]:
     """Return the turns in a row: a node may hold its message in an object, or versions of it, of which one was chosen,
     and a question come with its answer."""
     turn = {**as_dict(row)}
-    versions = as_list(turn.get("versions")) or as_list(turn.get("candidates"))
+    versions = next(filter(None, map(as_list, map(turn.get, ("versions", "candidates", "responses")))), [])
     chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
     picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
     for inner in (turn.get("message"), turn.get("payload"), *(picked or versions)[:1]):
         if isinstance(inner, dict):
             turn = {**turn, **inner}
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
+    if not first_of(turn, _TEXTS) and (inner_rows := as_list(turn.get("messages"))):
+        return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
     question, answer = first_of(turn, _QUESTIONS), first_of(turn, _ANSWERS)
     if isinstance(question, str) and isinstance(answer, str):
         beside = {name: turn[name] for name in _TIMES if name in turn}
