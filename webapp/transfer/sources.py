@@ -17,8 +17,7 @@ from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of, table_rows
 from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, ImportRefused
-from webapp.transfer.json_items import MAX_ITEM, items_of, items_under
-from webapp.transfer.json_text import Span, StrictText, open_span, span_of
+from webapp.transfer.json_text import MAX_ITEM, Span, StrictText, items_of, items_under, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 MAX_SAMPLE = 20

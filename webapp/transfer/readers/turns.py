@@ -209,7 +209,8 @@ def _message(
     """Return the message in a turn, and what is left out of it; `thoughts` wait for the reply they belong to."""
     content = _Content()
     content.read(first_of(turn, _TEXTS))
-    content.files += filter(None, map(_text_file, as_list(turn.get("files"))))
+    files = (text_file(file.get("text"), file.get("filename")) for file in map(as_dict, as_list(turn.get("files"))))
+    content.files += filter(None, files)
     text, thought = "\n\n".join(content.texts), ""
     if not is_user:
         text, thought = split_thought(text)
@@ -226,10 +227,6 @@ def _message(
     at = instant(first_of(turn, _TIMES))
     message = ReadMessage(key, role, text or IMAGE, at, None if is_user else model, content.files, thought)
     return message, content.left_out
-
-
-def _text_file(item: Any) -> ReadFile | None:
-    return text_file(as_dict(item).get("text"), as_dict(item).get("filename"))
 
 
 @dataclass
