@@ -135,7 +135,7 @@ def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
             row.message_id,
             row.role,
             row.content,
-            row.created_at,
+            row.said_at,
             row.message_id > after,
             row.provenance,
             tuple(outside_texts(row.tool_calls)),
