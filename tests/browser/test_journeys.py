@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.journeys.rows import assessment, extraction, load, write_fixture
+from webapp.conversations.models import Message
+from webapp.db.base import db
 
 from .conftest import PHONE, expect_settled, replies, scrolls_sideways, send, serious_findings
 
@@ -145,7 +147,7 @@ def test_points_on_a_phone(garden, open_tab, user, model):
     assert not scrolls_sideways(page)
 
 
-def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path):
+def test_an_author_writes_runs_changes_and_rolls_back(app, tab, model, tmp_path):
     page = tab.go("/journeys")
     page.get_by_role("link", name="Write your own").click()
     page.get_by_role("link", name="Write a journey").click()
@@ -199,4 +201,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path):
     expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")
     offers.get_by_role("button", name="Say more").press("Enter")
     expect(page.locator(".message-user").last).to_contain_text("Say more")
+    with app.app_context():  # the button may say something else
+        said = db.session.scalars(db.select(Message).where(Message.content == "Say more")).one()
+        assert said.spans == [[0, 8, "pasted"]]
     expect(page.locator(".offers").first).to_be_hidden()

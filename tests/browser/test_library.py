@@ -1,5 +1,7 @@
 """Saved prompts in the composer: found by words, filled in a small form, by keyboard alone."""
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
@@ -56,6 +58,7 @@ def test_arrows_choose_and_escape_leaves_what_was_typed(tab, prompts, model):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
     expect(field).to_have_value("Correct the spelling of the text that follows.")
+    assert json.loads(page.locator("[data-spans]").input_value()) == [{"start": 0, "end": 46, "origin": "pasted"}]
     field.fill("")
     page.keyboard.type("/shq")
     expect(page.get_by_role("status", name="Saved prompts")).to_contain_text("No saved prompt matches these words.")

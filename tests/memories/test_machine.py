@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from testkit.people import make_person
 from tests.memories.conversing import operation
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.errors import Conflict, DomainError
 from webapp.memories import service
 from webapp.memories.history import change_sets, revisions
@@ -47,9 +47,7 @@ class Memories(RuleBasedStateMachine):
         self.user_id = make_person(self.app).user_id
         self.forgotten: set[tuple[str | None, str]] = set()
         with self.app.app_context(), write_transaction():
-            talk = Conversation(user_id=self.user_id, title="A talk", title_source="user")
-            db.session.add(talk)
-            db.session.flush()
+            talk = add_row(Conversation(user_id=self.user_id, title="A talk", title_source="user"))
             self.talk = talk.conversation_id
 
     @rule(

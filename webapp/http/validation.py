@@ -21,6 +21,7 @@ from pydantic import (
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_ODD_NUMBER = re.compile(r"[^!-~]|_|^\+|^-?0\d")
 MAX_TEXT_BYTES = 2**20
 """The most bytes of a message: a pasted log is a real message."""
 MAX_METADATA_BYTES = 16_384
@@ -136,8 +137,8 @@ def _iso_time(value: object) -> object:
 def _plain_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
-    if isinstance(value, str) and ("_" in value or not value.isascii()):
-        raise ValueError("must be written in the digits 0 to 9")
+    if isinstance(value, str) and _ODD_NUMBER.search(value):
+        raise ValueError("must be written in the digits 0 to 9, with nothing in front of them")
     return value
 
 

@@ -7,7 +7,7 @@ from tests.memories.conversing import current, memories_of
 from tests.support.interleaving import killed_at
 from webapp.accounts.models import User
 from webapp.background import job_specs
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import duplicates
 from webapp.memories.models import Memory
@@ -36,9 +36,7 @@ def keep(app):
             for text, number in items:
                 values = {"memory_type": "fact", "origin": "extraction", "embedding_model": "test"} | fields
                 values["statement_hash"] = statement_hash(text)
-                row = Memory(user_id=user_id, content=text, embedding=near(number).tobytes(), **values)
-                db.session.add(row)
-                db.session.flush()
+                row = add_row(Memory(user_id=user_id, content=text, embedding=near(number).tobytes(), **values))
                 journal.record_creation(row)
                 rows.append(row)
             journal.close({"added": len(rows)})
