@@ -20,7 +20,8 @@ from webapp.background import job_specs, queues
 from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
 from webapp.db import conflicts
-from webapp.db.base import database_is_away, db, expect_writes
+from webapp.db.base import db, expect_writes
+from webapp.db.failures import database_is_away
 from webapp.extensions import redis
 from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited
 from webapp.telemetry import logs, tracing
@@ -105,7 +106,11 @@ def follow_with(name: str, **ids: int) -> None:
 def _run_traced(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     rq_job = get_current_job()
     with tracing.span(f"job {name}", "consumer", (rq_job.meta or {}).get("traceparent") if rq_job else None):
-        return _execute(name, function, ids, rq_job)
+        try:
+            return _execute(name, function, ids, rq_job)
+        except BaseException as error:
+            error.is_logged = True  # type: ignore[attr-defined]  # for the worker, which would log it once more
+            raise
 
 
 def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_job: Job | None) -> Any:
@@ -152,7 +157,9 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
         db.session.rollback()
         if database_is_away(error) or isinstance(error, RedisError):
             _allow_new_request(client, name, ids)
-        log.exception("job failed", extra={"last_try": run.last_try})
+            log.warning("job failed: outage", extra={"error": type(error).__name__, "last_try": run.last_try})
+        else:
+            log.exception("job failed", extra={"last_try": run.last_try})
         if run.last_try:
             _settle(client, run)
         else:

@@ -127,6 +127,11 @@ class PatientWorker(Worker):
         if key := (job.meta or {}).get("key"):
             note_failure(self.connection, key, job.id)
 
+    def handle_exception(self, job: Job, *exc_info: Any) -> None:
+        """Log why a job failed, unless jobs/runner.py has."""
+        if not getattr(exc_info[1], "is_logged", False):
+            super().handle_exception(job, *exc_info)
+
     def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
         """Remove failures of the same work from the list."""
         super().handle_job_success(job, queue, *args, **options)

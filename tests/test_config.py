@@ -56,6 +56,9 @@ def test_the_database_of_a_url(url, full):
     [
         ("REDIS_URL", "localhost:6379"),
         ("REDIS_URL", "redis://localhost:port"),
+        ("REDIS_URL", "redis://localhost?protocol=3"),
+        ("REDIS_URL", "redis://localhost?decode_responses=true"),
+        ("REDIS_URL", "redis://localhost?no_such_thing=1"),
         ("OPENAI_BASE_URL", "localhost:11434"),
         ("EMBEDDING_BASE_URL", "ftp://x"),
         ("SITE_URL", "chat.example.org"),

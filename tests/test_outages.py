@@ -23,8 +23,9 @@ from webapp import create_app
 from webapp.accounts.models import SiteSetting
 from webapp.chat.turns import follow
 from webapp.conversations import lists
-from webapp.db.base import database_is_away, database_is_full, db
+from webapp.db.base import db
 from webapp.db.engine import engine_options
+from webapp.db.failures import database_is_away, database_is_full
 from webapp.extensions import make_redis
 from webapp.files import uploads
 from webapp.redis import clients

@@ -17,14 +17,13 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from redis import ConnectionPool
 from sqlalchemy.engine import URL
 
 from webapp.db.urls import sqlalchemy_url
 from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts
-from webapp.redis.urls import SentinelAddress
+from webapp.redis.urls import check_url
 
 MIN_SECRET = 16
 """Characters below which a secret can be guessed."""
@@ -204,8 +203,7 @@ class Settings(BaseModel):
     @field_validator("redis_url")
     @classmethod
     def _names_a_redis(cls, value: str) -> str:
-        if not SentinelAddress.parse(value):
-            ConnectionPool.from_url(value)
+        check_url(value)
         return value
 
     @property

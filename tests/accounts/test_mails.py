@@ -26,7 +26,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.smtp import MailUnavailable, send
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.request_language import use_language
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant
@@ -200,9 +200,8 @@ def _bare(page: str) -> str:
     return re.sub(r'(csrf_token" value|X-CSRFToken": )="?[^"]*|"X-CSRFToken": "[^"]*"', "", page)
 
 
-def test_closed_registration_sends_nothing(postman, anonymous, run_jobs, login, make_user):
-    admin = login(make_user(is_admin=True))
-    post_form(admin, "/admin/registration", "/admin", open="0")
+def test_closed_registration_sends_nothing(postman, anonymous, run_jobs, admin_browser):
+    post_form(admin_browser, "/admin/registration", "/admin", open="0")
     token = csrf_token(anonymous.get("/login").text)
     refused = anonymous.post("/register/mail", data={"email": "a@example.org", "csrf_token": token})
     assert refused.status_code == 403
@@ -230,8 +229,7 @@ def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
         delegated, _ = tokens.create_delegated(
             user.user_id, NewToken(name="The desk", scopes=["mcp"]), space_ids=None, expires_at=now()
         )
-        db.session.add(client)
-        db.session.flush()
+        add_row(client)
         ids = {"user_id": user.user_id, "client_number": client.client_number, "scope": "mcp"}
         db.session.add_all(
             [
@@ -308,8 +306,7 @@ def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonym
     assert anonymous.get(path).status_code == 410
 
 
-def test_confirming_an_address(postman, run_jobs, user, login, app):
-    browser = login(user)
+def test_confirming_an_address(postman, run_jobs, user, app, browser):
     assert "confirm this address" in browser.get("/settings").text
     assert post_form(browser, "/settings/verify-email", "/settings").status_code == 303
     path = link(wait(run_jobs, postman))

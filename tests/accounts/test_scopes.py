@@ -125,8 +125,7 @@ def test_an_admin_without_the_admin_scope_is_no_admin(app, make_user, api):
     assert client.get("/api/account").status_code == 200
 
 
-def test_tokens_are_made_with_scopes_and_an_end(login, user):
-    browser = login(user)
+def test_tokens_are_made_with_scopes_and_an_end(browser):
     form = {"token_name": "Notes", "access": "chosen", "scopes": ["read", "memory"], "expires_in_days": "30"}
     made = post_form(browser, "/settings/tokens", "/settings/tokens", **form)
     assert made.location == "/settings/tokens"
@@ -143,8 +142,7 @@ def test_tokens_are_made_with_scopes_and_an_end(login, user):
 
 
 @pytest.mark.parametrize("form", [{"access": "chosen"}, {}])
-def test_full_access_is_given_only_where_it_was_chosen(login, user, form):
-    browser = login(user)
+def test_full_access_is_given_only_where_it_was_chosen(form, browser):
     before = len(browser.get("/api/account/tokens").json["tokens"])
     asked = post_form(browser, "/settings/tokens", "/settings/tokens", token_name="Laptop", expires_in_days="", **form)
     assert asked.status_code == 422 and "Choose full access, or at least one permission." in asked.text

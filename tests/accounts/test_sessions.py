@@ -61,8 +61,7 @@ def test_sessions_come_in_pages(login, user):
     assert browsers[0].get("/api/sessions?cursor=x").status_code == 422
 
 
-def test_a_session_has_an_absolute_limit(app, login, user):
-    browser = login(user)
+def test_a_session_has_an_absolute_limit(app, browser):
     with app.app_context(), write_transaction():
         (row,) = db.session.scalars(select(UserSession))
         assert timedelta(days=89) < row.expires_at - now() <= timedelta(days=90)
@@ -101,8 +100,7 @@ def test_everywhere_else_can_be_signed_out_at_once(login, user):
     assert [browser.get("/api/account").status_code for browser in (there, elsewhere)] == [401, 401]
 
 
-def test_use_is_noted_now_and_then_and_costs_one_statement(app, login, user):
-    browser = login(user)
+def test_use_is_noted_now_and_then_and_costs_one_statement(app, browser):
     with app.app_context(), write_transaction():
         db.session.execute(update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
     browser.get("/api/account")

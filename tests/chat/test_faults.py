@@ -23,9 +23,12 @@ from webapp.chat import service
 from webapp.chat.turns import finish, follow, recovery, turn, turnlog
 from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.runner import TurnRunner
+from webapp.chat.turns.runtime import runtime
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Unavailable
+from webapp.extensions import app_settings
+from webapp.providers.clients import chat_client
 
 FAULTS = [  # which fault of a server is which error: tests/llm/test_chat.py, tests/llm/test_errors.py
     ({"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}}, "failed", "unauthorized", False),
@@ -228,10 +231,9 @@ def test_a_viewer_hears_the_end_that_somebody_else_wrote(app, client, model, mon
     assert seen[-2].data["message"]["status"] == "interrupted"
 
 
-def test_recovery_leaves_a_turn_with_a_lease_alone(app, client, monkeypatch):
+def test_recovery_leaves_a_turn_with_a_lease_alone(app, client, monkeypatch, redis):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     turn_id = _dead_turn(app, client, "x")
-    redis = app.extensions["redis"]
     with app.app_context():
         assert not recovery.recover_turn(turn_id)
         redis.set(turnlog.lease_key(turn_id), b"somebody", px=60_000)
@@ -290,7 +292,10 @@ def test_recover_all_looks_at_every_older_turn(app, client, monkeypatch):
 
 
 def test_a_process_that_takes_no_more_turns_says_so_before_writing(app, client, monkeypatch):
-    monkeypatch.setattr(app.extensions["chat"].runner, "_draining", True)
+    chat = runtime.of(app)
+    leaving = TurnRunner(app, app_settings.of(app), chat_client.of(app), chat.hub)
+    leaving.drain(0)
+    monkeypatch.setitem(app.extensions, "chat", replace(chat, runner=leaving))
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     assert (response.status_code, response.content_type) == (503, "application/problem+json")
     assert response.headers["Retry-After"]
@@ -332,6 +337,18 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
     _live.stop_web()
     row = message(app, turn_id)
     assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
+
+
+def test_what_cannot_be_read_among_requests_to_stop_stops_none_of_the_others(app, client, model):
+    """It ended the only task that reads them: nobody could stop a reply until the process was started again."""
+    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.05)
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    redis = app.extensions["redis"]
+    redis.xadd(turnlog.STOPS, {"none": "of ours"})
+    time.sleep(0.5)
+    turnlog.request_stop(redis, turn_id)
+    wait_until(lambda: message(app, turn_id)["status"] == "stopped", "the stop", seconds=10)
 
 
 def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, model):

@@ -44,8 +44,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("kept")
-def test_statements_of_a_page(app, user, login):
-    browser = login(user)
+def test_statements_of_a_page(app, user, browser):
     sent: dict[int, dict[str, int]] = {}
     filled = 0
     for size in (400, 800):

@@ -32,12 +32,6 @@ def talk(app):
     return make
 
 
-@pytest.fixture
-def browser(login, user):
-    """The browser of `user`."""
-    return login(user)
-
-
 def test_the_first_page_is_friendly_and_empty(browser):
     page = browser.get("/").text
     assert "Your conversations appear here" in page

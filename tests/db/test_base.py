@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -12,11 +11,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from tests.conversations.rows import add_conversation
+from tests.support.interleaving import at_once
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.db import engine as engine_setup
-from webapp.db.base import after_commit, db, now, write_transaction
+from webapp.db.base import add_row, after_commit, db, now, write_transaction
 
 
 def test_instants_come_back_in_utc_to_the_microsecond(app, user):
@@ -50,8 +50,7 @@ def test_keys_are_compared_byte_by_byte(app, user):
 def test_a_write_transaction_commits_or_leaves_nothing(app):
     with app.app_context():
         with pytest.raises(ZeroDivisionError), write_transaction():
-            db.session.add(SiteSetting(key="x", value=1))
-            db.session.flush()
+            add_row(SiteSetting(key="x", value=1))
             raise ZeroDivisionError
         assert db.session.get(SiteSetting, "x") is None
 
@@ -59,23 +58,14 @@ def test_a_write_transaction_commits_or_leaves_nothing(app):
 def test_writers_wait_for_each_other_and_lose_nothing(app):
     with app.app_context(), write_transaction():
         db.session.add(SiteSetting(key="n", value=0))
-    failures: list[BaseException] = []
 
     def work() -> None:
-        try:
-            for _ in range(10):
-                with app.app_context(), write_transaction():
-                    row = db.session.get(SiteSetting, "n", with_for_update=True)
-                    row.value += 1
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(10):
+            with app.app_context(), write_transaction():
+                row = db.session.get(SiteSetting, "n", with_for_update=True)
+                row.value += 1
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert failures == []
+    at_once(*[work] * 4)
     with app.app_context():
         assert db.session.get(SiteSetting, "n").value == 40
 

@@ -14,9 +14,10 @@ from sqlalchemy.exc import OperationalError
 from testkit.people import api_client
 from tests.journeys.rows import SMALL
 from webapp.db import conflicts
-from webapp.db.base import Base, database_is_away, db, savepoint_is_gone
+from webapp.db.base import Base, db
 from webapp.db.conflicts import is_conflict, repeat_on_conflict
 from webapp.db.engine import SYNC, catch_up
+from webapp.db.failures import database_is_away, savepoint_is_gone
 from webapp.memories.models import Memory
 from webapp.memories.showing.responses import MemoryOut
 

@@ -72,7 +72,7 @@ def test_ids(value, fits):
             ID.validate_python(value)
 
 
-@pytest.mark.parametrize("text", ["١", "１", "1_0", "x", ""])
+@pytest.mark.parametrize("text", ["١", "１", "1_0", "+1", "01", "-01", " 1", "x", ""])
 @pytest.mark.parametrize("kind", [Whole, Amount])
 def test_a_number_is_written_in_plain_digits(kind, text):
     with pytest.raises(ValidationError):

@@ -1,6 +1,7 @@
 """The sweep asks soon again for what went well or met an outage, and ever more rarely for what fails by itself."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from rq.registry import FailedJobRegistry
@@ -11,6 +12,7 @@ from tests.memories.conversing import answers, converse, operation
 from webapp.background import job_specs, queues
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
+from webapp.db.conflicts import run_each
 from webapp.memories.learning import extraction
 from webapp.shell import upkeep
 
@@ -47,6 +49,34 @@ def elapse(app, talk: int) -> None:
 
 def extractions(run_jobs, **options) -> int:
     return len([job for job in run_jobs(**options) if job.meta["name"] == "extract"])
+
+
+def test_what_fails_in_a_sweep_holds_up_nothing_else(app, model, talk, run_jobs, monkeypatch):
+    def fail(*_given: object) -> int:
+        raise KeyError("one row")
+
+    answers(model, TEA, times=None)
+    with monkeypatch.context() as broken:
+        broken.setattr(upkeep, "claim_due", fail)
+        broken.setattr(upkeep, "users_awaiting_vectors", fail)
+        with pytest.raises(ExceptionGroup) as failed:
+            sweep(app, talk)
+    assert [error.__notes__ for error in failed.value.exceptions] == [["in claimed"], ["in index"]]
+    assert extractions(run_jobs) == 1
+
+
+def test_a_reply_that_cannot_be_recovered_holds_up_no_other(app, monkeypatch):
+    looked: list[int] = []
+
+    def look(turn_id: int) -> bool:
+        looked.append(turn_id)
+        if turn_id == 1:
+            raise ValueError("cannot be stored")
+        return True
+
+    with app.app_context(), pytest.raises(ValueError, match="cannot be stored"):
+        run_each({turn_id: partial(look, turn_id) for turn_id in (1, 2)})
+    assert looked == [1, 2]
 
 
 def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs):
@@ -112,9 +142,8 @@ def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, mode
     assert extractions(run_jobs) == 1
 
 
-def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs):
+def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs, redis):
     """24 jobs stood as failed that the sweep had done long ago."""
-    redis = app.extensions["redis"]
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
     model.script(match="memory_operations", reply="I will not.")
     sweep(app, talk)

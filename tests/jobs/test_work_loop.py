@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 import rq
+from MySQLdb import OperationalError as MySQLError
 from rq import Callback
 from rq.job import Job, JobStatus
 from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
 from rq.timeouts import HorseMonitorTimeoutException
+from sqlalchemy.exc import OperationalError
 
 from jobs.work_loop import Deadline, JobOverdue, PatientWorker, forget_failures, note_failure
 from testkit.processes import descendants, wait_until
@@ -68,10 +70,9 @@ def test_a_worker_that_looks_after_a_long_job_goes_on_looking():
 
 
 @pytest.mark.slow
-def test_what_needs_no_model_does_not_wait_for_one(app, _live, model, user):
+def test_what_needs_no_model_does_not_wait_for_one(_live, model, user, redis):
     """One process for both: a worker that Redis forgot registers again, one that is killed is replaced."""
     _live.kill_jobs()
-    redis = app.extensions["redis"]
     redis.flushall()
     model.script(reply="late", first_delay=60)
     model.script(match="", reply="late", first_delay=60)
@@ -122,8 +123,7 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path):
     job.delete()
 
 
-def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(app):
-    redis = app.extensions["redis"]
+def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(redis):
     pickled = rq.Queue("batch", connection=redis).enqueue("os.getcwd")
     queue = job_specs.rq_queue(redis, job_specs.Queue.BATCH)
     worker = PatientWorker([queue], connection=redis, serializer=JSONSerializer, model=ModelSettings())
@@ -175,10 +175,32 @@ class Hook:
         self.was_called = True
 
 
-def test_failures_are_looked_for_where_they_are(app):
-    redis = app.extensions["redis"]
+def test_failures_are_looked_for_where_they_are(redis):
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
     note_failure(redis, "title:conversation_id=1", "gone already")
     forget_failures(redis, queue, "title:conversation_id=1")
     assert FailedJobRegistry(queue=queue).get_job_count(cleanup=False) == 0
     assert not redis.exists("job:failed:title:conversation_id=1")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OperationalError("SELECT 1", {}, MySQLError(2013, "Lost connection")), ["job failed: outage"]),
+        (RuntimeError("broken"), ["job failed"]),
+    ],
+)
+def test_a_job_that_fails_is_logged_once_and_an_outage_in_one_line(app, caplog, monkeypatch, error, said):
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr("webapp.shell.upkeep.recover_all", fail)
+    queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.UPKEEP)
+    job = queue.enqueue("jobs.upkeep.sweep", meta={"name": "sweep"})
+    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    with app.app_context():
+        assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
+    records = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+    assert [record.message for record in records] == said
+    assert [bool(record.exc_info) for record in records] == [isinstance(error, RuntimeError)]
+    job.delete()

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from testkit.people import Person, browser_client, post_form
+from testkit.people import post_form
 from tests.mcp_server.test_schedule_tools import CHANGING, WATER, done, listed
 from tests.mcp_server.test_tools import call, post
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
@@ -25,11 +24,6 @@ from webapp.schedules.models import Schedule
 
 RIGHT = "See and change schedules through MCP"
 BOX = re.compile(r'<input type="checkbox" name="mcp_schedules"[^>]*>')
-
-
-@pytest.fixture
-def browser(app: Flask, user: Person) -> FlaskClient:
-    return browser_client(app, user)
 
 
 def is_ticked(page: str) -> bool:
@@ -111,14 +105,13 @@ def test_without_it_no_tool_works_and_with_it_only_mcp_does(app, client, browser
     assert [row["prompt"] for row in client.get("/api/schedules").json["schedules"]] == ["Private words."]
 
 
-def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(app, browser, anonymous, make_user):
+def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(app, browser, anonymous):
     tokens = connect(browser, anonymous, mcp_schedules="1")
     again = refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).get_json()
     assert again["scope"] == "mcp mcp_schedules"
     assert set(listed(anonymous, again["access_token"])) == set(SCHEDULE_TOOLS)
     with app.app_context():
         place = f"/settings/programs/{db.session.scalar(db.select(OAuthGrant.grant_id))}/trust"
-    assert post_form(browser_client(app, make_user()), place, "/settings", on="1").status_code == 404
     for on, scope in (("1", "mcp_write mcp_schedules"), ("0", "mcp mcp_schedules")):
         assert post_form(browser, place, "/settings/programs", on=on).status_code == 303
         assert granted(app) == [(scope, scope.split())]

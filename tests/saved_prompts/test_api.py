@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 
-from testkit.people import browser_client, post_form
+from testkit.people import post_form
 from webapp.accounts.models import User
 from webapp.db.base import db, write_transaction
 from webapp.saved_prompts import service
@@ -80,20 +80,6 @@ def test_bad_fields_are_422(client):
         assert client.post("/api/saved_prompts", json={"name": "A", "content": "B", **fields}).status_code == 422
         assert client.patch(place, json=fields).status_code == 422, fields
     assert client.patch(place, json={"content": None}).status_code == 422
-
-
-def test_a_prompt_is_its_makers_alone(client, api, anonymous, make_user, other):
-    place = f"/api/saved_prompts/{_save(client)['saved_prompt_id']}"
-    for stranger in (api(other), api(make_user(is_admin=True))):
-        assert _names(stranger) == []
-        assert stranger.get(place).status_code == 404
-        assert stranger.patch(place, json={"name": "Mine"}).status_code == 404
-        assert stranger.delete(place).status_code == 404
-        assert stranger.post(f"{place}/fill", json={}).status_code == 404
-        assert stranger.post(f"{place}/duplicate").status_code == 404
-        assert stranger.get("/api/saved_prompts/export").get_json()["prompts"] == []
-    for method, path in (("GET", place), ("DELETE", place), ("GET", "/api/saved_prompts"), ("POST", f"{place}/fill")):
-        assert anonymous.open(path, method=method, json={} if method == "POST" else None).status_code == 401
 
 
 def test_members_use_what_a_space_shares_and_maker_and_owner_change_it(client, api, make_user, other, space):
@@ -188,8 +174,7 @@ def test_the_same_key_makes_one_prompt(client):
     assert _names(client) == ["A"]
 
 
-def test_pages_work_without_scripts(app, user, client, space):
-    browser = browser_client(app, user)
+def test_pages_work_without_scripts(client, space, browser):
     assert "No prompts yet" in browser.get("/prompts").text
     form = {"name": "Explain", "content": TEXT, "description": "", "space": space}
     assert post_form(browser, "/prompts/new", page="/prompts/new", **form).status_code == 303
@@ -213,8 +198,7 @@ def test_pages_work_without_scripts(app, user, client, space):
     assert _names(client) == ["Explain (copy)"]
 
 
-def test_a_file_is_imported_and_exported_on_the_page(app, user, client):
-    browser = browser_client(app, user)
+def test_a_file_is_imported_and_exported_on_the_page(client, browser):
 
     def take_in(text):
         page = browser.get("/prompts").text

@@ -24,12 +24,11 @@ def proposed(client: ApiClient, model: ServerHandle, **fields: Any) -> dict[str,
     return {**reply, "output": call["output"]}
 
 
-def test_it_is_shown_and_made_with_one_click(client, user, login, model):
+def test_it_is_shown_and_made_with_one_click(client, model, browser):
     client.put("/api/account", json={"settings": {"timezone": "Europe/Lisbon"}})
     reply = proposed(client, model)
     assert reply["output"]["status"] == "proposed"
     assert client.get("/api/schedules").json["schedules"] == [], "nothing is made without the person"
-    browser = login(user)
     place = f"/c/{reply['conversation_id']}"
     page = browser.get(place).text
     assert "Schedule this?" in page and "Call the clinic" in page

@@ -24,7 +24,7 @@ from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
 from webapp.chat.turns import tool_calls, turnlog
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.extensions import limiter
 from webapp.providers.catalogue import catalogue
 from webapp.providers.clients import completions
@@ -226,21 +226,6 @@ def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_
     assert row["status"] == "stopped" and row["tool_calls"][0]["output"]["status"] == "stopped" and not garden.notes
 
 
-def test_only_the_person_is_asked(app, client, api, make_user, login, model, garden, open_house):
-    add(client, garden.url, "write_note")
-    calls(model, ("Garden_write_note", {"text": "x"}))
-    turn_id = begin(client)
-    wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
-    path = f"/api/chat/turns/{turn_id}/tools/0"
-    for other in (make_user(), make_user(is_admin=True)):
-        assert api(other).post(path, json={"decision": "once"}).status_code == 404
-        assert post_form(login(other), f"/turns/{turn_id}/tools/0", decision="once").status_code == 404
-    assert app.test_client().post(path, json={"decision": "once"}).status_code == 401
-    assert not garden.notes
-    assert post_form(login(client.person), f"/turns/{turn_id}/tools/0", decision="once").status_code == 303
-    assert wait_for_end(app, turn_id)["status"] == "complete" and garden.notes == ["x"]
-
-
 def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(app, api, make_user, model, garden):
     person, admin = make_user(), make_user(is_admin=True)
     refused = add(api(person), garden.url)
@@ -282,8 +267,7 @@ def test_who_keeps_a_server(app, api, session_api, make_user, login, garden):
     assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
-def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house):
-    browser = login(user)
+def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house, browser):
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=garden.url, token="")
     place = made.headers["Location"]
     page = browser.get(place).text
@@ -527,9 +511,7 @@ def picky(app: Flask) -> Iterator[Site]:
     with serve() as site:
         site.answer = answer
         with app.app_context(), write_transaction():
-            row = ModelConnection(name="Picky", base_url=f"{site.url}/v1", header_names=[], is_enabled=True)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(ModelConnection(name="Picky", base_url=f"{site.url}/v1", header_names=[], is_enabled=True))
             offer = ModelOffer(connection_id=row.connection_id, model="picky", label="Picky", parameters={})
             offer.is_default = True
             db.session.add(offer)

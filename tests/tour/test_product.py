@@ -177,8 +177,7 @@ def test_a_journeys_point_is_opened_with_the_same_sentence(touring, app, tmp_pat
     assert points(client, talk)["progress"]["addressed"] == 0 and memories(client) == []
 
 
-def test_the_first_screen_offers_what_the_tour_can_do(touring, user, login):
-    browser = login(user)
+def test_the_first_screen_offers_what_the_tour_can_do(touring, browser):
     cards = browser.get("/").text
     assert cards.count('data-suggest="') == len(FOR_THE_TOUR)
     assert all(card.title in cards for card in FOR_THE_TOUR)

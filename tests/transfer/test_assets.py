@@ -81,13 +81,15 @@ def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, cl
         assert db.session.query(Conversation).filter_by(has_files=True).count() == 2
 
 
-def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, monkeypatch, export):
+def test_what_uploads_may_not_be_is_left_out_and_said(app, client, login, user, run_jobs, monkeypatch, export):
     monkeypatch.setattr(uploads, "MAX_FILES", 2)
     done = _bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     reasons = [item["reason"] for item in items if item["kind"] == "conversation"]
-    assert reasons[0] is None and reasons[1].startswith("1 file was left out: plan.md: You already have 2 files.")
+    assert reasons[0] is None and reasons[1].startswith("“plan.md” was left out: You already have 2 files.")
     assert _files_of(client, "Talk 2")[0] == ("Question 2", [])
+    page = login(user).get(f"/imports/{done['import_id']}", headers={"Accept-Language": "de"}).text
+    assert "„plan.md“ wurde weggelassen: Du hast schon 2 Dateien." in page
 
 
 def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monkeypatch):
@@ -105,7 +107,7 @@ def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monke
     done = _bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     (item,) = [row for row in items if row["kind"] == "conversation"]
-    assert item["outcome"] == "imported" and item["reason"].startswith("3 files were left out")
+    assert item["outcome"] == "imported" and item["reason"].startswith("“a.png” was left out: ")
     with app.app_context():
         assert db.session.query(File).count() == 0
 

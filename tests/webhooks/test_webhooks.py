@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testkit.people import WAYS_OUT, ApiClient, browser_client, follow, post_form, put_back, put_out_of_use
+from testkit.people import WAYS_OUT, ApiClient, follow, post_form, put_back, put_out_of_use
 from tests.support.receiver import Receiver, receiving
 from webapp.accounts import tokens
 from webapp.accounts.models import User
@@ -262,8 +262,7 @@ def test_a_token_does_not_take_over_anothers_webhook(app, user, anonymous, recei
         assert set(db.session.scalars(db.select(Webhook.url))) == {receiver.url, elsewhere["url"]}
 
 
-def test_the_page(app, user, receiver, run_jobs):
-    browser = browser_client(app, user)
+def test_the_page(app, receiver, run_jobs, browser):
     bad = post_form(browser, "/settings/webhooks", "/settings/webhooks", url="http://10.0.0.1/", kinds=ALL_KINDS)
     assert (bad.status_code, "own network" in bad.text) == (422, True)
     browser.set_cookie("language", "de")

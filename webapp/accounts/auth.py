@@ -30,12 +30,19 @@ from webapp.accounts.identity import Identity, current_identity, current_user_id
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.site import init_first_account
-from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
+from webapp.db.base import db, expect_writes, now, write_transaction
+from webapp.db.failures import database_is_away
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
-from webapp.http.answers import redirect_to
-from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
-from webapp.i18n.marks import say
+from webapp.http.views import (
+    bearer,
+    check_ids,
+    check_json_request,
+    is_for_programs,
+    redirect_to,
+    wants_json,
+    wants_partial,
+)
 
 __all__ = [
     "Identity",
@@ -198,7 +205,7 @@ def _require_scope(identity: Identity, required: Collection[str]) -> None:
     if not scopes.is_sufficient(identity.scopes, required):
         if not required:
             raise Forbidden("This needs a token that is not limited to scopes, or a signed-in browser.")
-        raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required))))
+        raise Forbidden("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required)))
 
 
 def _redirect_to_login() -> Response:

@@ -10,9 +10,8 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import NotFound, Unauthenticated
-from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import on_form, read_form
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 

@@ -9,19 +9,22 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from flask import Flask, g, has_app_context, request
+from redis.exceptions import RedisError
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from webapp.db.base import LOST, Base, db, error_code, savepoint_is_gone
+from webapp.db.base import Base, db
+from webapp.db.failures import LOST, database_is_away, error_code, savepoint_is_gone
 
 log = logging.getLogger(__name__)
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 DEADLOCK, TIMED_OUT, NOT_READY = 1213, 1205, 1047
@@ -81,6 +84,27 @@ def repeat_on_conflict(
             forget_session()
             time.sleep(pause)
     return work()
+
+
+def run_each(steps: Mapping[K, Callable[[], T]]) -> dict[K, T]:
+    """Run steps of which each has its own transactions, whichever of them fail; raise the errors once all are done.
+
+    While the database or Redis is away the others would fail as well: that is raised at once.
+    """
+    results: dict[K, T] = {}
+    errors: list[Exception] = []
+    for name, step in steps.items():
+        try:
+            results[name] = step()
+        except Exception as error:
+            forget_session()
+            if database_is_away(error) or isinstance(error, RedisError):
+                raise
+            error.add_note(f"in {name}")
+            errors.append(error)
+    if errors:
+        raise errors[0] if len(errors) == 1 else ExceptionGroup("several steps failed", errors)
+    return results
 
 
 def init_conflicts(app: Flask) -> None:

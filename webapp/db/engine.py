@@ -13,7 +13,8 @@ from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolResetState
 
 from webapp.db import text_search
-from webapp.db.base import ELSEWHERE, writing
+from webapp.db.base import writing
+from webapp.db.failures import ELSEWHERE
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 

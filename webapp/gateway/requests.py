@@ -13,7 +13,7 @@ from webapp.accounts.auth import current_user_id, require_identity
 from webapp.chat import service as chat
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
-from webapp.chat.turns.start_queue import leave
+from webapp.chat.turns.start_queue import take_place
 from webapp.chat.turns.turnlog import FINAL_KINDS, REPLY_DELETED, SETTLED, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import open_client_calls
@@ -128,7 +128,7 @@ def replay(
 
 
 def _let_go() -> None:
-    leave()
+    take_place().close()  # the next one does not wait for this reply
     db.session.remove()
 
 

@@ -20,8 +20,9 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import MapAdapter, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.db.base import database_is_away, database_is_full, db
+from webapp.db.base import db
 from webapp.db.conflicts import forget_session
+from webapp.db.failures import database_is_away, database_is_full
 from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial

@@ -22,6 +22,7 @@ MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _UNSHOWN = re.compile("[\x01-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_ODD_NUMBER = re.compile(r"[^!-~]|_|^\+|^-?0\d")
 MAX_TEXT_BYTES = 2**20
 """The most bytes of a message: a pasted log is a real message."""
 MAX_METADATA_BYTES = 16_384
@@ -142,8 +143,8 @@ def _iso_time(value: object) -> object:
 def _plain_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
-    if isinstance(value, str) and ("_" in value or not value.isascii()):
-        raise ValueError("must be written in the digits 0 to 9")
+    if isinstance(value, str) and _ODD_NUMBER.search(value):
+        raise ValueError("must be written in the digits 0 to 9, with nothing in front of them")
     return value
 
 

@@ -187,7 +187,10 @@ def classify_payload(
     if codes & _REFUSAL_CODES:
         return RefusedByModel(**quoted)
     if codes & _QUOTA_CODES or status == 402:
-        detail = "The quota of the model's API key is used up. Check your plan and billing with the provider."
+        detail = (
+            "The quota of the model’s API key is used up. Choose another model, or ask an administrator to check the "
+            "plan and billing with the provider."
+        )
         return RateLimited(detail, retryable=False, **quoted)
     if codes & _KEY_CODES or status in (401, 403):
         details = quoted if status == 403 else common  # what may be meant besides the key: the country, the content

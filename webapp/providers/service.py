@@ -9,7 +9,6 @@ from webapp.accounts.models import UserGroup
 from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, require
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.i18n.marks import say
 from webapp.providers.catalogue import catalogue
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
@@ -63,7 +62,7 @@ def create_connection(fields: NewConnection, result: dict[str, Any] | None = Non
     """Return a new connection with its models and test. Raises Conflict, Invalid for a model named twice."""
     ids = db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()
     if len(ids) >= MAX_CONNECTIONS:
-        raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS))
+        raise Conflict("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS)
     row = ModelConnection(
         name=fields.name,
         base_url=fields.base_url,

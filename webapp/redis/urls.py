@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from redis import ConnectionPool
+
 SCHEMES = ("redis+sentinel", "rediss+sentinel")
 PORT = 26_379
+SHAPES = {"protocol", "legacy_responses", "decode_responses", "encoding", "encoding_errors"}
+"""Parameters of redis-py's by which answers come in another form than the one that is read here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,19 @@ class SentinelAddress:
             options.get("sentinel_password", ""),
             parts.scheme == "rediss+sentinel",
         )
+
+
+def check_url(url: str) -> None:
+    """Raise ValueError for a URL, of Sentinels or of a server, that cannot be used."""
+    if SentinelAddress.parse(url):
+        return
+    pool = ConnectionPool.from_url(url)
+    if refused := sorted(SHAPES & pool.connection_kwargs.keys()):
+        raise ValueError(f"may not say in which form answers come: leave out {', '.join(refused)}")
+    try:
+        pool.make_connection()
+    except TypeError as error:
+        raise ValueError(f"has a parameter that is not known: {error}") from None
 
 
 def _host(text: str) -> tuple[str, int]:

@@ -9,10 +9,9 @@ from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_redirect, download
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext, ngettext
 from webapp.rendering import reader_zone

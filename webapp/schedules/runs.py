@@ -68,12 +68,20 @@ def _due(moment: datetime) -> Sequence[Any]:
 
 
 def _claim(due: Sequence[Any], moment: datetime) -> int:
-    """Move each of these on and add its run, in one transaction, unless another process has."""
+    """Move each of these on and add its run, in one transaction, unless another process has.
+
+    A time that has its run already, as after the clock was set back, brings no other.
+    """
     with write_transaction():
+        moved = {(row.schedule_id, row.next_at): row for row in due if rows_changed(_move(row, moment)) == 1}
+        runs = select(ScheduleRun.schedule_id, ScheduleRun.due_at).where(
+            ScheduleRun.schedule_id.in_({key[0] for key in moved}), ScheduleRun.due_at.in_({key[1] for key in moved})
+        )
+        for schedule_id, due_at in db.session.execute(runs):
+            moved.pop((schedule_id, due_at), None)
         rows = [
             {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE}
-            for row in due
-            if rows_changed(_move(row, moment)) == 1
+            for row in moved.values()
         ]
         if rows:
             db.session.execute(insert(ScheduleRun), rows)

@@ -14,8 +14,9 @@ from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 
 from webapp.accounts.cli import api_tokens, users
 from webapp.admin.cli import backups, doctor
-from webapp.db.base import database_is_away, db
+from webapp.db.base import db
 from webapp.db.engine import public_url
+from webapp.db.failures import database_is_away
 from webapp.db.migrations import init_migrations
 from webapp.errors import DomainError, reason
 from webapp.files.cli import files

@@ -1,7 +1,8 @@
 """Keeps promises after something was killed or unavailable: works from the tables alone, safe to run at any time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 
 from sqlalchemy import delete
 
@@ -12,6 +13,7 @@ from webapp.background.queues import enqueue_owed
 from webapp.chat.turns.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.db.base import db, now, rows_changed, write_transaction
+from webapp.db.conflicts import run_each
 from webapp.extensions import app_settings, redis
 from webapp.files.scans import files_to_scan
 from webapp.journeys.relevance import journeys_awaiting_vectors
@@ -43,43 +45,66 @@ READ_BY_A_MODEL = ("extract", "summary", "learn")
 
 
 def sweep() -> dict[str, int]:
-    """Finish turns whose process died, queue what is due or owed, write counted uses and shipped prompts."""
-    recovered = recover_all()
-    claim_due()
-    with write_transaction():
-        notice_model()
-    owed: dict[str, Sequence[int | str]] = {
-        "title": conversations.conversations_without_title(since=now() - timedelta(days=MAX_DELAY_DAYS)),
-        "extract": due_extractions(),
-        "summary": owed_summaries(),
-        "index": users_awaiting_vectors(),
-        "index_document": documents_awaiting_index(),
-        "journey_report": conversations_awaiting_report(),
-        "point_vectors": journeys_awaiting_vectors(),
-        "read_scans": files_to_scan(),
-        **stalled_jobs(),
-        "delete_account": deletion.due_deletions(),
-        "mail": mails.overdue_mails(),
-        "deliver": delivery.due_webhooks(),
-        "scheduled_turn": runs_to_resume(),
-        "schedule_mail": due_mails(),
-        "exam": models_to_examine(),
+    """Finish turns whose process died, queue what is due or owed, write counted uses and shipped prompts.
+
+    What fails of it holds up nothing else.
+    """
+    recent = now() - timedelta(days=MAX_DELAY_DAYS)
+    owed: dict[str, Callable[[], Sequence[int | str]]] = {
+        "title": partial(conversations.conversations_without_title, since=recent),
+        "extract": due_extractions,
+        "summary": owed_summaries,
+        "index": users_awaiting_vectors,
+        "index_document": documents_awaiting_index,
+        "journey_report": conversations_awaiting_report,
+        "point_vectors": journeys_awaiting_vectors,
+        "read_scans": files_to_scan,
+        "delete_account": deletion.due_deletions,
+        "mail": mails.overdue_mails,
+        "deliver": delivery.due_webhooks,
+        "scheduled_turn": runs_to_resume,
+        "schedule_mail": due_mails,
+        "exam": models_to_examine,
     }
-    if not has_worker():
-        owed |= dict.fromkeys(READ_BY_A_MODEL, ())
-    db.session.rollback()
-    queued = {name: sum(enqueue_owed(name, ref) for ref in ids) for name, ids in owed.items()}
-    with write_transaction():
-        use_count = flush_uses(redis())
-    if not prompts.defaults_are_stored():
-        with write_transaction():
-            prompts.store_defaults()
+    steps: dict[str, Callable[[], int]] = {
+        "recovered": recover_all,
+        "claimed": claim_due,
+        "model": partial(_store, notice_model),
+        **{name: partial(_queue, name, find) for name, find in owed.items()},
+        "stalled": _queue_stalled,
+        "used": partial(_store, partial(flush_uses, redis())),
+        "prompts": _store_prompts,
+    }
+    counts = run_each(steps)
     return {
-        "recovered": recovered,
-        "titles": queued["title"],
-        "extractions": queued["extract"],
-        "memories_used": use_count,
+        "recovered": counts["recovered"],
+        "titles": counts["title"],
+        "extractions": counts["extract"],
+        "memories_used": counts["used"],
     }
+
+
+def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
+    ids = find() if name not in READ_BY_A_MODEL or has_worker() else ()
+    db.session.rollback()
+    return sum(enqueue_owed(name, ref) for ref in ids)
+
+
+def _queue_stalled() -> int:
+    return sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items())
+
+
+def _store(work: Callable[[], int]) -> int:
+    with write_transaction():
+        return work()
+
+
+def _store_prompts() -> int:
+    if prompts.defaults_are_stored():
+        return 0
+    with write_transaction():
+        prompts.store_defaults()
+    return 1
 
 
 def purge() -> dict[str, int]:

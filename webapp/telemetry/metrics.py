@@ -18,6 +18,8 @@ from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
+from webapp.loops import repeat
+
 log = logging.getLogger(__name__)
 
 KEY = "metrics"
@@ -120,14 +122,11 @@ def keep_flushing(client: Redis) -> None:
     """Hand on this process's measurements every few seconds, for as long as it lives."""
 
     def work() -> None:
-        while True:
-            time.sleep(FLUSH_SECONDS)
-            try:
-                recorder.flush(client)
-            except Exception:
-                log.exception("measures were not handed on")
+        time.sleep(FLUSH_SECONDS)
+        recorder.flush(client)
 
-    threading.Thread(target=work, name="measures", daemon=True).start()
+    loop = (work, log, "measures were not handed on", FLUSH_SECONDS)
+    threading.Thread(target=repeat, args=loop, name="measures", daemon=True).start()
 
 
 class GatheredMetrics(Collector):

@@ -35,11 +35,8 @@ class ConversationFiles:
 
     @property
     def reason(self) -> str:
-        """Return which files could not be taken in, in words; empty if all could."""
-        if not self.left_out:
-            return ""
-        phrase = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"
-        return f"{phrase} left out: {self.left_out[0]}"[:255]
+        """Return the first file that could not be taken in, and why; empty if all could."""
+        return self.left_out[0][:255] if self.left_out else ""
 
 
 def store_files(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> ConversationFiles:
@@ -50,10 +47,10 @@ def store_files(import_id: int, user_id: int, upload: Upload, part: ReadConversa
             try:
                 file_id, mode = _take_file(import_id, user_id, upload, file)
             except DomainError as error:
-                result.left_out.append(f"{file.name}: {error.problem}")
+                result.left_out.append(f"“{file.name}” was left out: {error.problem}")
                 continue
             except (ImportRefused, OSError, KeyError) as error:
-                result.left_out.append(f"{file.name}: {error}")
+                result.left_out.append(f"“{file.name}” was left out: {error}")
                 continue
             result.by_message.setdefault(message.source_id, {})[file_id] = mode
     return result

@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from itertools import accumulate, islice
@@ -138,11 +139,23 @@ def instant(value: Any) -> datetime | None:
                 seconds /= 1000
             moment = datetime.fromtimestamp(seconds, UTC)
         else:
-            moment = datetime.fromisoformat(str(value))
+            moment = _moment(str(value))
             moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
     return moment if is_dated(moment) and moment <= LATEST else None
+
+
+def _moment(text: str) -> datetime:
+    """Return a moment in ISO 8601, or as SillyTavern writes it. Raises ValueError."""
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    return datetime.strptime(text, "%B %d, %Y %I:%M%p")  # noqa: DTZ007  # it names no zone
+
+
+def is_true(value: Any) -> bool:
+    """Return whether a field says yes, as a value or in a table's words."""
+    return str(value or "").strip().lower() not in ("", "0", "false", "none", "null")
 
 
 def by_id(items: Iterable[Any], field: str) -> dict[str, dict[str, Any]]:
@@ -216,10 +229,10 @@ def shown_path(
     rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, get_time: Callable[[dict[str, Any]], datetime | None]
 ) -> list[str]:
     """Return the ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest
-    message; all of them, in order, if no row names another in its field `parent`.
+    message; all of them, by their times if all have one, if no row names another in its field `parent`.
     """
     times = {key: moment.timestamp() for key, row in rows.items() if (moment := get_time(row))}
     parents = parent_links(rows, parent, times)
     if all(parent_key is None for parent_key in parents.values()):
-        return list(rows)
+        return sorted(rows, key=times.__getitem__) if len(times) == len(rows) else list(rows)
     return branch(parents, str(leaf) if str(leaf) in rows else newest_leaf(parents, times))

@@ -8,11 +8,10 @@ from flask import flash, make_response, redirect, render_template, request, send
 from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces.current_space import spaces_to_choose
@@ -21,6 +20,7 @@ from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport, Taken
+from webapp.transfer.wording import say_again
 
 blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
@@ -111,6 +111,7 @@ def show_import(import_id: int) -> ViewResult:
         else [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
         "period": [datetime.fromisoformat(text) for text in (row.preview or {}).get("dates", {}).values() if text],
         "items": page.items,
+        "say_again": say_again,
         "next_cursor": page.next_cursor,
         "outcome": outcome,
         "spaces": spaces_to_choose(current_user_id()),

@@ -4,7 +4,7 @@ import io
 import json
 import zipfile
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -14,27 +14,26 @@ from typing import IO, Any, TextIO
 import ijson
 
 from webapp.extensions import app_settings
-from webapp.files.readers.text import decode, encoding_of
+from webapp.files.readers.text import decode, encoding_of, table_rows
 from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, ImportRefused
+from webapp.transfer.json_items import MAX_ITEM, items_of, items_under
 from webapp.transfer.json_text import Span, StrictText, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 MAX_SAMPLE = 20
 """How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
-MAX_DEPTH = 5_000
-"""How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
-MAX_ITEM = 512 * 1024**2
-"""The most bytes of memory, roughly, that one item of a JSON array may take."""
 MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
 WRAPPERS = (
     *("conversations", "data", "chats", "items", "results", "memories", "history", "threads", "state", "messages"),
     *("entities", "relations", "facts", "edges", "blocks"),
+    *("chat-next-web-store", "chat-sessions", "sessions", "histories", "indexedDB", "topics"),
 )
 """The keys under which programs put the array of what they export."""
-_BEGINS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
+_TABLES = (".csv", ".tsv")
+TEXTS = (".txt", ".md", ".markdown", ".text")
 
 
 class Upload:
@@ -112,11 +111,11 @@ class Upload:
 
     def items(self, name: str) -> Iterator[Any]:
         """Yield the items of a JSON array, one at a time. Raises ValueError where the JSON stops being valid."""
-        yield from _items(self._events(name))
+        yield from items_of(self._events(name))
 
     def items_under(self, name: str, *keys: str) -> Iterator[tuple[str, Any]]:
         """Yield the items of an object's arrays under some keys, each with its key. Raises ValueError for bad JSON."""
-        yield from _items_under(keys, self._events(name))
+        yield from items_under(keys, self._events(name))
 
     def _events(self, name: str) -> Iterator[tuple[str, Any]]:
         """Yield a parser's events; from where it does not go on, those of what is meant there."""
@@ -162,7 +161,7 @@ class Upload:
 
     def _values(self, name: str) -> Iterator[Any]:
         """Yield what stands one after the other in a member."""
-        return _items(chain([("start_array", None)], self._events(name)))
+        return items_of(chain([("start_array", None)], self._events(name)))
 
     @property
     def json_names(self) -> list[str]:
@@ -171,11 +170,18 @@ class Upload:
             return [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
         return self.names if self.peek(self.filename).lstrip()[:1] in ("[", "{") else []
 
+    @property
+    def record_names(self) -> list[str]:
+        """Return the members that may be JSON; without any, the tables of separated values."""
+        return self.json_names or [name for name in self.names if name.lower().endswith(_TABLES)]
+
     def records(self, name: str, is_record: Callable[[Any], bool]) -> Iterator[Any]:
         """Yield the records of a member, one at a time: of an array, of JSON lines, of an object that wraps an array of
-        them or has them by their ids, or the only one. Raises ValueError where the JSON stops being valid.
+        them or has them by their ids, of a table, or the only one. Raises ValueError where the JSON stops being valid.
         """
-        if not self.peek(name).lstrip().startswith("{"):
+        if name.lower().endswith(_TABLES):
+            yield from _rows(table_rows(self.text(name, MAX_OBJECT).encode()))
+        elif not self.peek(name).lstrip().startswith("{"):
             yield from self.items(name)
         elif self._is_lines(name):
             yield from self._lines(name)
@@ -184,7 +190,11 @@ class Upload:
         elif by_key := _by_key(first, is_record):
             yield from by_key
         else:
-            yield from (item for _, item in self.items_under(name, *WRAPPERS))
+            found = (item for _, item in self.items_under(name, *WRAPPERS))
+            if (head := next(found, None)) is not None:
+                yield from chain([head], found)
+            elif isinstance(first, dict):  # a store of keys, with others among them
+                yield from filter(is_record, first.values())
 
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
         """Return the first record of a member, some of whose items may be damaged; None if there is none."""
@@ -236,56 +246,16 @@ def _by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
     return []
 
 
+def _rows(rows: list[list[str]]) -> Iterator[Any]:
+    """Yield the rows of a table by its heads, as written and in lower case; the words of one with a single column."""
+    heads = [head.strip() for head in rows[0]] if rows else []
+    for row in filter(any, rows[1:] if len(heads) > 1 else rows):
+        names = heads if len(heads) > 1 else []
+        cells = list(zip(names, row, strict=False))
+        yield dict(cells) | {name.lower(): cell for name, cell in cells} if cells else " ".join(row)
+
+
 def _line(text: str) -> Any:
     with suppress(ValueError, RecursionError):
         return json.loads(text, strict=False)
     return None
-
-
-def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """Yield an array's items from a parser's events, in bounded memory. Raises ImportRefused if too deep or large."""
-    depth = weight = 0
-    is_array = False
-    item = ijson.ObjectBuilder()
-    for event, value in events:
-        if event in _ENDS:
-            depth -= 1
-        if depth == 0:
-            is_array = event == "start_array"
-        elif is_array:
-            item.event(event, value)
-            weight += 64 + (len(value) if isinstance(value, str) else 0)
-        if event in _BEGINS:
-            depth += 1
-        elif is_array and depth == 1:
-            yield item.value
-            item, weight = ijson.ObjectBuilder(), 0
-        if depth > MAX_DEPTH or weight > MAX_ITEM:
-            raise ImportRefused("Something in this file is larger, or nested deeper, than a conversation can be.")
-
-
-def _items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the items of the arrays under some keys of an object, and of the objects that stand under such keys."""
-    depth = wrappers = 0
-    key = ""
-    for event, value in events:
-        if event == "map_key":
-            key = value
-        elif event == "start_array" and depth == wrappers and key in keys:
-            for item in _items(chain([(event, value)], _rest_of_value(events))):
-                yield key, item
-            continue
-        elif event == "start_map" and depth == wrappers and (not depth or key in keys):
-            wrappers += 1
-        depth += (event in _BEGINS) - (event in _ENDS)
-        wrappers = min(wrappers, depth)
-
-
-def _rest_of_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the events of a value that has begun, taken from those of what it is in."""
-    depth = 1
-    for event, value in events:
-        yield event, value
-        depth += (event in _BEGINS) - (event in _ENDS)
-        if not depth:
-            return

@@ -21,13 +21,14 @@ from tests.chat.test_stream import begin, wait_for_text
 from tests.memories.prompt.test_always_used import add, fill
 from tests.spaces.helpers import join, make_space
 from tests.support.queries import count_queries
+from webapp import loops
 from webapp.chat.context import assembly
 from webapp.chat.turns import read_ahead
 from webapp.chat.turns.read_ahead import ReadAhead
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import make_redis
 from webapp.memories.store import forgetting
 from webapp.redis.clients import open_redis
@@ -102,9 +103,7 @@ def heard(told: Told, channel: str = CHANNEL) -> list[int]:
 def turn(user_id: int, created_at: datetime | None = None) -> int:
     """A reply to be written, in a new conversation or in one that was begun at some time."""
     with write_transaction():
-        conversation = Conversation(user_id=user_id, message_count=2, created_at=created_at or now())
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user_id, message_count=2, created_at=created_at or now()))
         _, reply = messages.add_exchange(conversation, QUESTION, parent_id=None)
         return int(reply.message_id)
 
@@ -414,13 +413,13 @@ def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
     def work() -> None:
         raise SystemExit  # it has listened: the end of the test
 
-    monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
+    monkeypatch.setattr(loops, "time", SimpleNamespace(sleep=wait, monotonic=time.monotonic))
     monkeypatch.setattr(keeper, "work", work)
     with app.app_context():
         index_cache().get(user.user_id, 20)
     with pytest.raises(SystemExit):
         keeper._run()
-    assert waited == [read_ahead.FORBIDDEN_SECONDS] * 3
+    assert waited == [read_ahead.RETRY_SECONDS] * 3
     (said,) = [record for record in caplog.records if record.name == read_ahead.__name__]
     assert said.message == "changes of memory are not heard of, retrying"
     assert said.error == "NoPermissionError"  # type: ignore[attr-defined]

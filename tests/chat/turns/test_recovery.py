@@ -142,7 +142,7 @@ def test_too_much_text_for_one_statement_takes_several(app, client, monkeypatch)
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
 
 
-def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client, model, own_runner, monkeypatch):
+def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client, model, own_runner, monkeypatch, redis):
     """Recovery has stored what the stream held; nobody is to see more than that."""
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(runner, "SAVE_SECONDS", 60)
@@ -152,7 +152,6 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client,
         header = {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id}
     own_runner.submit(turn_id, header)
     wait_for_text(app, turn_id)
-    redis = app.extensions["redis"]
     loop = own_runner.start()
     loop.call_soon_threadsafe(own_runner._upkeep[0].cancel)  # what renews the leases wakes up later than the writer
     loop.call_soon_threadsafe(time.sleep, 2.5)  # as SIGSTOP would
@@ -167,8 +166,7 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client,
     assert (deltas(events), events[-1].name) == (stored, "error")
 
 
-def test_a_lease_of_somebody_else_is_not_renewed(settings, app):
-    redis = app.extensions["redis"]
+def test_a_lease_of_somebody_else_is_not_renewed(settings, redis):
     lost: list[int] = []
 
     async def work() -> None:

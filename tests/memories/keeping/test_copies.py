@@ -14,7 +14,7 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import current_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db import index_hints
-from webapp.db.base import db, get_or_raise, write_transaction
+from webapp.db.base import add_row, db, get_or_raise, write_transaction
 from webapp.memories.store import copies
 
 TOLD = "Keeps walnuts in the old tide mill"
@@ -99,9 +99,7 @@ def test_replies_are_looked_through_a_few_at_a_time(app, replies):
 def _replies(user_id: int, said: Sequence[str]) -> list[int]:
     """Replies of one conversation; the caller has an application context."""
     with write_transaction():
-        conversation = Conversation(user_id=user_id, message_count=len(said))
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user_id, message_count=len(said)))
         rows = [Message(conversation_id=conversation.conversation_id, role="assistant", content=text) for text in said]
         db.session.add_all(rows)
         db.session.flush()

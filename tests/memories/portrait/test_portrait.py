@@ -306,8 +306,7 @@ def test_without_memory_or_a_model_nobody_is_asked(app, client, model, monkeypat
     assert not model.calls()
 
 
-def test_the_page(client, user, login, model, run_jobs):
-    browser = login(user)
+def test_the_page(client, model, run_jobs, browser):
     assert "Nothing is known of you yet" in browser.get("/memories/portrait").text
     ada = add(client, DAUGHTER)
     page = browser.get("/memories/portrait").text

@@ -93,3 +93,9 @@ def test_groups_are_disjoint_and_complete(items):
         for right in memories:
             if left.memory_id < right.memory_id and left.content == right.content:
                 assert together[left.memory_id] == together[right.memory_id]
+
+
+def test_what_was_kept_side_by_side_is_no_duplicate_again():
+    first, second = memory(1, "Likes tea"), memory(2, "likes TEA.", settled_with=[1])
+    assert find_duplicates([first, second]) == []
+    assert find_duplicates([first, second, memory(3, "Likes tea!")]) == [(1, 3)]

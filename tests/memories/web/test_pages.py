@@ -55,12 +55,6 @@ def learn(app, model):
     return make
 
 
-@pytest.fixture
-def browser(login, user):
-    """The browser of `user`."""
-    return login(user)
-
-
 def test_what_one_has_is_listed_and_found(browser, user, learn):
     learn(user, SECRET)
     for path in ("memory", "memories/list", "memories/panel", "find?q=bees"):
@@ -343,6 +337,17 @@ def test_health_offers_the_way_out(app, browser, user, learn):
     kept = post_form(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
     assert kept.location == "/memories/health"
     assert [row.is_archived for row in memories_of(app, user.user_id)[1:]] == [True, False]
+
+
+def test_duplicates_can_all_be_kept(app, browser, user, remember):
+    first, second = remember(user, "I own a boat"), remember(user, "I own a bike")
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Memory).values(content="I own a boat"))
+    page = browser.get("/memories/health").text
+    assert page.count("Keep this one") == 2 and page.count("Keep both") == 1 and "0 quotes" not in page
+    post_form(browser, f"/memories/health/keep/{second}", others=str(first), all="1")
+    assert "Nothing to tidy" in browser.get("/memories/health").text
+    assert [row.is_archived for row in memories_of(app, user.user_id)] == [False, False]
 
 
 def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn, remember):

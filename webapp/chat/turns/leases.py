@@ -63,13 +63,9 @@ class Leases:
         await self._client.delete(turnlog.lease_key(turn_id))
 
     async def keep(self) -> None:
-        """Renew the leases forever."""
-        while True:
-            await asyncio.sleep(min(self._seconds / 4, MAX_RENEWAL_SECONDS))
-            try:
-                await self.renew()
-            except RedisError as error:
-                log.warning("leases not renewed", extra={"error": type(error).__name__})
+        """Renew the leases when it is time again. Raises RedisError."""
+        await asyncio.sleep(min(self._seconds / 4, MAX_RENEWAL_SECONDS))
+        await self.renew()
 
     async def renew_if_lapsed(self) -> None:
         """Renew the leases if they may have lapsed unnoticed, as in a process that was suspended for a while."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from flask import Flask
 from redis import Redis
 from redis.client import PubSub
-from redis.exceptions import NoPermissionError, RedisError
 
 from webapp.chat.context.space_context import read_ahead
+from webapp.loops import repeat
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.invalidation import CHANNELS, SPACES
 from webapp.retrieval.service import catch_up
@@ -27,9 +27,8 @@ QUIET_SECONDS = 1.5
 in every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
 REST = 4
 """After each user it rests this many times as long as that took: this process has other things to compute."""
-RETRY_SECONDS = 2.0
-FORBIDDEN_SECONDS = 300.0
-"""Seconds after which it tries again where its user may not use the channel."""
+RETRY_SECONDS = 30.0
+"""Seconds after which it listens again; its user may not even be allowed to."""
 
 
 class ReadAhead:
@@ -51,20 +50,14 @@ class ReadAhead:
         # Connecting writes to 2 MB of pages that idle processes share.
         while index_cache.of(self._app).is_empty:
             time.sleep(BEGIN_SECONDS)
-        last_error = ""
-        while True:
-            try:
-                with self._client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
-                    subscription.subscribe(*CHANNELS)
-                    while True:
-                        self.listen(subscription)
-                        last_error = ""
-                        self.work()
-            except RedisError as error:
-                if (name := type(error).__name__) != last_error:  # once, however long it lasts
-                    log.warning("changes of memory are not heard of, retrying", extra={"error": name})
-                last_error = name
-                time.sleep(FORBIDDEN_SECONDS if isinstance(error, NoPermissionError) else RETRY_SECONDS)
+        repeat(self._follow, log, "changes of memory are not heard of, retrying", RETRY_SECONDS)
+
+    def _follow(self) -> None:
+        with self._client.pubsub(ignore_subscribe_messages=True) as subscription:  # type: ignore[no-untyped-call]
+            subscription.subscribe(*CHANNELS)
+            while True:
+                self.listen(subscription)
+                self.work()
 
     def listen(self, subscription: PubSub) -> None:
         """Wait for news, or until there may be something to do. Raises RedisError."""

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select, text
@@ -15,6 +16,7 @@ from webapp.chat.turns import turnlog
 from webapp.chat.turns.finish import Outcome, finish_turn, fit_column
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, rows_changed, write_transaction
+from webapp.db.conflicts import run_each
 from webapp.extensions import redis
 from webapp.i18n.marks import N_
 
@@ -95,7 +97,7 @@ def recover_all() -> int:
     )
     turn_ids = db.session.scalars(oldest_first).all()
     db.session.rollback()
-    return sum(recover_turn(turn_id) for turn_id in turn_ids)
+    return sum(run_each({turn_id: partial(recover_turn, turn_id) for turn_id in turn_ids}).values())
 
 
 LOSS_SECONDS = 2.0

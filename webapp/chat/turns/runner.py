@@ -5,8 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -15,11 +14,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
-from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.leases import Leases
-from webapp.chat.turns.recovery import FinishedElsewhere
 from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.tool_calls import Consent, ConsentWaiter
 from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
@@ -28,6 +25,7 @@ from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool
+from webapp.loops import repeat_on_loop
 from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, open_async_redis
 from webapp.telemetry import tracing
 from webapp.tools.client_tools import ClientTools
@@ -66,6 +64,7 @@ class TurnRunner:
         self._turns: dict[int, Turn] = {}
         self._submitted: set[int] = set()
         self._draining = False
+        self._last_stop: Any = None
 
     @property
     def active(self) -> int:
@@ -90,23 +89,25 @@ class TurnRunner:
         self,
         turn_id: int,
         header: dict[str, Any],
-        embedded: Future[Any] | None = None,
         *,
+        place: ExitStack | None = None,
         consent: Consent = "ask",
         client: ClientTools | None = None,
     ) -> None:
         """Run a turn whose rows are committed, unless this process is shutting down: recovery finishes those.
 
-        Its prompt waits for `embedded`, as long as a vector is waited for. `consent`: which calls that write it makes.
+        Its `place` in the start queue is closed once its prompt is made. `consent`: which calls that write it makes.
         `client`: the tools of the calling program.
         """
+        place = place or ExitStack()
         if self._draining:
+            place.close()
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
             return
         loop = self.start()
         self._submitted.add(turn_id)
         self._hub.own(turn_id)
-        turn = partial(Turn, turn_id, header, self._services, embedded=embedded, consent=consent, client=client)
+        turn = partial(Turn, turn_id, header, self._services, place=place, consent=consent, client=client)
         loop.call_soon_threadsafe(self._start_task, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
@@ -143,7 +144,7 @@ class TurnRunner:
             retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
             max_connections=32,
         )
-        self._tables = TurnDatabase(self._app, settings)
+        self._tables = TurnDatabase(self._app)
         self._leases = Leases(
             self._redis,
             seconds=settings.turn_lease_seconds,
@@ -162,10 +163,13 @@ class TurnRunner:
         self._services = TurnServices(
             self._tables, self._chat, self._writer, settings.reply_tokens, ConsentWaiter(self._redis).ask
         )
+        steps = {
+            "leases not renewed": self._leases.keep,
+            "requests to stop are not read": self._stop_requested_turns,
+            "running replies not stored": self._save_texts,
+        }
         self._upkeep = [
-            asyncio.create_task(self._leases.keep(), name="turn-leases"),
-            asyncio.create_task(self._stop_requested_turns(), name="turn-stops"),
-            asyncio.create_task(self._save_texts(), name="turn-saves"),
+            asyncio.create_task(repeat_on_loop(step, log, problem, RETRY_SECONDS)) for problem, step in steps.items()
         ]
 
     def _start_task(self, turn_id: int, make: Callable[..., Turn]) -> None:
@@ -177,6 +181,7 @@ class TurnRunner:
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
+        task.add_done_callback(lambda _task: turn.place.close())  # also of one that was cancelled before it began
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn
@@ -207,40 +212,32 @@ class TurnRunner:
             self._tasks[turn_id].cancel(LOST)
 
     async def _save_texts(self) -> None:
-        """Store, every now and then, the replies that take longer, as far as they are written."""
-        while await self._has_turns.wait():
-            await asyncio.sleep(SAVE_SECONDS / SAVE_CHECKS)
-            now = time.monotonic()
-            texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
-            if not texts:
-                continue
-            try:
-                left = await self._tables.save(texts)
-            except SQLAlchemyError as error:
-                log.warning("running replies not stored", extra={"error": type(error).__name__})
-                left = FinishedElsewhere()
-            for turn_id, text in texts.items():
-                if turn := self._turns.get(turn_id):
-                    turn.note_saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
-            for turn_id in left.ended:
-                self._abandon(turn_id)
-            for turn_id in left.gone:
-                if (turn := self._turns.get(turn_id)) and not turn.is_ending:
-                    self._tasks[turn_id].cancel(DELETED)
+        """Store the replies that take longer, as far as they are written."""
+        await self._has_turns.wait()
+        await asyncio.sleep(SAVE_SECONDS / SAVE_CHECKS)
+        now = time.monotonic()
+        texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
+        if not texts:
+            return
+        left = await self._tables.save(texts)
+        for turn_id, text in texts.items():
+            if turn := self._turns.get(turn_id):
+                turn.note_saved(text, now + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
+        for turn_id in left.ended:
+            self._abandon(turn_id)
+        for turn_id in left.gone:
+            if (turn := self._turns.get(turn_id)) and not turn.is_ending:
+                self._tasks[turn_id].cancel(DELETED)
 
     async def _stop_requested_turns(self) -> None:
-        last: Any = None
-        while await self._has_turns.wait():
-            try:
-                last = last or f"{(await self._redis.time())[0]}000-0"
-                found: Any = await self._redis.xread({turnlog.STOPS: last}, block=STOP_WAIT_MS)
-            except RedisError:
-                await asyncio.sleep(RETRY_SECONDS)
-                continue
-            for entries in dict(found or ()).values():
-                last = entries[-1][0]
-                for _, entry in entries:
-                    self._stop(int(entry[b"turn"]))
+        """Stop the turns that somebody has asked to stop since the last look."""
+        await self._has_turns.wait()
+        self._last_stop = self._last_stop or f"{(await self._redis.time())[0]}000-0"
+        found: Any = await self._redis.xread({turnlog.STOPS: self._last_stop}, block=STOP_WAIT_MS)
+        for entries in dict(found or ()).values():
+            for entry_id, entry in entries:
+                self._last_stop = entry_id
+                self._stop(int(entry[b"turn"]))
 
     def _stop(self, turn_id: int) -> None:
         if turn_id in self._turns:

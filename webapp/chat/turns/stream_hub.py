@@ -19,6 +19,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from webapp.chat.turns.turnlog import Entry, entry, log_key, order, read
+from webapp.loops import repeat
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 BUSY_STREAMS = 24
 BUSY_PAUSE = 0.008
 BLOCK_MS = 2_000
+RETRY_SECONDS = 0.5
 
 
 class Subscription:
@@ -158,29 +160,24 @@ class Hub:
                 self._positions[turn_id] = entry_id
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="turn-hub", daemon=True)
+        if self._thread is None:
+            work = (self._read, log, "turn reader lost redis, retrying", RETRY_SECONDS)
+            self._thread = threading.Thread(target=repeat, args=work, name="turn-hub", daemon=True)
             self._thread.start()
 
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                watched = dict(self._positions)
-            streams: dict[Any, Any] = {log_key(turn_id): position for turn_id, position in watched.items()}
-            streams[self._wake_key] = self._wake_position
-            try:
-                answer: Any = self._tailing.xread(streams, block=BLOCK_MS)
-            except RedisError as error:
-                log.warning("turn reader lost redis, retrying", extra={"error": type(error).__name__})
-                time.sleep(0.5)
-                continue
-            self._deliver(answer, {log_key(turn_id).encode(): turn_id for turn_id in watched})
-            if len(watched) > BUSY_STREAMS:
-                time.sleep(BUSY_PAUSE)
+    def _read(self) -> None:
+        with self._lock:
+            watched = dict(self._positions)
+        streams: dict[Any, Any] = {log_key(turn_id): position for turn_id, position in watched.items()}
+        streams[self._wake_key] = self._wake_position
+        self._deliver(
+            self._tailing.xread(streams, block=BLOCK_MS), {log_key(turn_id).encode(): turn_id for turn_id in watched}
+        )
+        if len(watched) > BUSY_STREAMS:
+            time.sleep(BUSY_PAUSE)
 
     def _deliver(self, answer: Any, turns: dict[bytes, int]) -> None:
-        rows = answer.items() if isinstance(answer, dict) else answer
-        for key, batch in rows:
+        for key, batch in answer:
             turn_id = turns.get(key)
             if turn_id is None:
                 self._wake_position = batch[-1][0].decode()

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turnlog import Entry, OpenTurn, Rows, fields, log_key, merge, order
+from webapp.loops import repeat_on_loop
 from webapp.redis.clients import Wire
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,8 @@ class TurnWriter:
         self._allowed_until = 0.0
         self._work = asyncio.Event()
         self._flushed = asyncio.Condition()
-        self._task = asyncio.create_task(self._run(), name="turn-writer")
+        work = repeat_on_loop(self._run, log, "turn streams not written, retrying", RETRY_SECONDS)
+        self._task = asyncio.create_task(work, name="turn-writer")
 
     def begin(self, turn_id: int, header: dict[str, Any]) -> None:
         """Start a stream with its `turn` entry."""
@@ -168,18 +170,15 @@ class TurnWriter:
         return min(self._pause, max(self._pause * share, self._duration * PAUSE_FACTOR))
 
     async def _run(self) -> None:
-        while True:
-            await self._work.wait()
-            turns = self._next()
-            start = time.monotonic()
-            try:
-                await self._may_write()
-                self._allowed_until = start + PERMISSION_SECONDS
-                await self._write(turns)
-                self._duration = time.monotonic() - start
-            except RedisError as error:
-                log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
-                await asyncio.sleep(RETRY_SECONDS)
+        await self._work.wait()
+        turns = self._next()
+        start = time.monotonic()
+        try:
+            await self._may_write()
+            self._allowed_until = start + PERMISSION_SECONDS
+            await self._write(turns)
+            self._duration = time.monotonic() - start
+        finally:
             if self._dirty and self._timer is None:
                 self._ring()
 

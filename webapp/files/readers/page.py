@@ -5,7 +5,9 @@ import posixpath
 import re
 import zipfile
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,8 +42,8 @@ def read_page(data: bytes) -> Pages:
     return Pages([text_of_html(decode(data))])
 
 
-def text_of_html(html: str) -> str:
-    """Return the text as a reader sees it, headings and lists as in Markdown; pure."""
+def text_of_html(html: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the text as a reader sees it, headings and lists as in Markdown, and marks around tags; pure."""
     from selectolax.lexbor import LexborHTMLParser  # noqa: PLC0415  # only where HTML is read
 
     tree = LexborHTMLParser(_close_elements(html))
@@ -50,7 +52,7 @@ def text_of_html(html: str) -> str:
     out: list[str] = []
     body = tree.body
     if body is not None:
-        _write(body, out)
+        _write(body, out, marks)
     return _LINES.sub("\n\n", whole_words("".join(out))).strip()
 
 
@@ -63,15 +65,18 @@ def _close_elements(html: str) -> str:
     return html
 
 
-def _write(root: Any, out: list[str]) -> None:
+def _write(root: Any, out: list[str], marks: Mapping[str, str]) -> None:
     """Write what is below a node; not by recursion, since a page may be nested deeper than that goes."""
     node, is_end = root.child, False
     while node is not None and node.mem_id != root.mem_id:
+        mark = "" if node.tag == "code" and _is_preformatted(node) else marks.get(node.tag, "")
         if is_end:
+            out += [mark] if mark else []
             if node.tag in _BLOCKS or _HEADING.match(node.tag):
                 out.append("\n\n")
         else:
             _begin(node, out)
+            out += [mark] if mark else []
             if node.child is not None:
                 node = node.child
                 continue
@@ -99,7 +104,8 @@ def _begin(node: Any, out: list[str]) -> None:
 
 
 def _is_preformatted(node: Any) -> bool:
-    return node.parent is not None and node.parent.tag in ("pre", "textarea")
+    above = node.parent if node.parent is None or node.parent.tag != "code" else node.parent.parent
+    return above is not None and above.tag in ("pre", "textarea")
 
 
 def read_book(data: bytes) -> Pages:

@@ -145,6 +145,17 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     return get_memory(user_id, memory_id)
 
 
+def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
+    """Note that some memories are no duplicates of each other. Raises NotFound."""
+    versions.begin_change(user_id)
+    journal = Journal(user_id, f"review_{Decision.BOTH.value}")
+    for memory_id in sorted(memory_ids):
+        memory = get_memory(user_id, memory_id, lock=True)
+        memory.settled_with = sorted({*(memory.settled_with or ()), *memory_ids} - {memory_id})
+        journal.record_change(memory)
+    journal.close({"updated": len(memory_ids)})
+
+
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
     """Confirm or forget up to 100 waiting memories; return how many, and how many stay, as contradictions do."""
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items

@@ -71,7 +71,7 @@ def examine(memories: Iterable[Memory], moment: datetime) -> dict[Finding, Group
 
 def find_duplicates(memories: Sequence[Memory]) -> Groups:
     """Return groups of two or more of one place that say the same: in the same words, or in forms of them with the same
-    type and key and near vectors."""
+    type and key and near vectors; unless the user said that both are to be kept."""
     firsts: dict[Hashable, Memory] = {}
     leaders: dict[int, int] = {}
     groups: dict[int, list[int]] = defaultdict(list)
@@ -82,6 +82,8 @@ def find_duplicates(memories: Sequence[Memory]) -> Groups:
             alike = memory.memory_type, memory.fact_key, *word_forms(memory.content)
             other = firsts.setdefault((*place, *alike), memory)
             first = other if cosine(_vector(other), _vector(memory)) >= SAME_COSINE else memory
+        if first.memory_id in (memory.settled_with or ()):
+            first = memory
         leader = leaders[memory.memory_id] = leaders.get(first.memory_id, memory.memory_id)
         groups[leader].append(memory.memory_id)
     return [tuple(ids) for ids in groups.values() if len(ids) > 1]

@@ -14,10 +14,16 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
-from webapp.http.answers import commit_and_redirect, redirect_to
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import (
+    PageBlueprint,
+    ViewResult,
+    commit_and_redirect,
+    redirect_to,
+    requested_cursor,
+    wants_partial,
+)
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
@@ -155,10 +161,13 @@ def health() -> ViewResult:
 
 @blueprint.post("/memories/health/keep/<int:memory_id>")
 def keep_one(memory_id: int) -> ViewResult:
-    """Archive the other memories of a group of duplicates."""
+    """Archive the other memories of a group of duplicates; or keep them all, which are none then."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
     other_ids = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
+    if request.form.get("all"):
+        decisions.keep_all(user_id, {memory_id, *other_ids})
+        return commit_and_redirect(url_for(".health"), _("Kept. They are not shown as duplicates again."))
     changes = MemoryChanges(is_archived=True)
     undo_at = undo_in_notice(service.update_memories(user_id, sorted(other_ids), changes, cause="archived"))
     words = ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(other_ids))

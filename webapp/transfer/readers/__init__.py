@@ -7,11 +7,10 @@ from webapp.transfer.readers.claude import Claude
 from webapp.transfer.readers.commonplace import Commonplace
 from webapp.transfer.readers.gemini import Gemini
 from webapp.transfer.readers.grok import Grok
-from webapp.transfer.readers.librechat import LibreChat
 from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes, OwnMemories, Portable
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.readers.turns import ShareGPT
+from webapp.transfer.readers.sharegpt import LibreChat, ShareGPT
 from webapp.transfer.sources import MAX_SAMPLE, Upload
 
 READERS: dict[str, Reader] = {

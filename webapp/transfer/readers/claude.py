@@ -32,7 +32,7 @@ from webapp.transfer.content import (
 from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, split_thought, text_file
 from webapp.transfer.sources import DAMAGED, Upload
 
-_CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
+_CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:[^/]*|/[^/]+)\.jsonl?$", re.IGNORECASE)
 _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE)
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"```\n?This block is not supported on your current device yet\.\n?```")
@@ -53,25 +53,21 @@ class Claude:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether a conversation with `chat_messages` is in it, or Claude's memories are."""
-        names = upload.names
-        if upload.is_archive:
-            names = [name for name in names if _CONVERSATIONS.search(name) or _MEMORIES.search(name)]
-        return upload.has_record(names, _is_ours)
+        return upload.has_record(upload.json_names, _is_ours)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Projects, conversations, memories."""
         names = upload.names
         for name in sorted(name for name in names if _PROJECTS.search(name)):
             yield from _projects(upload, name)
-        talks = [name for name in names if not (_PROJECTS.search(name) or _MEMORIES.search(name))]
-        talks = [name for name in talks if _CONVERSATIONS.search(name)] if upload.is_archive else upload.json_names
-        yield from read_records(upload, talks, _is_ours, _parts)
-        memories = [name for name in names if upload.is_archive and _MEMORIES.search(name)]
-        yield from read_records(upload, memories, _is_ours, _parts)
+        memories = list(filter(_MEMORIES.search, upload.json_names))
+        others = [name for name in upload.json_names if not (_PROJECTS.search(name) or name in memories)]
+        talks = [name for name in others if not upload.is_archive or _CONVERSATIONS.search(name)]
+        yield from read_records(upload, [*talks, *memories], _is_ours, _parts)
 
 
 def _is_ours(item: Any) -> bool:
-    return isinstance(item, dict) and bool({"chat_messages", *_MEMORY_KEYS} & item.keys())
+    return isinstance(item, dict) and bool({"chat_messages", "prompt_template", *_MEMORY_KEYS} & item.keys())
 
 
 def _parts(item: Any) -> Iterator[Part]:

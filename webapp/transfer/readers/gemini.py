@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from html.parser import HTMLParser
 from typing import Any
 
+from webapp.files.readers.page import text_of_html
 from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable, instant, text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, read_records
@@ -37,6 +37,7 @@ _DATES = (
     "%d/%m/%Y, %H:%M:%S",
     "%Y/%m/%d %H:%M:%S",
 )
+_MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "pre": "\n```\n"}
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 
 
@@ -240,49 +241,4 @@ def _parse_date(text: str) -> datetime | None:
 
 def markdown_of(html: str) -> str:
     """Return the text of a piece of HTML, with its paragraphs, lists, code and emphasis as Markdown."""
-    writer = _Writer()
-    writer.feed(html)
-    writer.close()
-    return re.sub(r"\n{3,}", "\n\n", "".join(writer.out)).strip()
-
-
-class _Writer(HTMLParser):
-    _MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*"}
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.out: list[str] = []
-        self._pre = False
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag in ("p", "div", "ul", "ol", "table"):
-            self.out.append("\n\n")
-        elif tag in ("br", "tr"):
-            self.out.append("\n")
-        elif tag == "li":
-            self.out.append("\n- ")
-        elif tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self.out.append("\n\n" + "#" * int(tag[1]) + " ")
-        elif tag == "pre":
-            self._pre = True
-            self.out.append("\n\n```\n")
-        elif tag == "code" and not self._pre:
-            self.out.append("`")
-        elif tag in self._MARKS:
-            self.out.append(self._MARKS[tag])
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "pre":
-            self._pre = False
-            self.out.append("\n```\n\n")
-        elif tag == "code" and not self._pre:
-            self.out.append("`")
-        elif tag in self._MARKS:
-            self.out.append(self._MARKS[tag])
-        elif tag in ("p", "h1", "h2", "h3", "h4", "h5", "h6"):
-            self.out.append("\n\n")
-        elif tag in ("td", "th"):
-            self.out.append(" ")
-
-    def handle_data(self, data: str) -> None:
-        self.out.append(data if self._pre else re.sub(r"\s+", " ", data))
+    return text_of_html(html, _MARKS).replace("\xa0", " ")

@@ -8,18 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.transfer.content import (
-    Part,
-    ReadConversation,
-    ReadMessage,
-    ReadProject,
-    Role,
-    count_omissions,
-    instant,
-    shown_path,
-    text_or_none,
-)
-from webapp.transfer.readers.records import convert_records
+from webapp.transfer.content import Part, ReadConversation, ReadProject, text_or_none
+from webapp.transfer.readers.records import as_dict, as_list, convert_records
+from webapp.transfer.readers.turns import read_conversation
 from webapp.transfer.sources import Upload
 
 _MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$", re.IGNORECASE)
@@ -61,35 +52,10 @@ def _parts(entry: tuple[str, Any]) -> Iterable[Part]:
 
 
 def _conversation(item: Any) -> ReadConversation:
-    conversation = item.get("conversation") if isinstance(item, dict) else None
-    if not isinstance(conversation, dict) or not isinstance(item.get("responses"), list):
-        raise ValueError("it has no messages")
-    responses = [row.get("response") for row in item["responses"] if isinstance(row, dict)]
-    rows = {str(row.get("_id") or index): row for index, row in enumerate(responses) if isinstance(row, dict)}
-    leaf = conversation.get("leaf_response_id")
-    path = shown_path(rows, "parent_response_id", leaf, lambda row: instant(row.get("create_time")))
-    messages = [message for key in path if (message := _message(key, rows[key])) is not None]
-    return ReadConversation(
-        source_id=str(conversation.get("id") or ""),
-        title=text_or_none(conversation.get("title")),
-        messages=messages,
-        created_at=instant(conversation.get("create_time")),
-        updated_at=instant(conversation.get("modify_time")),
-        is_pinned=bool(conversation.get("starred")),
-        left_out=count_omissions(rows, path, len(messages)),
-    )
-
-
-def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
-    text = _CARDS.sub("", text_or_none(row.get("message")) or "").strip()
-    if not text:  # a picture that was made, of which the export has only a URL
-        return None
-    # Others than people are "assistant", "ASSISTANT", or the name of a model.
-    is_person = str(row.get("sender") or "").lower() in ("human", "user")
-    model = None if is_person else text_or_none(row.get("model"))
-    role: Role = "user" if is_person else "assistant"
-    thought = "" if is_person else text_or_none(row.get("thinking_trace")) or ""
-    return ReadMessage(key, role, text, instant(row.get("create_time")), model, thought=thought)
+    about, responses = as_dict(as_dict(item).get("conversation")), as_list(as_dict(item).get("responses"))
+    rows = [as_dict(as_dict(row).get("response")) for row in responses]
+    turns = [{**row, "id": row.get("_id"), "message": _CARDS.sub("", str(row.get("message") or ""))} for row in rows]
+    return read_conversation({**about, "messages": turns, "currentId": about.get("leaf_response_id")})
 
 
 def _projects(item: Any) -> Iterator[ReadProject]:

@@ -10,8 +10,9 @@ from typing import Any
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
-from webapp.transfer.readers.memory_rows import is_gone, memory_of
-from webapp.transfer.sources import Upload
+from webapp.transfer.readers.memory_rows import memory_of, read_rows
+from webapp.transfer.readers.records import as_dict
+from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
 _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.MULTILINE)
@@ -29,14 +30,7 @@ class _Rows(ABC):
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories that are still valid."""
-        for name in upload.json_names:
-            try:
-                for number, item in enumerate(upload.records(name, self._is_row), 1):
-                    row = item if isinstance(item, dict) else {}
-                    if not is_gone(row):
-                        yield self.memory(row) or Unreadable(f"memory {number}", N_("it says nothing"))
-            except ValueError as error:
-                yield Unreadable(name, str(error))
+        yield from read_rows(upload, upload.json_names, self._is_row, lambda item: self.memory(as_dict(item)))
 
     def _is_row(self, item: Any) -> bool:
         return isinstance(item, dict) and all(name in item for name in self.fields)
@@ -96,7 +90,7 @@ class OwnMemories(_Rows):
 class MemoryGraph:
     """Reads the memory of the official MCP server, as it stores it or tells it: entities and relations."""
 
-    name, label = "mcp-memory", "MCP memory server"
+    name, label = "mcp-memory", N_("MCP memory server")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether an entity or a relation is in it."""
@@ -189,7 +183,7 @@ _SHORT = 300
 class Notes:
     """Reads a folder of Markdown files, or the notes of Open WebUI as its API returns them."""
 
-    name, label = "notes", "Markdown notes"
+    name, label = "notes", N_("Markdown notes")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether most of the ZIP's files are Markdown or text, or a note is in the JSON."""
@@ -230,4 +224,4 @@ def _is_note(item: Any) -> bool:
 
 
 def _texts(upload: Upload) -> list[str]:
-    return sorted(name for name in upload.names if name.lower().endswith((".md", ".markdown", ".txt")))
+    return sorted(name for name in upload.names if name.lower().endswith(TEXTS))

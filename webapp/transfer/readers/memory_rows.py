@@ -1,11 +1,11 @@
 """Memories in rows: JSON whose items are texts, or have one under a usual name, and tables of separated values."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from webapp.files.readers.text import table_rows
+from webapp.db.base import now
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, is_true, text_or_none
 from webapp.transfer.sources import Upload
 
 _TEXTS = ("memory", "content", "text", "fact", "statement", "value")
@@ -13,56 +13,41 @@ _TIMES = ("updated_at", "created_at", "updatedat", "createdat", "valid_at", "cre
 _OF_MESSAGES = {"role", "sender", "author", "from", "messages", "mapping"}
 """Fields that only what somebody said in a conversation has."""
 _GONE = ("valid_to", "invalid_at", "expired_at", "deleted_at", "deletedat", "deleted", "is_deleted", "isforgotten")
+_ENDS = ("expiration_date", "expires_at")
 _CURRENT = ("islatest", "is_latest", "is_active")
-_LARGE = 64 * 1024**2
 
 
 def has_rows(upload: Upload) -> bool:
     """Return whether memories are in its JSON, or in the columns of its table."""
-    if not upload.is_archive and upload.names[0].lower().endswith((".csv", ".tsv")):
-        rows = table_rows(upload.peek(upload.names[0]).encode())
-        return bool(rows) and _column(rows) is not None
-    return upload.has_record(upload.json_names, lambda item: memory_of(item) is not None)
+    return upload.has_record(upload.record_names, _is_memory)
 
 
-def read_rows(upload: Upload, names: Iterable[str]) -> Iterator[Part]:
-    """Yield the memories in JSON that are still valid."""
+def _is_memory(item: Any) -> bool:
+    return memory_of(item) is not None
+
+
+def read_rows(
+    upload: Upload,
+    names: Iterable[str],
+    is_row: Callable[[Any], bool] = _is_memory,
+    convert: Callable[[Any], ReadMemory | None] | None = None,
+) -> Iterator[Part]:
+    """Yield the memories in JSON or tables that are still valid; the head of a table's only column is none."""
     for name in names:
         try:
-            for number, item in enumerate(upload.records(name, lambda item: memory_of(item) is not None), 1):
-                if not is_gone(item):
-                    yield memory_of(item) or Unreadable(f"memory {number}", N_("it says nothing"))
+            for number, item in enumerate(upload.records(name, is_row), 1):
+                if not is_gone(item) and item not in _TEXTS:
+                    yield (convert or memory_of)(item) or Unreadable(f"memory {number}", N_("it says nothing"))
         except ValueError as error:
             yield Unreadable(name, str(error))
-
-
-def read_table(upload: Upload) -> Iterator[Part]:
-    """Yield the memories in a table that are still valid."""
-    rows = table_rows(upload.text(upload.names[0], _LARGE).encode())
-    column = _column(rows) or 0
-    heads = _fields(rows[0])
-    for row in rows[1:] if heads[column] in _TEXTS else rows:
-        item = dict(zip(heads, row, strict=False)) | {_TEXTS[0]: row[column] if column < len(row) else ""}
-        if (memory := memory_of(item)) and not is_gone(item):
-            yield memory
-
-
-def _column(rows: list[list[str]]) -> int | None:
-    """Return which column of a table holds the memories: by its name, or the only one."""
-    heads = _fields(rows[0])
-    named = next((heads.index(name) for name in _TEXTS if name in heads), None)
-    return 0 if named is None and max(map(len, rows)) == 1 else named
-
-
-def _fields(heads: list[str]) -> list[str]:
-    return [head.strip().lower() for head in heads]
 
 
 def is_gone(item: Any) -> bool:
     """Return whether a row says that its memory does not hold any more."""
     fields = _lower(item)
-    is_old = any(fields.get(name) is False for name in _CURRENT)
-    return is_old or any(map(fields.get, _GONE)) or fields.get("state") == "deleted"
+    is_old = any(fields.get(name) not in (None, "") and not is_true(fields[name]) for name in _CURRENT)
+    is_over = any(moment < now() for name in _ENDS if (moment := instant(fields.get(name))))
+    return is_old or is_over or any(is_true(fields.get(name)) for name in _GONE) or fields.get("state") == "deleted"
 
 
 def _lower(item: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from webapp.transfer.content import (
     parent_links,
     text_or_none,
 )
-from webapp.transfer.readers.records import as_dict, as_list, picture_from_url, read_records, split_thought, text_file
+from webapp.transfer.readers.records import as_dict, as_list, picture_of, read_records, split_thought, text_file
 from webapp.transfer.sources import Upload
 
 OTHERS = N_("it belongs to another account of that Open WebUI, whose own export is the one to bring in")
@@ -193,14 +193,14 @@ def _strip_quote_marks(inner: str) -> str:
 
 def _attachments(row: dict[str, Any]) -> Iterator[ReadFile]:
     """Yield pictures in data URLs, and the text extracted from documents; the export has no other bytes."""
-    for part in as_list(row.get("content")):
-        if file := picture_from_url(as_dict(as_dict(part).get("image_url")).get("url")):
+    for part in map(as_dict, as_list(row.get("content"))):
+        if file := picture_of(part):
             yield file
     for item in map(as_dict, as_list(row.get("files"))):
         inner = as_dict(item.get("file"))
         name = item.get("name") or inner.get("filename")
         text = as_dict(inner.get("data")).get("content") or item.get("content")
-        if file := picture_from_url(item.get("url"), name) or text_file(text, name):
+        if file := picture_of({**item, "name": name}) or text_file(text, name):
             yield file
 
 

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from webapp.i18n.marks import N_
 from webapp.text.provenance import spans_of_others
 from webapp.transfer.content import Part, ReadMemory, instant
-from webapp.transfer.readers.memory_rows import has_rows, read_rows, read_table
-from webapp.transfer.sources import Upload
+from webapp.transfer.readers.memory_rows import has_rows, read_rows
+from webapp.transfer.readers.transcripts import is_transcript
+from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
 _SHORT = 300
@@ -38,13 +40,15 @@ class _Line:
 class PastedList:
     """Reads text that another assistant wrote: `[date] - memory`, a list, a table, or one memory per line."""
 
-    name, label = "list", "Memory list"
+    name, label = "list", N_("Memory list")
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether it has rows or lines like memories, or short lines that are no transcript."""
-        if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
+        if upload.is_archive or not upload.names[0].lower().endswith(TEXTS):
             return has_rows(upload)
         text = upload.peek(upload.names[0])
+        if is_transcript(text):
+            return False
         lines = list(filter(str.strip, text.splitlines()))
         if any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines):
             return True
@@ -53,8 +57,7 @@ class PastedList:
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the memories, without headings, fences, and prose before a list."""
         if has_rows(upload):
-            is_json = upload.is_archive or upload.json_names
-            yield from read_rows(upload, upload.json_names) if is_json else read_table(upload)
+            yield from read_rows(upload, upload.record_names)
             return
         text = upload.text(upload.names[0], _LARGE)
         # What stands around a block of code with dates is not of the list.

@@ -1,121 +1,122 @@
 """Conversations as lists or trees of turns, whichever program wrote them: a turn says who speaks and has a text.
 
 So does ShareGPT (`from: human`, `value`), what the APIs of models take (`role`, `content`), and what many programs
-export: a list of turns in an object, one file of turns for each conversation, nodes with their parents, a question
-and its answer in one row, or all turns in one list, each naming its conversation (LobeChat).
+export: a list of turns in an object, one file or table of turns for each conversation, nodes with their parents, a
+question and its answer in one row, or all turns in one list, each naming its conversation (LobeChat, Claude Code).
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from functools import partial
-from itertools import chain, pairwise
-from pathlib import PurePosixPath
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.transfer.content import (
-    Part,
+    HIDDEN,
+    MISSING_FILES,
+    STEPS,
     ReadConversation,
+    ReadFile,
     ReadMessage,
+    Role,
     by_id,
     count_omissions,
     instant,
+    is_true,
     shown_path,
     text_or_none,
 )
-from webapp.transfer.readers.records import as_dict, as_list, read_records, split_thought
-from webapp.transfer.sources import Upload
+from webapp.transfer.readers.chatgpt_text import IMAGE
+from webapp.transfer.readers.records import as_dict, as_list, picture_of, split_thought, text_file
 
-_LISTS = ("conversations", "messages", "mapping", "entries", "turns", "contents", "chunks", "chunkedPrompt")
-_ROLES = ("from", "role", "sender", "author")
-_TEXTS = ("value", "content", "text", "parts", "fragments", "message")
-_THOUGHTS = ("reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
-_TIMES = ("createdAt", "created_at", "create_time", "inserted_at", "timestamp", "updated_datetime", "time")
-_STARTS = (*_TIMES, "created")
-_TITLES = ("title", "name", "chatTitle", "thread_title")
-_IDS = ("id", "uuid", "_id", "conversation_id")
-_PARENTS = ("parentId", "parent_id", "parent", "parentMessageId", "parent_message_id")
-_TALKS = ("topicId", "topic_id", "conversationId", "conversation_id", "sessionId", "session_id")
+_LISTS = (
+    "conversations",
+    "messages",
+    "messagesTree",
+    "mapping",
+    "entries",
+    "turns",
+    "msgs",
+    "contents",
+    "chunks",
+    "chunkedPrompt",
+)
+_ROLES = ("from", "role", "sender", "author", "speaker", "src")
+_IS_PERSON = ("is_user", "is_human", "isCreatedByUser", "isUser")
+_TEXTS = ("value", "content", "text", "parts", "fragments", "message", "mes", "raw_content", "contentParts", "steps")
+BLOCKS = "blocks"
+"""The ids of a turn's parts, which stand in a list of their own (Cherry Studio)."""
+_THOUGHTS = ("thinking_trace", "reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
+_TIMES = ("createdAt", "created_at", "create_time", "inserted_at", "timestamp", "updated_datetime", "time", "send_date")
+_STARTS = (*_TIMES, "created", "lastUpdate")
+_UPDATES = ("updated_at", "updatedAt", "modify_time", "lastUpdate")
+_PINS = ("starred", "pinned")
+TITLES = ("title", "name", "chatTitle", "thread_title", "topic")
+_IDS = ("id", "uuid", "_id", "conversation_id", "external_id", "conversationId")
+_PARENTS = (
+    "parentId",
+    "parent_id",
+    "parent",
+    "parentMessageId",
+    "parent_message_id",
+    "parentUuid",
+    "parent_response_id",
+)
 _QUESTIONS = ("query_str", "query", "question", "prompt")
 _ANSWERS = ("answer", "response", "completion")
-_PEOPLE = ("human", "user", "request", "prompt")
-_MODELS = ("assistant", "gpt", "model", "bot", "ai", "response")
+PEOPLE = ("human", "user", "you", "request", "prompt")
+MODELS = ("assistant", "gpt", "model", "bot", "ai", "response")
 _HIDDEN = ("system", "developer", "tool", "function", "function_call", "observation", "none")
-_THINKS = ("think", "thinking", "thoughts")
+_THINKS = ("think", "thinking", "thoughts", "reasoning")
+_ASIDE = ("error", "isError", "isThought", "isMeta", "isSidechain", "is_system", "is_alternative")
+"""What marks a turn that its program does not show in the conversation."""
 
 
-class ShareGPT:
-    """Reads lists of turns."""
-
-    name, label = "sharegpt", "ShareGPT"
-
-    def looks_like(self, upload: Upload) -> bool:
-        """Return whether turns are in it, or something that has a list of them."""
-        return upload.has_record(upload.json_names, lambda item: _is_conversation(item) or _is_turn(item))
-
-    def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield the conversations; turns that nothing holds together, not even the name of one, are one with the name
-        of their file."""
-        for name in upload.json_names:
-            if upload.first_record(name, _is_conversation) is not None:
-                yield from read_records(upload, [name], _is_conversation, lambda item: [_conversation(item)])
-            elif upload.first_record(name, _is_turn) is not None:
-                talks: dict[str, list[Any]] = {}
-                yield from read_records(upload, [name], _is_turn, partial(_collect, talks))
-                titles = _titles(upload, name) if any(talks) else {}
-                for key, turns in talks.items():
-                    title = titles.get(key) or PurePosixPath(name).stem
-                    yield _conversation({"id": key, "title": title, "messages": _in_order(turns) if key else turns})
-
-
-def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:
-    if _role(item := as_dict(item)) and not {*_TEXTS}.isdisjoint(item):
-        talks.setdefault(str(_first(item, _TALKS) or ""), []).append(item)
-    return ()
-
-
-def _titles(upload: Upload, name: str) -> dict[str, str]:
-    """Return the titles of conversations by their ids, from lists beside that of the turns."""
-    titles: dict[str, str] = {}
-    with suppress(ValueError):
-        for _, item in upload.items_under(name, "state", "data", "topics", "sessions"):
-            row = as_dict(item)
-            if title := text_or_none(_first(row, _TITLES) or _first(as_dict(row.get("meta")), _TITLES)):
-                titles[str(row.get("id"))] = title
-    return titles
-
-
-def _in_order(turns: list[Any]) -> list[Any]:
+def in_order(turns: list[Any]) -> list[Any]:
     """Return turns by their times; one that does not name the turn before it stands below the one above."""
-    moments = [instant(_first(turn, _TIMES)) for turn in turns]
+    moments = [instant(first_of(turn, _TIMES)) for turn in turns]
     if None not in moments:
         order = sorted(range(len(turns)), key=moments.__getitem__)  # type: ignore[arg-type]
         turns = [turns[place] for place in order]
     return [{**turn, "parent": _parent(turn) or above.get("id")} for above, turn in pairwise([{}, *turns])]
 
 
-def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def first_of(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     """Return the first of some fields that holds something."""
     return next(filter(None, map(item.get, names)), None)
 
 
-def _turns(item: Any) -> list[Any]:
+def turns_in(item: Any) -> list[Any]:
     """Return the turns in a conversation, each as one object."""
-    turns = _first(as_dict(item), _LISTS)
-    if isinstance(turns, dict) and (inner := _first(turns, _LISTS)):
+    turns = first_of(as_dict(item), _LISTS)
+    if isinstance(turns, dict) and (inner := first_of(turns, _LISTS)):
         turns = inner
-    rows = turns.values() if isinstance(turns, dict) else as_list(turns)
-    return list(chain.from_iterable(map(_as_turns, rows)))
+    stack = list(turns.values() if isinstance(turns, dict) else as_list(turns))[::-1]
+    found: list[Any] = []
+    while stack:
+        found += as_turns(row := stack.pop())
+        if children := list(filter(as_dict, as_list(as_dict(row).get("children")))):
+            above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
+            found[-1]["id"] = above
+            stack += [{**child, "parent": above} for child in reversed(children)]
+    return found
 
 
-def _as_turns(row: Any) -> list[Any]:
-    """Return the turns in a row: a node may hold its message in an object, and a question come with its answer."""
-    turn = as_dict(row)
-    if isinstance(turn.get("message"), dict):
-        turn = {**turn, **turn["message"]}
-    question, answer = _first(turn, _QUESTIONS), _first(turn, _ANSWERS)
+def as_turns(row: Any) -> list[Any]:
+    """Return the turns in a row: a node may hold its message in an object, or versions of it, of which one was chosen,
+    and a question come with its answer."""
+    turn = {**as_dict(row)}
+    versions = as_list(turn.get("versions")) or as_list(turn.get("candidates"))
+    chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
+    picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
+    for inner in (turn.get("message"), turn.get("payload"), *(picked or versions)[:1]):
+        if isinstance(inner, dict):
+            turn = {**turn, **inner}
+    turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
+    question, answer = first_of(turn, _QUESTIONS), first_of(turn, _ANSWERS)
     if isinstance(question, str) and isinstance(answer, str):
         beside = {name: turn[name] for name in _TIMES if name in turn}
         return [{"role": "user", "content": question} | beside, {"role": "assistant", "content": answer} | beside]
@@ -123,81 +124,137 @@ def _as_turns(row: Any) -> list[Any]:
 
 
 def _role(turn: Mapping[str, Any]) -> str:
-    """Return who speaks, in lower case: as a word, in an object, or as the kinds of the parts tell."""
+    """Return who speaks, in lower case: as a flag, a word, in an object, or as the kinds of the parts tell."""
+    for name in _IS_PERSON:
+        if name in turn:
+            return "user" if is_true(turn[name]) else "assistant"
     for name in _ROLES:
         value = turn.get(name)
-        role = as_dict(value).get("role") if isinstance(value, dict) else value
+        role = (value.get("role") or _role(value)) if isinstance(value, dict) else value
         if isinstance(role, str) and role:
             return role.lower()
     kinds = {str(as_dict(part).get("type")).lower() for part in as_list(turn.get("fragments"))}
     return next((role for role in ("request", "response") if role in kinds), "")
 
 
-def _is_turn(item: Any) -> bool:
-    known = (*_PEOPLE, *_MODELS, *_HIDDEN)
-    return isinstance(item, dict) and _role(item) in known and not {*_TEXTS}.isdisjoint(item)
+def is_said(turn: Any) -> bool:
+    return isinstance(turn, dict) and bool(_role(turn)) and not {*_TEXTS, BLOCKS}.isdisjoint(turn)
 
 
-def _is_conversation(item: Any) -> bool:
-    turns = list(map(as_dict, _turns(item)))
-    if any(_role(turn) and not {*_TEXTS}.isdisjoint(turn) for turn in turns):
+def is_turn(item: Any) -> bool:
+    known = (*PEOPLE, *MODELS, *_HIDDEN)
+    return any(is_said(turn) and _role(turn) in known for turn in as_turns(item))
+
+
+def is_conversation(item: Any) -> bool:
+    turns = list(map(as_dict, turns_in(item)))
+    if any(map(is_said, turns)):
         return True
     return isinstance(as_dict(item).get("mapping"), dict) and any(
         isinstance(turn.get("content"), str) for turn in turns
     )
 
 
-def _conversation(item: Any) -> ReadConversation:
-    if not _is_conversation(item):
+def read_conversation(item: Any) -> ReadConversation:
+    if not is_conversation(item):
         raise ValueError(N_("it has no turns"))
-    turns = _turns(item)
-    filled = [turn for turn in map(as_dict, turns) if _first(turn, (*_TEXTS, *_THOUGHTS))]
-    rows = by_id(({**turn, "parent": _parent(turn)} for turn in filled), "id")
-    path = shown_path(rows, "parent", item.get("currentId"), lambda row: instant(_first(row, _TIMES)))
-    has_roles = any(map(_role, rows.values()))
+    turns = turns_in(item)
+    filled = [turn for turn in map(as_dict, turns) if first_of(turn, (*_TEXTS, *_THOUGHTS))]
+    said = [turn for turn in filled if not any(is_true(turn.get(name)) for name in _ASIDE)]
+    rows = by_id(({**turn, "parent": _parent(turn)} for turn in said), "id")
+    path = shown_path(rows, "parent", item.get("currentId"), lambda row: instant(first_of(row, _TIMES)))
+    roles = {key: _role(rows[key]) for key in path}
+    # Where a model is named and no person is, whoever else speaks is the person.
+    is_named = not any(role in PEOPLE for role in roles.values()) and any(role in MODELS for role in roles.values())
     messages: list[ReadMessage] = []
+    left_out = Counter({HIDDEN: len(filled) - len(said)})
+    thoughts: list[str] = []
     for key in path:
-        role = _role(rows[key]) if has_roles else ("user", "assistant")[len(messages) % 2]
-        if role not in _HIDDEN and (message := _message(key, role, rows[key])):
-            messages.append(message)
-    # Many of these files have no ids: the same words are the same conversation.
-    digest = hashlib.sha256(json.dumps(turns, sort_keys=True).encode()).hexdigest()[:32]
+        role = roles[key] if any(roles.values()) else ("user", "assistant")[len(messages) % 2]
+        if role in _HIDDEN:
+            left_out[HIDDEN] += 1
+            continue
+        is_user = role in PEOPLE or (is_named and role not in (*MODELS, ""))
+        is_waiting = bool(thoughts)
+        message, others = _message(key, rows[key], thoughts, is_user=is_user)
+        left_out[HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
+        left_out += others if message or others or thoughts else Counter({HIDDEN: 1})
+        messages += [message] if message else []
     return ReadConversation(
-        source_id=str(_first(item, _IDS) or digest),
-        title=text_or_none(_first(item, _TITLES)),
+        source_id=str(first_of(item, _IDS) or _digest(turns)),
+        title=text_or_none(first_of(item, TITLES)),
         messages=messages,
-        created_at=instant(_first(item, _STARTS)) or next((message.at for message in messages), None),
-        left_out=count_omissions(rows, path, len(messages)),
+        created_at=instant(first_of(item, _STARTS)) or next((message.at for message in messages if message.at), None),
+        updated_at=instant(first_of(item, _UPDATES)),
+        is_pinned=any(is_true(item.get(name)) for name in _PINS),
+        left_out=+(left_out + count_omissions(rows, path, len(path))),
     )
+
+
+def _digest(turns: list[Any]) -> str:
+    """Return what stands for the id that many of these files lack: the same words are the same conversation."""
+    return hashlib.sha256(json.dumps(turns, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _parent(turn: Mapping[str, Any]) -> Any:
     """Return the id of the turn before, which may be the last of those above."""
-    return _first(turn, _PARENTS) or next(reversed(as_list(turn.get("ancestors"))), None)
+    return first_of(turn, _PARENTS) or next(reversed(as_list(turn.get("ancestors"))), None)
 
 
-def _message(key: str, role: str, turn: Mapping[str, Any]) -> ReadMessage | None:
-    is_user = role in _PEOPLE
-    texts, thoughts = _texts(_first(turn, _TEXTS))
-    text, thought = ("\n\n".join(texts), "") if is_user else split_thought("\n\n".join(texts))
-    thoughts = list(filter(None, map(text_or_none, (*thoughts, thought, _first(turn, _THOUGHTS)))))
-    if not text or turn.get("isThought"):
-        return None
-    model = None if is_user else text_or_none(_first(turn, ("model", "modelId", "fromModel")))
-    at = instant(_first(turn, _TIMES))
-    return ReadMessage(
-        key, "user" if is_user else "assistant", text, at, model, thought="\n\n".join(dict.fromkeys(thoughts))
-    )
+def _message(
+    key: str, turn: Mapping[str, Any], thoughts: list[str], *, is_user: bool
+) -> tuple[ReadMessage | None, Counter[str]]:
+    """Return the message in a turn, and what is left out of it; `thoughts` wait for the reply they belong to."""
+    content = _Content()
+    content.read(first_of(turn, _TEXTS))
+    content.files += filter(None, map(_text_file, as_list(turn.get("files"))))
+    text, thought = "\n\n".join(content.texts), ""
+    if not is_user:
+        text, thought = split_thought(text)
+        beside = first_of({**turn, **as_dict(turn.get("extra"))}, _THOUGHTS)
+        thoughts += filter(None, map(text_or_none, (*content.thoughts, thought, beside)))
+    if not text and not content.files:
+        return None, content.left_out
+    names = map(turn.get, ("model", "modelId", "fromModel", "sender"))
+    model = next((name for name in names if name and name not in (*PEOPLE, *MODELS)), None)
+    model = text_or_none(as_dict(model).get("name") if isinstance(model, dict) else model)
+    thought = "" if is_user else "\n\n".join(dict.fromkeys(thoughts))
+    thoughts.clear()
+    role: Role = "user" if is_user else "assistant"
+    at = instant(first_of(turn, _TIMES))
+    message = ReadMessage(key, role, text or IMAGE, at, None if is_user else model, content.files, thought)
+    return message, content.left_out
 
 
-def _texts(content: Any) -> tuple[list[str], list[str]]:
-    """Return the texts and the thoughts in a content, which may have parts."""
-    texts: list[str] = []
-    thoughts: list[str] = []
-    for part in content if isinstance(content, list) else [content]:
-        kind = str(as_dict(part).get("type") or "").lower()
-        while isinstance(part, dict):
-            part = _first(part, (*_TEXTS, *_THINKS))
-        if text := text_or_none(part):
-            (thoughts if kind in _THINKS else texts).append(text)
-    return texts, thoughts
+def _text_file(item: Any) -> ReadFile | None:
+    return text_file(as_dict(item).get("text"), as_dict(item).get("filename"))
+
+
+@dataclass
+class _Content:
+    """The content of a turn, which may have parts, and they too."""
+
+    texts: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    files: list[ReadFile] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def read(self, content: Any, kind: str = "") -> None:
+        """Take in a content, or a part of the kind of that which it is in."""
+        if isinstance(content, list):
+            for part in content:
+                self.read(part, kind)
+        elif isinstance(content, dict):
+            kind = str(as_dict(content.get("style")).get("type") or content.get("type") or kind).lower()
+            if "tool" in kind or "function" in kind:
+                self.left_out[STEPS] += 1
+            elif picture := picture_of(content):
+                self.files.append(picture)
+            elif inner := first_of(content, (*_TEXTS, *_THINKS)):
+                pieces = [as_dict(part).get("text") for part in as_list(inner)]
+                words = [piece for piece in pieces if isinstance(piece, str)]
+                self.read("".join(words) if words and len(words) == len(pieces) else inner, kind)
+            elif "image" in kind or "file" in kind or "audio" in kind:
+                self.left_out[MISSING_FILES] += 1
+        elif text := text_or_none(content):
+            (self.thoughts if kind in _THINKS else self.texts).append(text)

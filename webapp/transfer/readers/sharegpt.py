@@ -1,0 +1,116 @@
+"""Exports of turns (`turns.py`): LibreChat's, and those of every program that writes who speaks and what."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from webapp.i18n.marks import N_
+from webapp.transfer.content import Part, text_or_none
+from webapp.transfer.readers.records import as_dict, as_list, read_records
+from webapp.transfer.readers.transcripts import turns_of
+from webapp.transfer.readers.turns import (
+    BLOCKS,
+    TITLES,
+    as_turns,
+    first_of,
+    in_order,
+    is_conversation,
+    is_said,
+    is_turn,
+    read_conversation,
+    turns_in,
+)
+from webapp.transfer.sources import PEEK_BYTES, TEXTS, Upload
+
+_LARGE = 64 * 1024**2
+_TALKS = (
+    *("topicId", "topic_id", "conversationId", "conversation_id", "sessionId", "session_id"),
+    *("thread_id", "conversation"),
+)
+
+
+class LibreChat:
+    """Reads LibreChat's export: one conversation per file, or several in an array."""
+
+    name, label = "librechat", "LibreChat"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether a conversation of LibreChat's is in it."""
+        return upload.has_record(upload.json_names, _is_of_librechat)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Yield the conversations."""
+        yield from read_records(upload, upload.json_names, _is_of_librechat, lambda item: [read_conversation(item)])
+
+
+def _is_of_librechat(item: Any) -> bool:
+    return isinstance(item, dict) and "conversationId" in item and ("messages" in item or "messagesTree" in item)
+
+
+class ShareGPT:
+    """Reads lists of turns."""
+
+    name, label = "sharegpt", N_("Other chats (ShareGPT, LobeChat, Chatbox …)")
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether turns are in it, or something that has a list of them."""
+        is_ours = upload.has_record(upload.record_names, lambda item: is_conversation(item) or is_turn(item))
+        return is_ours or bool(_transcript(upload, PEEK_BYTES))
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Yield the conversations; turns that nothing holds together, not even the name of one, are one with the name
+        of their file."""
+        if turns := _transcript(upload, _LARGE):
+            yield read_conversation({"title": PurePosixPath(upload.filename).stem, "messages": turns})
+        for name in upload.record_names:
+            if upload.first_record(name, is_conversation) is not None:
+                convert = partial(_conversations, _blocks(upload, name))
+                yield from read_records(upload, [name], is_conversation, convert)
+            elif upload.first_record(name, is_turn) is not None:
+                talks: dict[str, list[Any]] = {}
+                yield from read_records(upload, [name], is_turn, partial(_collect, talks))
+                titles = _titles(upload, name) if any(talks) else {}
+                for key, rows in talks.items():
+                    title = titles.get(key) or (rows[0].get("conversation") if key else PurePosixPath(name).stem)
+                    yield read_conversation({"id": key, "title": title, "messages": in_order(rows) if key else rows})
+
+
+def _transcript(upload: Upload, limit: int) -> list[dict[str, str]]:
+    """Return the turns in a text that was uploaded alone."""
+    is_text = not upload.is_archive and upload.filename.lower().endswith(TEXTS)
+    return turns_of(upload.text(upload.filename, limit)) if is_text else []
+
+
+def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:
+    for turn in filter(is_said, as_turns(item)):
+        talks.setdefault(str(first_of(turn, _TALKS) or ""), []).append(turn)
+    return ()
+
+
+def _blocks(upload: Upload, name: str) -> dict[str, Any]:
+    """Return the parts of turns by their ids, of a program that keeps them apart."""
+    with suppress(ValueError):
+        blocks = map(as_dict, (item for _, item in upload.items_under(name, "indexedDB", "message_blocks")))
+        return {str(block.get("id")): block for block in blocks}
+    return {}
+
+
+def _conversations(blocks: dict[str, Any], item: Any) -> list[Part]:
+    """Return a conversation, and those that it grew out of (Chatbox's threads)."""
+    if blocks:
+        turns = [{**turn, "parts": list(map(blocks.get, as_list(turn.get(BLOCKS))))} for turn in turns_in(item)]
+        item = {**item, "messages": turns}
+    return [read_conversation(item), *map(read_conversation, as_list(as_dict(item).get("threads")))]
+
+
+def _titles(upload: Upload, name: str) -> dict[str, str]:
+    """Return the titles of conversations by their ids, from lists beside that of the turns."""
+    titles: dict[str, str] = {}
+    with suppress(ValueError):
+        for _, item in upload.items_under(name, "state", "data", "topics", "sessions"):
+            row = as_dict(item)
+            if title := text_or_none(first_of(row, TITLES) or first_of(as_dict(row.get("meta")), TITLES)):
+                titles[str(row.get("id"))] = title
+    return titles

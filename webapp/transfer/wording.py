@@ -1,0 +1,34 @@
+"""The sentences in English that are kept of an import, said again: what was put into them is found by their form."""
+
+import re
+
+from webapp.i18n.marks import N_, say
+
+FORMS = N_(
+    (
+        "“%(name)s” was left out: %(why)s",
+        "“%(name)s” in the ZIP is broken.",
+        (
+            "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
+            "ordinary ZIP and upload that."
+        ),
+        "“%(name)s” is longer than %(size)s MB.",
+        "The file is larger than %(size)s MB.",
+        "You already have %(most_files)s files. Delete some first.",
+        "%(name)s, conversation %(number)s",
+        "%(name)s, line %(number)s",
+        "memory %(number)s",
+        "line %(number)s",
+    )
+)
+_VALUE = re.compile(r"%\\\((\w+)\\\)s")
+_PATTERNS = {form: re.compile(_VALUE.sub(r"(?P<\1>.+)", re.escape(form))) for form in FORMS}
+
+
+def say_again(text: str) -> str:
+    """Return a kept text as the sentence it was made from; the text itself if nothing was put into it."""
+    for form, pattern in _PATTERNS.items():
+        if match := pattern.fullmatch(text):
+            values = match.groupdict()
+            return say(form, **{name: say_again(value) if name == "why" else value for name, value in values.items()})
+    return say(text) if "%" not in text else text
