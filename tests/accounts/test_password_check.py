@@ -252,7 +252,7 @@ def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, l
 
 
 def test_who_is_refused_keeps_the_form(anonymous, login, user, monkeypatch):
-    def refuse(*_attempt):
+    def refuse(*_attempt, **_options):
         raise TooMany.within(40)
 
     monkeypatch.setattr("webapp.accounts.auth.throttle.count_attempt", refuse)

@@ -52,7 +52,7 @@ def test_who_may_do_what_on_each_route(cast):
 
 
 def test_a_space_is_made_changed_and_listed(client):
-    made = client.post("/api/spaces", json={"kind": "legacy", "name": " Aunt  May ", "persona": "friend"}).get_json()
+    made = client.post("/api/spaces", json={"kind": "legacy", "name": " Aunt\nMay ", "persona": "friend"}).get_json()
     shown = (made["name"], made["kind"], made["role"], made["status"], made["member_count"], made["persona"])
     assert shown == ("Aunt May", "legacy", "owner", "active", 1, "friend")
     path = f"/api/spaces/{made['space_id']}"
