@@ -103,9 +103,10 @@ def end_session() -> None:
     g.identity = None
 
 
-def count_attempt(action: str, account: str) -> None:
-    """Count an attempt of the caller's address at an account's password. Raises TooMany."""
-    throttle.count_attempt(action, request.remote_addr or "", service.spelling(account) or account)
+def count_attempt(action: str, account: str, *, everywhere: bool = False) -> None:
+    """Count an attempt of the caller's address at an account's password, or of all `everywhere`. Raises TooMany."""
+    address = request.remote_addr or ""
+    throttle.count_attempt(action, address, service.spelling(account) or account, everywhere=everywhere)
 
 
 def reset_attempts(action: str, account: str) -> None:
