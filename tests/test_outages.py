@@ -19,6 +19,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tests.chat.helpers import deltas, iterate, names
+from tests.support.queries import scalars
 from webapp import create_app
 from webapp.accounts.models import SiteSetting
 from webapp.chat.turns import follow
@@ -175,8 +176,7 @@ def test_readyz_tells_a_read_only_database(app, anonymous, monkeypatch):
             assert (answer.status_code, answer.get_json()["database"]) == (503, "away")
         finally:
             event.remove(db.engine, "before_cursor_execute", refuse)
-    with app.app_context():
-        assert db.session.scalars(db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))).all() == []
+    assert scalars(app, db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))) == []
 
 
 def test_the_limiter_leaves_retry_after_alone(settings, app, user, monkeypatch):

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from tests.conversations.rows import add_conversation
 from tests.support.interleaving import at_once
+from tests.support.queries import execute
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
@@ -72,8 +73,7 @@ def test_writers_wait_for_each_other_and_lose_nothing(app):
 
 def test_an_id_is_never_given_twice(app, user):
     first = add_conversation(app, user.user_id)
-    with app.app_context(), write_transaction():
-        db.session.execute(text("DELETE FROM conversations"))
+    execute(app, text("DELETE FROM conversations"))
     assert add_conversation(app, user.user_id) > first
 
 
