@@ -52,6 +52,32 @@ def extractions(run_jobs, **options) -> int:
     return len([job for job in run_jobs(**options) if job.meta["name"] == "extract"])
 
 
+def test_what_rested_for_long_is_still_learnt(app, model, talk, run_jobs):
+    """While the model that reads was away for more than a week, what people said was never learnt."""
+    answers(model, TEA, times=None)
+    with app.app_context():
+        with write_transaction():
+            row = db.session.get(Conversation, talk)
+            row.extraction_due, row.updated_at = True, now() - timedelta(days=30)
+        upkeep.sweep()
+    assert extractions(run_jobs) == 1
+
+
+def test_what_has_failed_for_a_week_is_asked_for_once_a_day(app, talk):
+    app.extensions["redis"].set(f"owed:{key(talk)}:tries", queues.LATER_TRIES)
+    sweep(app, talk)
+    assert queues.MAX_RETRY_SECONDS < pause(app, talk) <= queues.LATER_SECONDS
+
+
+def test_where_memory_was_switched_off_nothing_is_asked_for_any_more(app, model, talk, run_jobs):
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, talk).uses_memory = False
+    sweep(app, talk)
+    assert extractions(run_jobs) == 1
+    with app.app_context():
+        assert not db.session.get(Conversation, talk).extraction_due
+
+
 def test_what_fails_in_a_sweep_holds_up_nothing_else(app, model, talk, run_jobs, monkeypatch):
     def fail(*_given: object) -> int:
         raise KeyError("one row")

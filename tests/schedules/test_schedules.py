@@ -23,7 +23,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.schedules import runs as sending
 from webapp.schedules.models import Schedule, ScheduleRun
-from webapp.shell.upkeep import sweep
+from webapp.shell.upkeep import purge, sweep
 
 PAST = datetime(2020, 1, 1)  # noqa: DTZ001 - local
 WEEKLY = {"prompt": "Ask me how my week was.", "rrule": "FREQ=WEEKLY", "at": "2036-12-01T18:00", "timezone": "UTC"}
@@ -335,6 +335,23 @@ def test_a_time_that_comes_twice_brings_one_run_and_holds_up_no_other(app, clien
     assert claim(app) == 1
     assert [len(runs(client, schedule_id)) for schedule_id in (twice, other)] == [1, 1]
     assert stored(app, twice).next_at > now()
+
+
+def test_after_the_clock_was_ahead_a_schedule_comes_at_its_next_time(app, client):
+    """It stayed where the wrong clock had put it: a daily one in a year."""
+    ahead, other = make(client)["schedule_id"], make(client)["schedule_id"]
+    for schedule_id in (ahead, other):
+        make_due(app, schedule_id)
+    claim(app)
+    expected = stored(app, other).next_at
+    with app.app_context(), write_transaction():
+        db.session.get_one(Schedule, ahead).next_at = now() + timedelta(days=365)
+        (row,) = db.session.query(ScheduleRun).filter_by(schedule_id=ahead)
+        row.status, row.ended_at = "done", now() + timedelta(days=364)
+    with app.app_context():
+        purge()
+    assert stored(app, ahead).next_at - expected < timedelta(minutes=1)
+    assert stored(app, other).next_at == expected
 
 
 def test_two_workers_that_look_at_once_claim_each_time_once(app, client):

@@ -102,6 +102,8 @@ def requests_after_commit(session: Session, name: str) -> list[JobRequest]:
 
 MIN_RETRY_SECONDS = 60
 MAX_RETRY_SECONDS = 900
+LATER_SECONDS, LATER_TRIES = 86_400, 7 * 86_400 // MAX_RETRY_SECONDS
+"""After a week of failures it is asked for once a day: it costs little, and is never given up."""
 _FORGOTTEN_SECONDS = 7 * 86_400
 
 
@@ -121,7 +123,8 @@ def is_request_due(client: Redis, key: str) -> bool:
 def note_request(client: Redis, key: str) -> None:
     """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
     tries = int(client.incr(_attempts_key(key)))
-    pause = min(MIN_RETRY_SECONDS * 2 ** min(tries - 1, 20), MAX_RETRY_SECONDS)
+    longest = MAX_RETRY_SECONDS if tries < LATER_TRIES else LATER_SECONDS
+    pause = min(MIN_RETRY_SECONDS * 2 ** min(tries - 1, 20), longest)
     with client.pipeline(transaction=False) as pipe:
         pipe.expire(_attempts_key(key), _FORGOTTEN_SECONDS)
         pipe.set(_token(key), b"1", ex=pause)

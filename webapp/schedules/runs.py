@@ -39,6 +39,8 @@ LATE = timedelta(minutes=10)
 MAX_FAILURES = 5
 MAX_RUNS = 200
 TURN_SECONDS = 600.0
+RECENT = 1_000
+_TIMES = select(Schedule.schedule_id, Schedule.next_at, Schedule.rrule, Schedule.at, Schedule.timezone)
 TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent for you.")
 
 
@@ -56,10 +58,21 @@ def claim_due() -> int:
     return claimed
 
 
+def correct_times() -> int:
+    """Correct when schedules are due next that ran in what is the future now: the clock was ahead. Returns how many."""
+    moment = now()
+    recent = select(ScheduleRun).order_by(ScheduleRun.run_id.desc()).limit(RECENT).subquery()
+    is_ahead = (recent.c.due_at > moment + LATE) | (recent.c.ended_at > moment + LATE)
+    ids = select(recent.c.schedule_id).where(is_ahead)
+    rows = db.session.execute(
+        _TIMES.where(Schedule.is_active.is_(True), Schedule.next_at > moment, Schedule.schedule_id.in_(ids))
+    ).all()
+    return sum(rows_changed(_move(row, moment)) for row in rows)
+
+
 def _due(moment: datetime) -> Sequence[Any]:
     due = db.session.execute(
-        select(Schedule.schedule_id, Schedule.next_at, Schedule.rrule, Schedule.at, Schedule.timezone)
-        .join(User, User.user_id == Schedule.user_id)
+        _TIMES.join(User, User.user_id == Schedule.user_id)
         .where(Schedule.is_active.is_(True), Schedule.next_at <= moment, User.is_active == true())
         .order_by(Schedule.next_at, Schedule.schedule_id)
         .limit(BATCH)

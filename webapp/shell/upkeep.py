@@ -29,7 +29,7 @@ from webapp.providers.catalogue import has_worker
 from webapp.providers.grades import models_to_examine
 from webapp.retrieval.stored_vectors import notice_model, users_awaiting_vectors
 from webapp.schedules.mails import due_mails
-from webapp.schedules.runs import claim_due, runs_to_resume
+from webapp.schedules.runs import claim_due, correct_times, runs_to_resume
 from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
 from webapp.transfer import export_jobs
@@ -111,7 +111,7 @@ def _store_prompts() -> int:
 
 
 def purge() -> dict[str, int]:
-    """Delete hidden and temporary conversations, and whatever else is past its time; add up what was used.
+    """Delete hidden and temporary conversations, and whatever else is past its time; correct times, add up usage.
 
     What fails of it holds up nothing else.
     """
@@ -127,6 +127,7 @@ def purge() -> dict[str, int]:
         "deliveries": webhooks.purge,
         "audit": partial(audit.purge, app_settings().audit_days),
         "idempotency_keys": partial(_purge_keys, moment),
+        "schedules": correct_times,
     }
     counts = run_each({name: partial(_store, work) for name, work in steps.items()})
     add_up()  # what this slice leaves, the next one takes

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Select, func, insert, or_, select, update
+from sqlalchemy import Select, func, insert, select, update
 from sqlalchemy import delete as delete_rows
 
 from webapp.accounts.models import User
@@ -21,14 +21,13 @@ from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of
 from webapp.spaces.members import display_name
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
-from webapp.spaces.originals import IS_WHOLE, NONE, STALL_SECONDS, Original, has_older_vectors, lacks_vector
+from webapp.spaces.originals import NONE, STALL_SECONDS, Original, has_older_vectors, lacks_vector
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.signals import originals_left, touch
 
 log = logging.getLogger(__name__)
 
-MAX_DELAY_DAYS = 7
 _COLUMNS = tuple(
     getattr(SpaceDocument, name) for name in DocumentOut.model_fields if name not in ("added_by", "is_yours")
 )
@@ -175,13 +174,11 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
 
 def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
     """Return documents waiting for their index that no job is working on, longest waiting first."""
-    moment = now()
     return db.session.scalars(
         select(SpaceDocument.document_id)
         .where(
             SpaceDocument.status.in_(("queued", "indexing")),
-            SpaceDocument.updated_at < moment - timedelta(seconds=STALL_SECONDS),
-            or_(SpaceDocument.created_at > moment - timedelta(days=MAX_DELAY_DAYS), IS_WHOLE),
+            SpaceDocument.updated_at < now() - timedelta(seconds=STALL_SECONDS),
         )
         .order_by(SpaceDocument.updated_at)
         .limit(limit)

@@ -72,7 +72,18 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
             on_start = None
         with suppress(CutOffAnswer):
             return _step(batch)
-    return replace(_write(batch, None), unreadable=1) if batch is not None else None
+    if batch is not None:
+        return replace(_write(batch, None), unreadable=1)
+    _withdraw_request(conversation_id)
+    return None
+
+
+def _withdraw_request(conversation_id: int) -> None:
+    """Let a conversation without memory, or with none any more, wait for nothing: its next reply asks again."""
+    with write_transaction():
+        conversation = db.session.get(Conversation, conversation_id, with_for_update=True)
+        if conversation is not None and not is_extraction_on(conversation):
+            conversation.extraction_due = False
 
 
 def _step(batch: ExtractionInput) -> Result:

@@ -6,7 +6,7 @@ Progress, and a request to stop, are in Redis; without it only that record is lo
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from redis.exceptions import RedisError
 from rq.exceptions import NoSuchJobError
@@ -28,7 +28,6 @@ from webapp.memories.learning.later_domains import COUNTS, Result, reader_of
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
 IDLE_SECONDS = 60
-MAX_DELAY_DAYS = 7
 RUN_SECONDS = 86_400
 SYNC_RUNS = 5
 
@@ -164,17 +163,15 @@ def _job(job_id: str) -> Job | None:
 
 
 def due_extractions(*, limit: int = 200) -> Sequence[int]:
-    """Return conversations waiting for an extraction that have been idle for a while, longest first."""
-    moment: datetime = now()
+    """Return conversations waiting for an extraction that have been idle for a while, the most recent first."""
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(
             Conversation.extraction_due == db.true(),
-            Conversation.updated_at < moment - timedelta(seconds=IDLE_SECONDS),
-            Conversation.updated_at > moment - timedelta(days=MAX_DELAY_DAYS),
+            Conversation.updated_at < now() - timedelta(seconds=IDLE_SECONDS),
             Conversation.deleted_at.is_(None),
         )
-        .order_by(Conversation.updated_at)
+        .order_by(Conversation.updated_at.desc())
         .limit(limit)
     ).all()
 
