@@ -15,6 +15,7 @@ from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 from flask_migrate import upgrade
+from redis import Redis
 from rq.job import Job
 from sqlalchemy import text
 
@@ -258,6 +259,12 @@ def untrusted(app: Flask) -> Iterator[None]:
 
 
 @pytest.fixture
+def redis(app: Flask) -> Redis:
+    """The application's client of Redis."""
+    return app.extensions["redis"]
+
+
+@pytest.fixture
 def app_context(app: Flask) -> Iterator[Flask]:
     """For tests of services: an application context with an open session. Not to be mixed with clients."""
     with app.app_context():
@@ -306,6 +313,18 @@ def anonymous(app: Flask) -> FlaskClient:
 def login(app: Flask) -> Callable[[Person], FlaskClient]:
     """`login(person)`: a client with cookies, signed in."""
     return lambda person: browser_client(app, person)
+
+
+@pytest.fixture
+def browser(login: Callable[[Person], FlaskClient], user: Person) -> FlaskClient:
+    """The signed-in browser of `user`."""
+    return login(user)
+
+
+@pytest.fixture
+def admin_browser(login: Callable[[Person], FlaskClient], make_user: Callable[..., Person]) -> FlaskClient:
+    """The signed-in browser of an admin."""
+    return login(make_user(is_admin=True))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from webapp.accounts.access import BROWSER_ONLY, access_of
 from webapp.accounts.models import Passkey, UserGroup, UserGroupMember
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.digests.service import upsert_digest
 from webapp.files.documents import add_to_space
@@ -114,16 +114,15 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
     with app.app_context(), write_transaction():
         draft = create_draft(owner.user_id, JourneyBody.model_validate(JOURNEY), is_private=True)
         publish(owner.user_id, draft.journey.slug)
-        conversation = Conversation(user_id=owner.user_id, title=f"Talk {MARKER}", journey_id=draft.journey.journey_id)
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(
+            Conversation(user_id=owner.user_id, title=f"Talk {MARKER}", journey_id=draft.journey.journey_id)
+        )
         said = [
             Message(conversation_id=conversation.conversation_id, role=role, content=MARKER, status="complete")
             for role in ("user", "assistant")
         ]
         for message in said:
-            db.session.add(message)
-            db.session.flush()
+            add_row(message)
         said[1].reply_to_id = said[0].message_id
         memory = create_memory(owner.user_id, MemoryFields(memory_type="fact", content=f"Likes {MARKER}"))
         token, _ = tokens.create_token(owner.user_id, NewToken(name=f"Token {MARKER}"))
@@ -159,8 +158,7 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
             user_id=owner.user_id, client_number=program.client_number, token_id=token.token_id, scope="mcp"
         )
         db.session.add(theirs["grant_id"])
-        db.session.add(UserGroupMember(group_id=theirs["group_id"].group_id, user_id=owner.user_id))
-        db.session.flush()
+        add_row(UserGroupMember(group_id=theirs["group_id"].group_id, user_id=owner.user_id))
         prompt = create_prompt(owner.user_id, NewSavedPrompt(name=f"Prompt {MARKER}", content=MARKER)).prompt
         ids = {
             **{name: getattr(row, name) for name, row in theirs.items()},
@@ -372,7 +370,7 @@ def token_of(app: Flask, person: Person, **wishes: Any) -> dict[str, str]:
 
 
 def listed(method: str, rule: Rule) -> str:
-    """A method and a rule as `tests/support/token_routes.py` has them."""
+    """A method and a rule as `tests/support/token_routes.json` has them."""
     path = re.sub(r"<(?:[^<>]*:)?(\w+)>", r":\1", rule.rule)
     return f"{method} {path}"
 

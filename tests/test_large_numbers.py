@@ -55,53 +55,49 @@ def address(rule: Rule, number: object) -> str:
     "number",
     [2**63, "١", pytest.param("9" * 5_000, marks=pytest.mark.once), pytest.param(10**40, marks=pytest.mark.slow)],
 )
-def test_ids_in_addresses(app, login, make_user, number):
-    browser = login(make_user(is_admin=True))
-    headers = {"X-CSRFToken": page_token(browser), "Origin": "http://localhost"}
+def test_ids_in_addresses(app, number, admin_browser):
+    headers = {"X-CSRFToken": page_token(admin_browser), "Origin": "http://localhost"}
     wrong = []
     for rule, method in page_rules(app):
         if "<int:" not in rule.rule:
             continue
         for partial in kinds_of_request(rule):
-            answer = browser.open(address(rule, number), method=method, headers={**headers, **partial})
+            answer = admin_browser.open(address(rule, number), method=method, headers={**headers, **partial})
             if answer.status_code not in (404, 405, 409, 415):
                 wrong.append((method, rule.rule, answer.status_code))
     assert not wrong
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_parameters(app, login, make_user, number):
-    browser = login(make_user(is_admin=True))
+def test_numbers_in_parameters(app, number, admin_browser):
     query = dict.fromkeys([*number_names(), "conversation_id", "space_id", "limit", "cursor", "version"], str(number))
     wrong = []
     for rule, method in page_rules(app):
         if method != "GET" or "stream" in rule.rule:
             continue
         for partial in kinds_of_request(rule)[: 1 + (number == 2**63)]:  # the kind of number hardly matters there
-            answer = browser.get(address(rule, 1), query_string=query, headers=partial)
+            answer = admin_browser.get(address(rule, 1), query_string=query, headers=partial)
             if answer.status_code >= 500:
                 wrong.append((rule.rule, answer.status_code))
     assert not wrong
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_forms(app, login, make_user, number):
-    browser = login(make_user(is_admin=True))
-    headers = {"X-CSRFToken": page_token(browser), "Origin": "http://localhost"}
+def test_numbers_in_forms(app, number, admin_browser):
+    headers = {"X-CSRFToken": page_token(admin_browser), "Origin": "http://localhost"}
     form = dict.fromkeys([*number_names(), "content", "space_id", "name"], str(number))
     wrong = []
     for rule, method in page_rules(app):
         if method != "POST" or rule.rule.startswith(("/api/", "/logout", "/settings/password")):
             continue
-        answer = browser.post(address(rule, 1), data=form, headers=headers)
+        answer = admin_browser.post(address(rule, 1), data=form, headers=headers)
         if answer.status_code >= 500:
             wrong.append((rule.rule, answer.status_code))
     assert not wrong
 
 
 @pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
-def test_numbers_in_cookies_and_headers(login, user, number):
-    browser = login(user)
+def test_numbers_in_cookies_and_headers(number, browser):
     if str(number).isascii():
         browser.set_cookie("space", str(number)[:3_000])
     headers = {"HX-Request": "true", "HX-Current-URL": f"http://localhost/c/{number}"}

@@ -14,7 +14,7 @@ from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.digests import generation as digests
 from webapp.digests import service as digest_service
 from webapp.memories.learning import extraction
@@ -162,9 +162,7 @@ def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user):
     def note(content: str, continued: MemoryChangeSet | None) -> int:
         with write_transaction():
             versions.begin_change(user.user_id)
-            said = Memory(user_id=user.user_id, memory_type="fact", content=content, statement_hash="")
-            db.session.add(said)
-            db.session.flush()
+            said = add_row(Memory(user_id=user.user_id, memory_type="fact", content=content, statement_hash=""))
             journal = Journal(user.user_id, "tool", actor="tool", continued=continued)
             journal.record_creation(said)
             journal.close({"added": 1})

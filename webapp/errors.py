@@ -8,14 +8,21 @@ T = TypeVar("T")
 
 
 class DomainError(Exception):
-    """An expected failure, with a sentence for the person who caused it."""
+    """An expected failure, with a sentence for the person who caused it, in which there may be values as in `say`."""
 
     status = 400
     title = N_("Bad request")
 
-    def __init__(self, detail: str = "", *, errors: list[dict[str, Any]] | None = None, retry_after: int | None = None):
-        super().__init__(detail or self.title)
-        self.detail = detail
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        errors: list[dict[str, Any]] | None = None,
+        retry_after: int | None = None,
+        **values: Any,
+    ) -> None:
+        self.detail = say(detail, **values) if values else detail
+        super().__init__(self.detail or self.title)
         self.errors = errors
         self.retry_after = retry_after
 
@@ -31,8 +38,9 @@ class Invalid(DomainError):
     status, title = 422, N_("Not acceptable")
 
     @classmethod
-    def field(cls, name: str, message: str) -> "Invalid":
+    def field(cls, name: str, message: str, /, **values: Any) -> "Invalid":
         """Return an error about one field."""
+        message = say(message, **values) if values else message
         return cls(message, errors=[{"loc": [name], "msg": message}])
 
 
@@ -95,14 +103,14 @@ class OutOfDate(Unavailable):
         super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)
 
 
-def require(thing: T | None, otherwise: str) -> T:
+def require(thing: T | None, otherwise: str, /, **values: Any) -> T:
     """Return something that must exist. Raises NotFound, in the words of `otherwise`."""
     if thing is None:
-        raise NotFound(otherwise)
+        raise NotFound(otherwise, **values)
     return thing
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return what a file, a disk or a database says is wrong, on one line."""
     original = getattr(error, "orig", None)
     detail = str(original.args[-1] if original is not None and original.args else error)

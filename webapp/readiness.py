@@ -14,8 +14,9 @@ from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting
-from webapp.db.base import database_is_full, db, expect_writes
+from webapp.db.base import db, expect_writes
 from webapp.db.engine import database_file
+from webapp.db.failures import database_is_full
 from webapp.db.migrations import migrate
 from webapp.extensions import app_settings, redis
 

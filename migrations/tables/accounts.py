@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "account_deletions",
@@ -89,7 +89,7 @@ table(
 table(
     "api_tokens",
     sa.Column("token_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("name", sa.String(100), nullable=False),
     sa.Column("token_hash", Key(64), nullable=False),
     sa.Column("prefix", Key(16), nullable=False),
@@ -109,7 +109,7 @@ table(
 table(
     "audit_events",
     sa.Column("event_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("action", Key(50), nullable=False),
     sa.Column("actor_kind", Key(20), nullable=False),
     sa.Column("actor_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="SET NULL")),
@@ -126,7 +126,7 @@ table(
 
 table(
     "idempotency_keys",
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("key", Key(200), nullable=False),
     sa.Column("request_hash", Key(64), nullable=False),
     sa.Column("status", sa.Integer, nullable=False),
@@ -150,8 +150,8 @@ table(
 
 table(
     "user_group_members",
-    sa.Column("group_id", sa.Integer, sa.ForeignKey("user_groups.group_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("group_id", "user_groups.group_id"),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("by_provider", sa.Boolean, nullable=False, server_default=sa.text("0")),
     sa.PrimaryKeyConstraint("group_id", "user_id", name="pk_user_group_members"),
     sa.Index("ix_user_group_members_user_id", "user_id"),
@@ -160,7 +160,7 @@ table(
 table(
     "user_identities",
     sa.Column("identity_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("issuer", Key(255), nullable=False),
     sa.Column("subject", Key(255), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
@@ -171,7 +171,7 @@ table(
 table(
     "user_passkeys",
     sa.Column("passkey_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("name", sa.String(100), nullable=False),
     sa.Column("credential_hash", Key(64), nullable=False),
     sa.Column("credential_id", sa.LargeBinary, nullable=False),
@@ -185,9 +185,7 @@ table(
 
 table(
     "user_second_factors",
-    sa.Column(
-        "user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    ),
+    belongs_to("user_id", "users.user_id", is_key=True),
     sa.Column("secret", Key(64), nullable=False),
     sa.Column("last_step", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("recovery_hashes", sa.JSON, nullable=False),
@@ -198,7 +196,7 @@ table(
 table(
     "user_sessions",
     sa.Column("session_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("secret_hash", Key(64), nullable=False),
     sa.Column("auth_version", sa.Integer, nullable=False),
     sa.Column("user_agent", sa.String(300), nullable=False, server_default=""),
@@ -215,11 +213,9 @@ table(
 table(
     "oauth_grants",
     sa.Column("grant_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column(
-        "client_number", sa.Integer, sa.ForeignKey("oauth_clients.client_number", ondelete="CASCADE"), nullable=False
-    ),
-    sa.Column("token_id", sa.Integer, sa.ForeignKey("api_tokens.token_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("client_number", "oauth_clients.client_number"),
+    belongs_to("token_id", "api_tokens.token_id"),
     sa.Column("scope", Key(100), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Column("refreshed_at", Timestamp, nullable=False, server_default=current_timestamp()),
@@ -233,7 +229,7 @@ table(
 table(
     "usage_records",
     sa.Column("usage_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("conversation_id", sa.Integer, sa.ForeignKey("conversations.conversation_id", ondelete="SET NULL")),
     sa.Column("message_id", sa.Integer),
     sa.Column("kind", Key(40), nullable=False),
@@ -256,10 +252,8 @@ table(
 table(
     "oauth_codes",
     sa.Column("code_hash", Key(64), primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column(
-        "client_number", sa.Integer, sa.ForeignKey("oauth_clients.client_number", ondelete="CASCADE"), nullable=False
-    ),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("client_number", "oauth_clients.client_number"),
     sa.Column("redirect_uri", sa.String(1000), nullable=False),
     sa.Column("challenge", Key(128), nullable=False),
     sa.Column("scope", Key(100), nullable=False),
@@ -275,7 +269,7 @@ table(
 table(
     "oauth_refresh_tokens",
     sa.Column("token_hash", Key(64), primary_key=True),
-    sa.Column("grant_id", sa.Integer, sa.ForeignKey("oauth_grants.grant_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("grant_id", "oauth_grants.grant_id"),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Column("used_at", Timestamp),
     sa.Index("ix_oauth_refresh_tokens_grant_id", "grant_id"),

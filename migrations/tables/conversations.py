@@ -4,12 +4,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "conversations",
     sa.Column("conversation_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("title", sa.String(255)),
     sa.Column("created_at", Timestamp, server_default=current_timestamp()),
     sa.Column("updated_at", Timestamp, server_default=current_timestamp(on_update=True)),
@@ -57,7 +57,7 @@ table(
 table(
     "folders",
     sa.Column("folder_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("name", sa.String(100), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Index("ix_folders_listing", "user_id", "name", "folder_id"),
@@ -65,9 +65,7 @@ table(
 
 table(
     "schedule_feeds",
-    sa.Column(
-        "user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    ),
+    belongs_to("user_id", "users.user_id", is_key=True),
     sa.Column("digest", Key(64), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.UniqueConstraint("digest"),
@@ -76,12 +74,7 @@ table(
 table(
     "conversation_memories",
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("memory_data", sa.JSON, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Column("updated_at", Timestamp, nullable=False, server_default=current_timestamp()),
@@ -93,13 +86,8 @@ table(
 table(
     "conversation_shares",
     sa.Column("share_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("token", Key(64), nullable=False),
     sa.Column("is_live", sa.Boolean, nullable=False, server_default=sa.text("0")),
     sa.Column("audience", one_of("anyone", "accounts", name="share_audience"), nullable=False),
@@ -116,14 +104,9 @@ table(
 table(
     "gateway_threads",
     sa.Column("thread_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("fingerprint", Key(64), nullable=False),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("message_id", sa.Integer, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Index("ix_gateway_threads_conversation_id", "conversation_id"),
@@ -133,12 +116,7 @@ table(
 table(
     "messages",
     sa.Column("message_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("role", one_of("user", "assistant", name="message_role"), nullable=False),
     sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
     sa.Column("created_at", Timestamp, server_default=current_timestamp()),
@@ -173,7 +151,7 @@ table(
 table(
     "schedules",
     sa.Column("schedule_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("conversation_id", sa.Integer, sa.ForeignKey("conversations.conversation_id", ondelete="SET NULL")),
     sa.Column("title", sa.String(120), nullable=False),
     sa.Column("content", sa.Text, nullable=False),
@@ -197,12 +175,7 @@ table(
 table(
     "conversation_memory_versions",
     sa.Column("version_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "conversation_memory_id",
-        sa.Integer,
-        sa.ForeignKey("conversation_memories.id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("conversation_memory_id", "conversation_memories.id"),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("memory_data", sa.JSON, nullable=False),
     sa.Column("source", one_of("model", "user", "service", name="digest_source"), nullable=False),
@@ -214,14 +187,8 @@ table(
 
 table(
     "message_feedback",
-    sa.Column(
-        "message_id",
-        sa.Integer,
-        sa.ForeignKey("messages.message_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("message_id", "messages.message_id", is_key=True),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("rating", one_of("up", "down", name="message_rating"), nullable=False),
     sa.Column("reasons", sa.JSON, nullable=False),
     sa.Column("comment", sa.Text, nullable=False),
@@ -236,13 +203,7 @@ table(
 
 table(
     "message_reasoning",
-    sa.Column(
-        "message_id",
-        sa.Integer,
-        sa.ForeignKey("messages.message_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    belongs_to("message_id", "messages.message_id", is_key=True),
     sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
     sa.Column("duration_ms", sa.Integer, nullable=False, server_default=sa.text("0")),
 )
@@ -250,7 +211,7 @@ table(
 table(
     "pipeline_steps",
     sa.Column("step_id", sa.Integer, primary_key=True),
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("message_id", "messages.message_id"),
     sa.Column("ordinal", sa.Integer, nullable=False),
     sa.Column("name", sa.String(50), nullable=False),
     sa.Column("model", sa.String(200)),
@@ -263,7 +224,7 @@ table(
 table(
     "schedule_runs",
     sa.Column("run_id", sa.Integer, primary_key=True),
-    sa.Column("schedule_id", sa.Integer, sa.ForeignKey("schedules.schedule_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("schedule_id", "schedules.schedule_id"),
     sa.Column("due_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Column("status", one_of("waiting", "running", "done", "failed", name="schedule_run_status"), nullable=False),
     sa.Column("is_late", sa.Boolean, nullable=False, server_default=sa.text("0")),

@@ -4,12 +4,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "exports",
     sa.Column("export_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("what", Key(20), nullable=False),
     sa.Column("format", Key(20), nullable=False),
     sa.Column("conversation_id", sa.Integer),
@@ -28,7 +28,7 @@ table(
 table(
     "files",
     sa.Column("file_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("digest", Key(64), nullable=False),
     sa.Column("name", sa.String(255), nullable=False),
     sa.Column("media_type", Key(100), nullable=False),
@@ -49,7 +49,7 @@ table(
 
 table(
     "import_sources",
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("origin", Key(120), nullable=False),
     sa.Column("target_id", sa.Integer, nullable=False),
     sa.PrimaryKeyConstraint("user_id", "origin", name="pk_import_sources"),
@@ -58,7 +58,7 @@ table(
 table(
     "imports",
     sa.Column("import_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column(
         "status",
         one_of("reading", "ready", "running", "done", "failed", "cancelled", "undone", name="import_status"),
@@ -87,7 +87,7 @@ table(
 
 table(
     "file_pages",
-    sa.Column("file_id", sa.Integer, sa.ForeignKey("files.file_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("file_id", "files.file_id"),
     sa.Column("page", sa.Integer, nullable=False),
     sa.Column("text", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
     sa.Column("tokens", sa.Integer, nullable=False),
@@ -98,7 +98,7 @@ table(
 table(
     "import_items",
     sa.Column("item_id", sa.Integer, primary_key=True),
-    sa.Column("import_id", sa.Integer, sa.ForeignKey("imports.import_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("import_id", "imports.import_id"),
     sa.Column("kind", one_of("conversation", "memory", "project", "problem", name="import_item_kind"), nullable=False),
     sa.Column("title", sa.String(255)),
     sa.Column("outcome", one_of("imported", "updated", "unchanged", "skipped", name="import_outcome"), nullable=False),
@@ -111,7 +111,7 @@ table(
 
 table(
     "restored_rows",
-    sa.Column("import_id", sa.Integer, sa.ForeignKey("imports.import_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("import_id", "imports.import_id"),
     sa.Column("kind", Key(20), nullable=False),
     sa.Column("old_id", sa.Integer, nullable=False),
     sa.Column("new_id", sa.Integer, nullable=False),
@@ -120,19 +120,8 @@ table(
 
 table(
     "imported_messages",
-    sa.Column(
-        "message_id",
-        sa.Integer,
-        sa.ForeignKey("messages.message_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("message_id", "messages.message_id", is_key=True),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("import_id", sa.Integer, sa.ForeignKey("imports.import_id", ondelete="SET NULL")),
     sa.Column("source_id", Key(64), nullable=False),
     sa.Column("digest", Key(64)),
@@ -142,14 +131,9 @@ table(
 
 table(
     "message_files",
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("file_id", sa.Integer, sa.ForeignKey("files.file_id", ondelete="CASCADE"), nullable=False),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("message_id", "messages.message_id"),
+    belongs_to("file_id", "files.file_id"),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("mode", one_of("whole", "search", name="file_mode"), nullable=False, server_default="whole"),
     sa.PrimaryKeyConstraint("message_id", "file_id", name="pk_message_files"),
     sa.Index("ix_message_files_conversation_id", "conversation_id"),

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
 from migrations.columns import Key, Timestamp, current_timestamp
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "journeys",
@@ -29,7 +29,7 @@ table(
 table(
     "conversation_points",
     sa.Column("point_id", sa.Integer, primary_key=True),
-    sa.Column("journey_id", sa.Integer, sa.ForeignKey("journeys.journey_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("journey_id", "journeys.journey_id"),
     sa.Column("slug", Key(100), nullable=False),
     sa.Column("title", sa.String(255), nullable=False),
     sa.Column("description", sa.Text, nullable=False),
@@ -52,7 +52,7 @@ table(
 table(
     "journey_versions",
     sa.Column("version_id", sa.Integer, primary_key=True),
-    sa.Column("journey_id", sa.Integer, sa.ForeignKey("journeys.journey_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("journey_id", "journeys.journey_id"),
     sa.Column("number", sa.Integer, nullable=False),
     sa.Column("definition", sa.JSON, nullable=False),
     sa.Column("author_id", sa.Integer),
@@ -63,12 +63,7 @@ table(
 table(
     "conversation_reports",
     sa.Column("report_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("source_hash", Key(64), nullable=False, server_default=""),
     sa.Column("evidence_count", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("pdf", sa.LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb"), nullable=False),
@@ -79,13 +74,7 @@ table(
 
 table(
     "journey_guides",
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    belongs_to("conversation_id", "conversations.conversation_id", is_key=True),
     sa.Column("point_id", sa.Integer),
     sa.Column("is_paused", sa.Boolean, nullable=False, server_default=sa.text("0")),
     sa.Column("report_due", sa.Boolean, nullable=False, server_default=sa.text("0")),
@@ -95,11 +84,9 @@ table(
 table(
     "point_memories",
     sa.Column("point_memory_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("journey_id", sa.Integer, sa.ForeignKey("journeys.journey_id", ondelete="CASCADE"), nullable=False),
-    sa.Column(
-        "point_id", sa.Integer, sa.ForeignKey("conversation_points.point_id", ondelete="CASCADE"), nullable=False
-    ),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("journey_id", "journeys.journey_id"),
+    belongs_to("point_id", "conversation_points.point_id"),
     sa.Column("is_addressed", sa.Boolean, nullable=False, server_default=sa.text("0")),
     sa.Column("confidence_score", sa.Double, nullable=False, server_default=sa.text("0")),
     sa.Column("evidence_count", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -122,13 +109,7 @@ table(
 
 table(
     "point_vectors",
-    sa.Column(
-        "point_id",
-        sa.Integer,
-        sa.ForeignKey("conversation_points.point_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    belongs_to("point_id", "conversation_points.point_id", is_key=True),
     sa.Column("model", sa.String(100), nullable=False),
     sa.Column("digest", sa.String(64), nullable=False),
     sa.Column("vectors", sa.LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb"), nullable=False),
@@ -137,12 +118,7 @@ table(
 table(
     "point_evidence",
     sa.Column("evidence_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "point_memory_id",
-        sa.Integer,
-        sa.ForeignKey("point_memories.point_memory_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("point_memory_id", "point_memories.point_memory_id"),
     sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE")),
     sa.Column("memory_id", sa.Integer, sa.ForeignKey("memories.memory_id", ondelete="CASCADE")),
     sa.Column("quote", sa.Text, nullable=False),
@@ -163,12 +139,8 @@ table(
 
 table(
     "report_evidence",
-    sa.Column(
-        "report_id", sa.Integer, sa.ForeignKey("conversation_reports.report_id", ondelete="CASCADE"), nullable=False
-    ),
-    sa.Column(
-        "evidence_id", sa.Integer, sa.ForeignKey("point_evidence.evidence_id", ondelete="CASCADE"), nullable=False
-    ),
+    belongs_to("report_id", "conversation_reports.report_id"),
+    belongs_to("evidence_id", "point_evidence.evidence_id"),
     sa.PrimaryKeyConstraint("report_id", "evidence_id", name="pk_report_evidence"),
     sa.Index("ix_report_evidence_evidence_id", "evidence_id"),
 )

@@ -3,13 +3,13 @@
 import sqlalchemy as sa
 
 from migrations.columns import CURRENT_FACT, Key, Timestamp, current_slot, current_timestamp, one_of
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "admin_access_log",
     sa.Column("access_id", sa.Integer, primary_key=True),
     sa.Column("admin_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="SET NULL")),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("what", sa.String(50), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.Index("ix_admin_access_log_admin_id", "admin_id"),
@@ -18,7 +18,7 @@ table(
 
 table(
     "memory_tombstones",
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("digest", Key(64), nullable=False),
     sa.Column("kind", sa.String(10), nullable=False),
     sa.Column("key_id", Key(16)),
@@ -28,9 +28,7 @@ table(
 
 table(
     "memory_versions",
-    sa.Column(
-        "user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    ),
+    belongs_to("user_id", "users.user_id", is_key=True),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
 )
 
@@ -52,7 +50,7 @@ table(
 
 table(
     "tombstone_keys",
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("key_id", Key(16), nullable=False),
     sa.Column("sealed", sa.String(500), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
@@ -62,7 +60,7 @@ table(
 table(
     "memory_change_sets",
     sa.Column("change_set_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("cause", sa.String(30), nullable=False),
     sa.Column("conversation_id", sa.Integer, sa.ForeignKey("conversations.conversation_id", ondelete="SET NULL")),
     sa.Column("through_message_id", sa.Integer),
@@ -84,7 +82,7 @@ table(
 table(
     "memories",
     sa.Column("memory_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column(
         "memory_type",
         one_of("fact", "preference", "entity", "project", "decision", "instruction", name="memory_type"),
@@ -153,9 +151,9 @@ table(
 table(
     "forget_proposals",
     sa.Column("proposal_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("memory_id", sa.Integer, sa.ForeignKey("memories.memory_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("memory_id", "memories.memory_id"),
+    belongs_to("message_id", "messages.message_id"),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
     sa.Index("ix_forget_proposals_memory_id", "memory_id"),
@@ -165,8 +163,8 @@ table(
 table(
     "memory_evidence",
     sa.Column("evidence_id", sa.Integer, primary_key=True),
-    sa.Column("memory_id", sa.Integer, sa.ForeignKey("memories.memory_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("memory_id", "memories.memory_id"),
+    belongs_to("message_id", "messages.message_id"),
     sa.Column("quote", sa.Text, nullable=False),
     sa.Column("start", sa.Integer, nullable=False),
     sa.Column("end", sa.Integer, nullable=False),
@@ -179,7 +177,7 @@ table(
 table(
     "memory_revisions",
     sa.Column("revision_id", sa.Integer, primary_key=True),
-    sa.Column("memory_id", sa.Integer, sa.ForeignKey("memories.memory_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("memory_id", "memories.memory_id"),
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("snapshot", sa.JSON, nullable=False),
     sa.Column("statement_hash", Key(64), nullable=False),

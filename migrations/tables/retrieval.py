@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "spaces",
@@ -22,7 +22,7 @@ table(
 table(
     "passage_changes",
     sa.Column("change_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column(
         "what", one_of("conversation", "memories", "documents", "verdicts", name="passage_change"), nullable=False
@@ -34,9 +34,7 @@ table(
 
 table(
     "passage_versions",
-    sa.Column(
-        "user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    ),
+    belongs_to("user_id", "users.user_id", is_key=True),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("memories_through", sa.Integer),
 )
@@ -44,7 +42,7 @@ table(
 table(
     "space_documents",
     sa.Column("document_id", sa.Integer, primary_key=True),
-    sa.Column("space_id", sa.Integer, sa.ForeignKey("spaces.space_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("space_id", "spaces.space_id"),
     sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="SET NULL")),
     sa.Column("title", sa.String(255), nullable=False),
     sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
@@ -72,7 +70,7 @@ table(
 table(
     "space_members",
     sa.Column("space_member_id", sa.Integer, primary_key=True),
-    sa.Column("space_id", sa.Integer, sa.ForeignKey("spaces.space_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("space_id", "spaces.space_id"),
     sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE")),
     sa.Column("email", Key(254)),
     sa.Column("role", one_of("owner", "member", name="space_role"), nullable=False),
@@ -89,25 +87,14 @@ table(
 
 table(
     "space_versions",
-    sa.Column(
-        "space_id",
-        sa.Integer,
-        sa.ForeignKey("spaces.space_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    belongs_to("space_id", "spaces.space_id", is_key=True),
     sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
 )
 
 table(
     "conversation_chunks",
     sa.Column("chunk_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "conversation_id",
-        sa.Integer,
-        sa.ForeignKey("conversations.conversation_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("conversation_id", "conversations.conversation_id"),
     sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE")),
     sa.Column("space_id", sa.Integer),
     sa.Column("content", sa.Text, nullable=False),
@@ -127,10 +114,8 @@ table(
 table(
     "document_chunks",
     sa.Column("document_chunk_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "document_id", sa.Integer, sa.ForeignKey("space_documents.document_id", ondelete="CASCADE"), nullable=False
-    ),
-    sa.Column("space_id", sa.Integer, sa.ForeignKey("spaces.space_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("document_id", "space_documents.document_id"),
+    belongs_to("space_id", "spaces.space_id"),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("page", sa.Integer),
     sa.Column("content", sa.Text, nullable=False),
@@ -142,11 +127,11 @@ table(
 
 table(
     "message_embeddings",
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("message_id", "messages.message_id"),
     sa.Column("piece", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("from_char", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("to_char", sa.Integer, nullable=False, server_default=sa.text("0")),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("model", sa.String(200), nullable=False),
     sa.Column("embedding", sa.LargeBinary(65_535), nullable=False),
     sa.PrimaryKeyConstraint("message_id", "piece", name="pk_message_embeddings"),
@@ -156,8 +141,8 @@ table(
 table(
     "passage_verdicts",
     sa.Column("verdict_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("message_id", "messages.message_id"),
     sa.Column("kind", one_of("memory", "chunk", "message", "document", name="verdict_kind"), nullable=False),
     sa.Column("passage_id", sa.Integer, nullable=False),
     sa.Column("verdict", one_of("wrong", "outdated", "not_relevant", "forget", name="passage_verdict"), nullable=False),
@@ -170,7 +155,7 @@ table(
 table(
     "turn_receipts",
     sa.Column("receipt_id", sa.Integer, primary_key=True),
-    sa.Column("message_id", sa.Integer, sa.ForeignKey("messages.message_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("message_id", "messages.message_id"),
     sa.Column("kind", one_of("memory", "chunk", "message", "document", name="passage_kind"), nullable=False),
     sa.Column("passage_id", sa.Integer, nullable=False),
     sa.Column("revision", sa.Integer),

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from migrations.columns import Key, Timestamp, current_timestamp, one_of
-from migrations.tables.first import table
+from migrations.tables.first import belongs_to, table
 
 table(
     "memory_grades",
@@ -47,12 +47,7 @@ table(
 table(
     "model_offers",
     sa.Column("offer_id", sa.Integer, primary_key=True),
-    sa.Column(
-        "connection_id",
-        sa.Integer,
-        sa.ForeignKey("model_connections.connection_id", ondelete="CASCADE"),
-        nullable=False,
-    ),
+    belongs_to("connection_id", "model_connections.connection_id"),
     sa.Column("model", Key(200), nullable=False),
     sa.Column("label", sa.String(100), nullable=False),
     sa.Column("icon", sa.String(16)),
@@ -83,7 +78,7 @@ table(
 table(
     "saved_prompts",
     sa.Column("saved_prompt_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("space_id", sa.Integer, sa.ForeignKey("spaces.space_id", ondelete="CASCADE")),
     sa.Column("name", sa.String(100), nullable=False),
     sa.Column("description", sa.String(255), nullable=False),
@@ -113,8 +108,8 @@ table(
 
 table(
     "model_offer_groups",
-    sa.Column("offer_id", sa.Integer, sa.ForeignKey("model_offers.offer_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("group_id", sa.Integer, sa.ForeignKey("user_groups.group_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("offer_id", "model_offers.offer_id"),
+    belongs_to("group_id", "user_groups.group_id"),
     sa.PrimaryKeyConstraint("offer_id", "group_id", name="pk_model_offer_groups"),
     sa.Index("ix_model_offer_groups_group_id", "group_id"),
 )
@@ -149,8 +144,8 @@ table(
 table(
     "push_subscriptions",
     sa.Column("subscription_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("session_id", sa.Integer, sa.ForeignKey("user_sessions.session_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("session_id", "user_sessions.session_id"),
     sa.Column("endpoint", sa.Text, nullable=False),
     sa.Column("digest", Key(64), nullable=False),
     sa.Column("p256dh", Key(100), nullable=False),
@@ -164,8 +159,8 @@ table(
 table(
     "tool_grants",
     sa.Column("grant_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
-    sa.Column("server_id", sa.Integer, sa.ForeignKey("tool_servers.server_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
+    belongs_to("server_id", "tool_servers.server_id"),
     sa.Column("tool", Key(128), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
     sa.UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"),
@@ -175,7 +170,7 @@ table(
 table(
     "webhooks",
     sa.Column("webhook_id", sa.Integer, primary_key=True),
-    sa.Column("user_id", sa.Integer, sa.ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("user_id", "users.user_id"),
     sa.Column("token_id", sa.Integer, sa.ForeignKey("api_tokens.token_id", ondelete="CASCADE")),
     sa.Column("url", sa.String(1000), nullable=False),
     sa.Column("kinds", Key(500), nullable=False),
@@ -192,7 +187,7 @@ table(
 table(
     "webhook_deliveries",
     sa.Column("delivery_id", sa.Integer, primary_key=True),
-    sa.Column("webhook_id", sa.Integer, sa.ForeignKey("webhooks.webhook_id", ondelete="CASCADE"), nullable=False),
+    belongs_to("webhook_id", "webhooks.webhook_id"),
     sa.Column("event_id", Key(40), nullable=False),
     sa.Column("kind", Key(40), nullable=False),
     sa.Column("data", sa.JSON, nullable=False),

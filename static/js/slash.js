@@ -1,6 +1,7 @@
 // Saved prompts: `/` at the beginning of a message opens them; arrows choose, Enter takes one, what it asks for is
 // filled in a small form.
 import { $, $$, headers, on } from "./dom.js";
+import { setMarkedText } from "./origins.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -69,7 +70,7 @@ async function showList() {
 
 function insert(words) {
   close();
-  text().value = words;
+  setMarkedText(text(), { text: words, marks: [[0, words.length, "pasted"]] }); // others may have written them
   text().dispatchEvent(new Event("input", { bubbles: true }));
   text().focus();
   text().setSelectionRange(words.length, words.length);

@@ -33,7 +33,7 @@ class Provider:
         app.add_url_rule("/userinfo", view_func=self.userinfo)
         self._server = make_server("127.0.0.1", 0, app, threaded=True)
         self.issuer = f"http://127.0.0.1:{self._server.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:

@@ -1,6 +1,5 @@
 """Idempotency-Key: one row and one answer however often, and however concurrently, a request arrives."""
 
-import threading
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +9,8 @@ from flask import Flask
 from testkit.people import ApiClient, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
+from tests.chat.test_pages import ids
+from tests.support.interleaving import at_once
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
@@ -83,17 +84,19 @@ def test_keys_that_are_none(client, key):
     assert _send(client, key, title="x").status_code == 422
 
 
-def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(app, user, login, model, monkeypatch):
+def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(app, model, monkeypatch, browser):
     monkeypatch.setitem(app.config, "WTF_CSRF_ENABLED", False)  # a page's token differs by the second it was made in
     model.script(reply="once")
-    browser = login(user)
 
     def send(words: str, token: str) -> Any:
         form = {"content": words, "csrf_token": token}
         return browser.post("/conversations", data=form, headers={"Idempotency-Key": "k", "HX-Request": "true"})
 
-    assert send("Hello", "of the first page").status_code == 200
-    assert send("Hello", "of the second page").status_code == 200
+    first, again = send("Hello", "of the first page"), send("Hello", "of the second page")
+    assert (
+        first.status_code == again.status_code == 200 and first.headers["HX-Push-Url"] == again.headers["HX-Push-Url"]
+    )
+    assert ids(first.text) == ids(again.text)
     assert send("Goodbye", "of the second page").status_code == 409
     assert _rows(app, Message) == 2
 
@@ -111,20 +114,12 @@ def test_two_at_once_are_one_turn(app, client, model, path):
     if path == "messages":
         conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
         path, body = f"/api/conversations/{conversation_id}/messages", {"content": "Hello"}
-    answers: list[Any] = []
-    gate = threading.Barrier(4)
 
-    def send() -> None:
-        gate.wait()
+    def send() -> tuple[int, str]:
         response = client.post(path, json=body, headers={"Idempotency-Key": "same"})
-        answers.append((response.status_code, response.text))
+        return response.status_code, response.text
 
-    threads = [threading.Thread(target=send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert len(answers) == 4
+    answers = at_once(*[send] * 4)
     assert {status for status, _ in answers} <= {200, 202}
     if path.endswith("stream"):
         streams = [[(e.name, e.data) for e in parse(text) if e.name != "delta"] for _, text in answers]

@@ -18,6 +18,7 @@ from sqlalchemy import func, select, text, update
 
 from testkit.people import Person, csrf_token, post_form
 from testkit.processes import free_port
+from tests.support.queries import execute, scalar, scalars
 from webapp.accounts import mails, tokens
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.mail_texts import JOIN, KINDS, compose
@@ -26,7 +27,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.smtp import MailUnavailable, send
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.request_language import use_language
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant
@@ -109,8 +110,7 @@ def test_the_first_account_is_not_made_by_a_mail(postman, anonymous, run_jobs, a
     assert ask(anonymous, "stranger@example.org").status_code == 403
     run_jobs()
     assert postman.letters == []
-    with app.app_context():
-        assert db.session.scalar(select(AccountMail.mail_id)) is None
+    assert scalar(app, select(AccountMail.mail_id)) is None
 
 
 def test_joining_by_a_link(postman, anonymous, run_jobs, make_user, app):
@@ -200,9 +200,8 @@ def _bare(page: str) -> str:
     return re.sub(r'(csrf_token" value|X-CSRFToken": )="?[^"]*|"X-CSRFToken": "[^"]*"', "", page)
 
 
-def test_closed_registration_sends_nothing(postman, anonymous, run_jobs, login, make_user):
-    admin = login(make_user(is_admin=True))
-    post_form(admin, "/admin/registration", "/admin", open="0")
+def test_closed_registration_sends_nothing(postman, anonymous, run_jobs, admin_browser):
+    post_form(admin_browser, "/admin/registration", "/admin", open="0")
     token = csrf_token(anonymous.get("/login").text)
     refused = anonymous.post("/register/mail", data={"email": "a@example.org", "csrf_token": token})
     assert refused.status_code == 403
@@ -230,8 +229,7 @@ def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
         delegated, _ = tokens.create_delegated(
             user.user_id, NewToken(name="The desk", scopes=["mcp"]), space_ids=None, expires_at=now()
         )
-        db.session.add(client)
-        db.session.flush()
+        add_row(client)
         ids = {"user_id": user.user_id, "client_number": client.client_number, "scope": "mcp"}
         db.session.add_all(
             [
@@ -299,8 +297,7 @@ def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonym
     ):
         assert anonymous.get(spoiled).status_code == 410
     assert anonymous.get(path.replace("/reset-password", "/join")).status_code == 410
-    with app.app_context(), write_transaction():
-        db.session.execute(update(User).values(auth_version=User.auth_version + 1))
+    execute(app, update(User).values(auth_version=User.auth_version + 1))
     assert anonymous.get(path).status_code == 410
     with app.app_context(), write_transaction():
         db.session.execute(update(User).values(auth_version=User.auth_version - 1))
@@ -308,8 +305,7 @@ def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonym
     assert anonymous.get(path).status_code == 410
 
 
-def test_confirming_an_address(postman, run_jobs, user, login, app):
-    browser = login(user)
+def test_confirming_an_address(postman, run_jobs, user, app, browser):
     assert "confirm this address" in browser.get("/settings").text
     assert post_form(browser, "/settings/verify-email", "/settings").status_code == 303
     path = link(wait(run_jobs, postman))
@@ -317,8 +313,7 @@ def test_confirming_an_address(postman, run_jobs, user, login, app):
     assert "confirm this address" in browser.get("/settings").text, "looking at it is not enough"
     assert post_form(app.test_client(), path, path).status_code == 303
     assert "confirm this address" not in browser.get("/settings").text
-    with app.app_context():
-        events = db.session.scalars(select(AuditEvent.action).where(AuditEvent.user_id == user.user_id)).all()
+    events = scalars(app, select(AuditEvent.action).where(AuditEvent.user_id == user.user_id))
     assert "email_verified" in events
 
 

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -57,16 +58,17 @@ def test_after_registering_one_is_where_one_wanted_to_be(anonymous, make_user, w
     assert (answer.status_code, answer.location) == (303, lands)
 
 
-def test_registration_can_be_closed(anonymous, login, make_user):
-    admin = login(make_user(is_admin=True))
-    post_form(admin, "/admin/registration", "/admin", open="0")
+def test_registration_can_be_closed_and_opened(anonymous, admin_browser):
+    post_form(admin_browser, "/admin/registration", "/admin", open="0")
+    assert "Open registration" in admin_browser.get("/admin/users").text
     assert "Registration is closed" in anonymous.get("/register").text
-    assert "Create one" not in anonymous.get("/login").text
-    page = anonymous.get("/login")
-    refused = anonymous.post(
-        "/register", data={"name": "B", "email": "b@example.org", "password": GOOD, "csrf_token": csrf_token(page.text)}
-    )
-    assert refused.status_code == 403
+    page = anonymous.get("/login").text
+    assert "Create one" not in page
+    form = {"name": "B", "email": "b@example.org", "password": GOOD, "csrf_token": csrf_token(page)}
+    assert anonymous.post("/register", data=form).status_code == 403
+    assert post_form(admin_browser, "/admin/registration", "/admin", open="1").status_code == 303
+    assert "Close registration" in admin_browser.get("/admin/users").text
+    assert post_form(admin_browser, "/admin/registration", "/admin", open="perhaps").status_code == 422
 
 
 def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, user):
@@ -83,8 +85,7 @@ def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, use
     assert anonymous.get("/settings").status_code == 200
 
 
-def test_profile_and_instructions(login, user):
-    browser = login(user)
+def test_profile_and_instructions(browser):
     done = post_form(browser, "/settings/profile", "/settings", name="Grace <b>")
     assert (done.status_code, done.location) == (303, "/settings/general")
     page = browser.get("/settings").text
@@ -102,9 +103,8 @@ def test_profile_and_instructions(login, user):
     assert browser.get("/api/account").json["settings"]["memory_enabled"], "and nothing of it is stored"
 
 
-def test_memory_is_switched_in_settings(login, user):
+def test_memory_is_switched_in_settings(browser):
     """The page that says "Memory" is where one looks for its switches, and none was there."""
-    browser = login(user)
     names = ("memory_enabled", "past_conversations_enabled", "space_documents_enabled", "suggestions_enabled")
     place = "/settings/personalisation"
     for chosen in ([], list(names), ["past_conversations_enabled"]):
@@ -115,45 +115,13 @@ def test_memory_is_switched_in_settings(login, user):
         assert [name for name in names if f'value="{name}" checked' in page] == chosen
 
 
-ROOMS = {
-    "/settings": "General",
-    "/settings/general": "General",
-    "/settings/personalisation": "Personalisation and memory",
-    "/models": "Models and tools",
-    "/settings/tools": "Models and tools",
-    "/usage": "Models and tools",
-    "/files": "Data",
-    "/transfer": "Data",
-    "/shares": "Data",
-    "/settings/delete": "Data",
-    "/settings/programs": "Connected programs",
-    "/settings/tokens": "Connected programs",
-    "/settings/webhooks": "Connected programs",
-    "/settings/security": "Security",
-    "/settings/two-step": "Security",
-    "/settings/passkeys": "Security",
-    "/settings/sessions": "Security",
-    "/settings/activity": "Security",
-    "/admin": "Overview",
-    "/admin/overview": "Overview",
-    "/admin/users": "People",
-    "/admin/groups": "People",
-    "/admin/models": "Models",
-    "/admin/usage": "Usage",
-    "/admin/usage/quotas": "Usage",
-    "/admin/feedback": "Usage",
-    "/admin/prompts": "Prompts",
-    "/admin/prompts/chat": "Prompts",
-    "/admin/tools": "Tools",
-    "/admin/rq": "Jobs",
-    "/admin/activity": "Audit",
-}
+ROOMS: dict[str, str] = json.loads(Path(__file__).with_name("rooms.json").read_text())
+"""In which room each page stands."""
 
 
-def test_every_page_of_settings_and_administration_stands_in_its_room(login, make_user):
-    browser = login(make_user(is_admin=True))
+def test_every_page_of_settings_and_administration_stands_in_its_room(admin_browser):
     for path, room in ROOMS.items():
-        page = browser.get(path).text
+        page = admin_browser.get(path).text
         nav = page[page.index('<nav class="room-nav"') :].partition("</nav>")[0]
         house = "Administration" if path.startswith("/admin") else "Settings"
         assert f'aria-label="{house}"' in nav
@@ -172,8 +140,7 @@ def test_rooms_are_found_in_the_palette(login, user, make_user):
     assert "/admin" not in theirs and 'data-words="Administration Audit' in admins
 
 
-def test_the_theme_is_this_browsers_and_the_accounts(login, user):
-    browser = login(user)
+def test_the_theme_is_this_browsers_and_the_accounts(login, user, browser):
     assert "data-theme" not in browser.get("/").text.partition("<head>")[0]
     post_form(browser, "/settings/appearance", "/settings", theme="dark")
     assert 'data-theme="dark">' in browser.get("/").text
@@ -182,8 +149,7 @@ def test_the_theme_is_this_browsers_and_the_accounts(login, user):
     assert post_form(browser, "/settings/appearance", "/settings", theme="neon").status_code == 422
 
 
-def test_a_token_is_shown_once_and_ends_when_its_owner_revokes_it(login, user, anonymous, make_user):
-    browser = login(user)
+def test_a_token_is_shown_once_and_ends_when_its_owner_revokes_it(login, anonymous, make_user, browser):
     made = post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Script")
     secret = re.search(r'<code id="new-token">([^<]+)</code>', follow(browser, made).text)[1]
     bearer = {"Authorization": f"Bearer {secret}"}
@@ -233,8 +199,7 @@ def test_before_signing_in_the_choice_is_this_browsers(anonymous):
     assert '<html lang="fr"' in anonymous.get("/register", headers=asked).text
 
 
-def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, user):
-    browser = login(user)
+def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, user, browser):
     assert choose(browser, "de", "/settings").location == "/settings"
     page = browser.get("/settings", headers={"Accept-Language": "fr"}).text
     assert '<html lang="de"' in page and '<option value="de" lang="de" selected>' in page
@@ -244,8 +209,7 @@ def test_the_accounts_choice_goes_everywhere_before_the_browsers(app, login, use
     assert '<html lang="es"' in other.get("/", headers={"Accept-Language": "es"}).text
 
 
-def test_a_page_that_is_open_while_the_language_changes_gets_its_parts_in_its_own(login, user):
-    browser = login(user)
+def test_a_page_that_is_open_while_the_language_changes_gets_its_parts_in_its_own(browser):
     page = browser.get("/").text
     said = json.loads(html.unescape(re.search(r"hx-headers:inherited='([^']+)'", page)[1]))
     choose(browser, "de", "/settings")

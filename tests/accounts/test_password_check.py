@@ -12,9 +12,10 @@ from sqlalchemy import select, update
 from werkzeug.datastructures import MultiDict
 
 from testkit.people import PASSWORD, csrf_token, follow, post_form
+from tests.support.queries import execute
 from webapp.accounts import password_check, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db, now
 from webapp.errors import TooMany
 
 
@@ -88,13 +89,11 @@ def test_the_second_step_lapses_and_cannot_be_begun_without_the_first(app, login
 def test_a_password_changed_between_the_steps_ends_the_sign_in(app, login, user):
     secret, _ = set_up(login(user))
     browser = first_step(app, user)
-    with app.app_context(), write_transaction():
-        db.session.execute(update(User).where(User.user_id == user.user_id).values(auth_version=User.auth_version + 1))
+    execute(app, update(User).where(User.user_id == user.user_id).values(auth_version=User.auth_version + 1))
     assert browser.get("/login/code").location == "/login"
 
 
-def test_it_counts_only_once_a_code_was_seen(app, login, user):
-    browser = login(user)
+def test_it_counts_only_once_a_code_was_seen(app, user, browser):
     post_form(browser, "/settings/two-step/start", "/settings")
     wrong = post_form(browser, "/settings/two-step/confirm", "/settings/two-step", code="123")
     assert wrong.status_code == 422 and "not the current code" in wrong.text
@@ -105,8 +104,7 @@ def test_it_counts_only_once_a_code_was_seen(app, login, user):
         assert not second_factor.check(user.user_id, pyotp.TOTP(row.secret).now())
 
 
-def test_turning_it_off(app, login, user):
-    browser = login(user)
+def test_turning_it_off(app, user, browser):
     set_up(browser)
     assert post_form(browser, "/settings/two-step/start", "/settings").status_code == 409
     assert post_form(browser, "/settings/two-step/off", "/settings").status_code == 303
@@ -125,12 +123,10 @@ def test_an_admin_helps_on_the_command_line(app, login, user):
 
 def grow_old(app):
     """Every session's password was given an hour ago."""
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
 
 
-def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
-    browser = login(user)
+def test_what_is_sensitive_asks_for_the_password_again(app, browser):
     grow_old(app)
     headers = {"Referer": "http://localhost/settings"}
     asked = post_form(browser, "/settings/tokens", "/settings", headers=headers, access="full", token_name="Notes")
@@ -148,8 +144,7 @@ def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
     assert post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes").status_code == 303
 
 
-def test_an_export_asks_for_the_password_again(app, login, client, user):
-    browser = login(user)
+def test_an_export_asks_for_the_password_again(app, client, browser):
     grow_old(app)
     asked = post_form(
         browser, "/exports", "/settings", headers={"Referer": "http://localhost/transfer"}, what="account"
@@ -174,18 +169,16 @@ def resumed(browser, address):
     return browser.post(action, data=MultiDict([(name, html.unescape(value)) for name, value in fields]))
 
 
-def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, login, make_user):
+def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, admin_browser):
     """Adding a user ended on the empty form again, once the password was confirmed."""
-    browser = login(make_user(is_admin=True))
-    back = interrupted(app, browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
-    made = follow(browser, resumed(browser, back))
+    back = interrupted(app, admin_browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
+    made = follow(admin_browser, resumed(admin_browser, back))
     assert "new@example.org" in made.text and "Zoë &#34;Z&#34; &lt;z&gt;" in made.text
-    again = browser.get(back)
+    again = admin_browser.get(back)
     assert (again.status_code, again.location) == (303, "/admin/users"), "it is sent once"
 
 
-def test_an_interrupted_form_keeps_what_is_there_several_times_and_its_address(app, login, user):
-    browser = login(user)
+def test_an_interrupted_form_keeps_what_is_there_several_times_and_its_address(app, browser):
     form = {"token_name": "Notes", "access": "chosen", "scopes": ["read", "memory"], "expires_in_days": ""}
     back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", **form)
     assert resumed(browser, back).location == "/settings/tokens"
@@ -202,19 +195,17 @@ def test_an_interrupted_form_is_its_persons_alone(app, login, user, make_user, a
         assert browser.get(address).location == "/settings"
 
 
-def test_without_redis_an_interrupted_form_is_filled_in_again(app, login, user, monkeypatch):
+def test_without_redis_an_interrupted_form_is_filled_in_again(app, monkeypatch, browser):
     def away():
         raise RedisError("gone")
 
-    browser = login(user)
     monkeypatch.setattr(password_check, "redis", away)
     back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", token_name="Notes", access="full")
     assert back == "/settings/tokens"
     assert browser.get("/confirm/continue?form=x&page=/settings/tokens").location == "/settings/tokens"
 
 
-def test_the_api_proves_too(app, login, user):
-    browser = login(user)
+def test_the_api_proves_too(app, browser):
     grow_old(app)
     token = {"X-CSRFToken": csrf_token(browser.get("/settings").text)}
     assert browser.post("/api/account/proof", json={"password": "not it"}, headers=token).status_code == 422
@@ -223,17 +214,15 @@ def test_the_api_proves_too(app, login, user):
 
 
 @pytest.mark.parametrize("path", ["/admin/users/{0}/admin", "/admin/users/{0}/password", "/admin/users/{0}/delete"])
-def test_roles_and_passwords_of_others_ask_for_it(app, login, user, make_user, path):
-    browser = login(make_user(is_admin=True))
+def test_roles_and_passwords_of_others_ask_for_it(app, user, path, admin_browser):
     grow_old(app)
-    asked = post_form(browser, path.format(user.user_id), "/admin", admin="1", email=user.email)
+    asked = post_form(admin_browser, path.format(user.user_id), "/admin", admin="1", email=user.email)
     assert asked.status_code == 303 and asked.location.startswith("/confirm")
 
 
-def test_a_password_from_an_admin_is_good_for_choosing_another(app, login, make_user):
-    admin = login(make_user(is_admin=True))
-    made = post_form(admin, "/admin/users", "/admin/users", email="new@example.org", name="New")
-    issued = re.search(r"[a-z2-9]{5}(?:-[a-z2-9]{5}){3}", follow(admin, made).text)[0]
+def test_a_password_from_an_admin_is_good_for_choosing_another(app, admin_browser):
+    made = post_form(admin_browser, "/admin/users", "/admin/users", email="new@example.org", name="New")
+    issued = re.search(r"[a-z2-9]{5}(?:-[a-z2-9]{5}){3}", follow(admin_browser, made).text)[0]
     browser = app.test_client()
     post_form(browser, "/login", "/login", email="new@example.org", password=issued)
     for path in ("/", "/settings", "/memory"):
@@ -248,9 +237,8 @@ def test_a_password_from_an_admin_is_good_for_choosing_another(app, login, make_
     assert browser.get("/api/account").status_code == 200
 
 
-def test_guesses_at_a_password_count_together_wherever_they_are_made(app, login, user, monkeypatch):
+def test_guesses_at_a_password_count_together_wherever_they_are_made(app, monkeypatch, browser):
     monkeypatch.setitem(app.config, "RATELIMIT_ENABLED", True)
-    browser = login(user)
     guess = {"current_password": "a wrong guess", "new_password": "nine grey stones at low water"}
     answers = [post_form(browser, "/settings/password", "/settings", **guess).status_code for _ in range(10)]
     assert answers == [422] * 10
@@ -264,7 +252,7 @@ def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, l
 
 
 def test_who_is_refused_keeps_the_form(anonymous, login, user, monkeypatch):
-    def refuse(*_attempt):
+    def refuse(*_attempt, **_options):
         raise TooMany.within(40)
 
     monkeypatch.setattr("webapp.accounts.auth.throttle.count_attempt", refuse)

@@ -1,7 +1,7 @@
 """Accounts as services see them."""
 
-import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from argon2 import PasswordHasher
@@ -9,6 +9,7 @@ from flask import Flask
 from pydantic import ValidationError
 
 from tests.accounts.conftest import PASSWORD
+from tests.support.interleaving import at_once
 from webapp.accounts import deletion, service, site, tokens
 from webapp.accounts.emails import normalise_email
 from webapp.accounts.models import User
@@ -30,40 +31,30 @@ def registration(name: str) -> Registration:
     return Registration(email=f"{name}@example.com", password=PASSWORD, name=name.title())
 
 
-def at_once(probe_app: Flask, *actions: Callable[[], object]) -> list[object]:
+def together(probe_app: Flask, *actions: Callable[[], object]) -> list[object]:
     """What actions gave or raised that ran side by side, each in a transaction of its own."""
-    results: list[object] = [None] * len(actions)
-    start = threading.Barrier(len(actions))
 
-    def run(number: int) -> None:
+    def run(action: Callable[[], object]) -> object:
         with probe_app.app_context():
-            start.wait()
             try:
                 with write_transaction():
-                    results[number] = actions[number]()
+                    return action()
             except Exception as error:
-                results[number] = error
-            finally:
-                db.session.remove()
+                return error
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(actions))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    return at_once(*(partial(run, action) for action in actions))
 
 
 @pytest.mark.parametrize("attempt", range(5))
 def test_of_many_first_accounts_at_once_exactly_one_is_an_admin(probe_app, attempt):
     names = [f"user{number}" for number in range(4)]
-    results = at_once(probe_app, *(lambda name=name: service.register(registration(name)).is_admin for name in names))
+    results = together(probe_app, *(lambda name=name: service.register(registration(name)).is_admin for name in names))
     assert sorted(results, key=str) == [False, False, False, True]
     assert db.session.query(User).filter(User.is_admin).count() == 1
 
 
 def test_of_the_same_account_twice_at_once_one_is_made(probe_app):
-    results = at_once(probe_app, *[lambda: service.register(registration("ann")).user_id] * 2)
+    results = together(probe_app, *[lambda: service.register(registration("ann")).user_id] * 2)
     assert sum(isinstance(result, int) for result in results) == 1
     assert sum(isinstance(result, Invalid) for result in results) == 1
 
@@ -174,7 +165,7 @@ def test_two_admins_cannot_unmake_each_other_at_once(probe_app):
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         eve = service.create_user(registration("eve"), is_admin=True).user_id
-    results = at_once(
+    results = together(
         probe_app, *(lambda who=who: service.update_user(who, UserChanges(is_admin=False)) for who in (ann, eve))
     )
     assert sum(isinstance(result, Conflict) for result in results) == 1

@@ -5,6 +5,7 @@ from datetime import timedelta
 from sqlalchemy import func, select, update
 
 from testkit.people import PASSWORD, csrf_token, post_form
+from tests.support.queries import execute, scalar
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.models import UserSession
 from webapp.db.base import db, now, write_transaction
@@ -61,8 +62,7 @@ def test_sessions_come_in_pages(login, user):
     assert browsers[0].get("/api/sessions?cursor=x").status_code == 422
 
 
-def test_a_session_has_an_absolute_limit(app, login, user):
-    browser = login(user)
+def test_a_session_has_an_absolute_limit(app, browser):
     with app.app_context(), write_transaction():
         (row,) = db.session.scalars(select(UserSession))
         assert timedelta(days=89) < row.expires_at - now() <= timedelta(days=90)
@@ -83,8 +83,7 @@ def test_a_password_change_ends_other_sessions_and_if_asked_other_access(app, lo
     assert here.get("/settings").status_code == here.get("/api/account").status_code == 200
     assert (there.get("/settings").status_code, there.get("/api/account").status_code) == (303, 401)
     assert client.get("/api/account").status_code == 200
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(UserSession)) == 1
+    assert scalar(app, select(func.count()).select_from(UserSession)) == 1
     here.token = csrf_token(here.get("/settings").text)
     calendar = "/schedules/" + client.get("/api/schedules/feed").json["url"].rpartition("/")[2]
     page = here.get("/settings/security").text
@@ -101,10 +100,8 @@ def test_everywhere_else_can_be_signed_out_at_once(login, user):
     assert [browser.get("/api/account").status_code for browser in (there, elsewhere)] == [401, 401]
 
 
-def test_use_is_noted_now_and_then_and_costs_one_statement(app, login, user):
-    browser = login(user)
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
+def test_use_is_noted_now_and_then_and_costs_one_statement(app, browser):
+    execute(app, update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
     browser.get("/api/account")
     with app.app_context():
         assert db.session.scalar(select(UserSession.last_seen_at)) > now() - timedelta(minutes=1)

@@ -1,11 +1,10 @@
 """`flask doctor`: each fault is found, said with what to do, and told by the exit code."""
 
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from sqlalchemy import Column, Integer, text
 from sqlalchemy.schema import CreateIndex, DropIndex
 
 from tests.support.live import LiveServer
+from tests.support.serving import Handler, serving
 from webapp.admin.doctor import checks
 from webapp.admin.doctor.checks import look_at
 from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning
@@ -212,7 +212,7 @@ def test_warnings_alone_are_sound():
     assert is_sound([ok("a", "b"), warning("a", "b", "c")])
 
 
-class Buffering(BaseHTTPRequestHandler):
+class Buffering(Handler):
     """A proxy that passes a stream on in one piece, and does not say which address people used."""
 
     behind = ""
@@ -224,18 +224,12 @@ class Buffering(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(whole)
 
-    def log_message(self, *_given: object) -> None:
-        pass
-
 
 @pytest.fixture
 def buffering(live_server: LiveServer) -> Iterator[str]:
     handler = type("Handler", (Buffering,), {"behind": live_server.url})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 def test_a_proxy_that_buffers_and_hides_the_host(buffering, app_context):

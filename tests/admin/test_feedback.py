@@ -11,7 +11,7 @@ from tests.support.queries import count_queries
 from webapp.admin.feedback import DAYS, by_model, daily_columns
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.conversations.schemas import FeedbackCount
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 
 TODAY = date(2026, 3, 31)
 
@@ -55,12 +55,10 @@ def rate(app: Flask, user: Person) -> Callable[..., None]:
 
     def add(rating: str, days_ago: int = 0, model: str = "gpt-x", version: str = "chat@3") -> None:
         with app.app_context(), write_transaction():
-            talk = Conversation(user_id=user.user_id, title="Quokkas")
-            db.session.add(talk)
-            db.session.flush()
-            reply = Message(conversation_id=talk.conversation_id, role="assistant", content="Yes.", status="complete")
-            db.session.add(reply)
-            db.session.flush()
+            talk = add_row(Conversation(user_id=user.user_id, title="Quokkas"))
+            reply = add_row(
+                Message(conversation_id=talk.conversation_id, role="assistant", content="Yes.", status="complete")
+            )
             db.session.add(
                 MessageFeedback(
                     message_id=reply.message_id,
@@ -75,25 +73,23 @@ def rate(app: Flask, user: Person) -> Callable[..., None]:
     return add
 
 
-def test_the_page_shows_admins_what_was_rated(login, make_user, rate):
-    admin = login(make_user(is_admin=True))
-    assert "No feedback yet" in admin.get("/admin/feedback").text
+def test_the_page_shows_admins_what_was_rated(rate, admin_browser):
+    assert "No feedback yet" in admin_browser.get("/admin/feedback").text
     for rating, days_ago in (("up", 0), ("up", 0), ("up", 3), ("down", 3)):
         rate(rating, days_ago)
-    page = admin.get("/admin/feedback").text
+    page = admin_browser.get("/admin/feedback").text
     assert page.count('class="chart-hit"') == DAYS
     assert page.count('<rect class="chart-good" x=') == 2 + 1 and page.count('<rect class="chart-bad" x=') == 1 + 1
     assert "<td>3</td><td>1</td><td>75 %</td>" in page and "chat@3" in page
 
 
-def test_its_statements_do_not_grow_with_the_ratings(app, login, make_user, rate):
-    admin = login(make_user(is_admin=True))
+def test_its_statements_do_not_grow_with_the_ratings(app, rate, admin_browser):
     sent = []
     for size in (3, 60):
         for number in range(size):
             rate("up" if number % 3 else "down", number % 29, model=f"m-{number % 5}")
-        admin.get("/admin/feedback")
+        admin_browser.get("/admin/feedback")
         with app.app_context(), count_queries() as statements:
-            assert admin.get("/admin/feedback").status_code == 200
+            assert admin_browser.get("/admin/feedback").status_code == 200
         sent.append(sum(statement.startswith("SELECT") for statement in statements))
     assert sent == [5, 5]

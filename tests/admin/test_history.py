@@ -9,11 +9,11 @@ from rq.registry import FailedJobRegistry, FinishedJobRegistry
 
 from testkit.people import Person
 from tests.support.queries import count_queries
-from webapp.admin import history
+from webapp.admin import overview
 from webapp.admin.backups.backup import last_backup, note_backup
 from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.providers import catalogue
@@ -43,24 +43,24 @@ def test_people_are_counted_once_a_day_and_not_for_what_schedules_sent(app, make
             spend(ada, 29, "schedule")
             spend(ada, 5, "memory_operations")
             spend(ada, 30)
-        found = history.growth()
-    assert (found.days[-1] - found.days[0]).days == len(found.days) - 1 == history.DAYS - 1
+        found = overview.growth()
+    assert (found.days[-1] - found.days[0]).days == len(found.days) - 1 == overview.DAYS - 1
     assert found.days[-1] == datetime.now(UTC).date()
     assert list(found.people) == [1, *[0] * 28, 2]
 
 
 def test_files_add_up_to_what_is_kept(app, user):
     with app.app_context():
-        assert history.growth().file_bytes == [0] * history.DAYS
+        assert overview.growth().file_bytes == [0] * overview.DAYS
         with write_transaction():
             for size, days_ago in ((1_000, 90), (200, 29), (30, 1), (4, 0), (5, 0)):
                 keep(user, size, days_ago)
-        found = list(history.growth().file_bytes)
+        found = list(overview.growth().file_bytes)
     assert found == [1_200] * 28 + [1_230, 1_239]
 
 
 def test_the_database_says_how_large_it_is(app_context):
-    assert history.database_bytes() > 100_000
+    assert overview.database_bytes() > 100_000
 
 
 def test_jobs_are_counted_when_they_ended(app_context):
@@ -70,24 +70,24 @@ def test_jobs_are_counted_when_they_ended(app_context):
         client.zadd(FinishedJobRegistry(queue=queue).key, {f"done-{number}": at - ago + RESULT_SECONDS})
     for number, ago in enumerate((10, 86_500, 6.9 * 86_400)):
         client.zadd(FailedJobRegistry(queue=queue).key, {f"failed-{number}": at - ago + FAILURE_SECONDS})
-    found = history.jobs(client)
+    found = overview.job_history(client)
     assert set(found) == {name.value for name in Queue}
     assert list(found["turn"].done) == [1, *[0] * 9, 1, 3]
     assert list(found["turn"].failed) == [1, 0, 0, 0, 0, 1, 1]
     assert not any(found["batch"].done)
-    assert history.sum_by_step(queue.failed for queue in found.values()) == list(found["turn"].failed)
+    assert overview.sum_by_step(queue.failed for queue in found.values()) == list(found["turn"].failed)
 
 
 def test_what_a_worker_did_is_counted(app, client, run_jobs):
     client.post("/api/chat/stream", json={"message": "Hello there"}).get_data()
     run_jobs()
     with app.app_context():
-        done = history.jobs(redis())["turn"].done
+        done = overview.job_history(redis())["turn"].done
     assert done[-1] >= 1 and sum(done) == done[-1]
 
 
 def test_without_redis_there_is_no_past_of_jobs(app_context):
-    assert history.jobs(AWAY) == {}
+    assert overview.job_history(AWAY) == {}
 
 
 def test_backups_are_noted_as_they_are_made(app, tmp_path, user):
@@ -121,9 +121,7 @@ def test_the_page_says_and_draws_it(app, login, make_user):
     with app.app_context(), write_transaction():
         spend(admin, 0)
         keep(admin, 3 * 1024 * 1024, 0)
-        talk = Conversation(user_id=admin.user_id, title="t")
-        db.session.add(talk)
-        db.session.flush()
+        talk = add_row(Conversation(user_id=admin.user_id, title="t"))
         for code in ("unauthorized", "context_too_long"):
             row = Message(conversation_id=talk.conversation_id, role="assistant", content="", status="failed")
             row.error_code = code
@@ -136,10 +134,9 @@ def test_the_page_says_and_draws_it(app, login, make_user):
     assert "none noted" in page and 'aria-label="Active people each day: 0, ' in page
 
 
-def test_the_page_lives_without_redis(app, login, make_user, monkeypatch):
-    browser = login(make_user(is_admin=True))
+def test_the_page_lives_without_redis(app, monkeypatch, admin_browser):
     monkeypatch.setitem(app.extensions, "redis", AWAY)
-    page = browser.get("/admin/overview")
+    page = admin_browser.get("/admin/overview")
     assert page.status_code == 200 and "Redis cannot be reached" in page.text
     assert page.text.count('class="chart-spark"') == 2, "of jobs nothing is known"
 

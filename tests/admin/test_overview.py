@@ -40,10 +40,9 @@ def test_counts_tell_active_accounts_and_admins_apart(app_context, make_user):
     assert overview.counts() == {"users": 5, "active": 3, "admins": 1, "conversations": 0}
 
 
-def test_queues_count_what_waits(app_context):
-    client = app_context.extensions["redis"]
-    push(client, JobRequest("title", {"conversation_id": 1}))
-    state = overview.work(client)
+def test_queues_count_what_waits(redis):
+    push(redis, JobRequest("title", {"conversation_id": 1}))
+    state = overview.work(redis)
     assert state.known
     assert [(queue.name, queue.counts["queued"]) for queue in state.queues] == [
         ("turn", 1),
@@ -54,16 +53,15 @@ def test_queues_count_what_waits(app_context):
     assert state.failed == 0
 
 
-def test_only_living_workers_count(app_context):
-    client = app_context.extensions["redis"]
-    queues = [rq_queue(client, name) for name in Queue]
-    wishes = {"connection": client, "serializer": JSONSerializer}
+def test_only_living_workers_count(redis):
+    queues = [rq_queue(redis, name) for name in Queue]
+    wishes = {"connection": redis, "serializer": JSONSerializer}
     living, dead = (Worker(queues, name=name, **wishes) for name in ("living", "dead"))
     for worker in (living, dead):
         worker.register_birth()
     long_ago = datetime.now(UTC) - timedelta(minutes=10)
-    client.hset(dead.key, "last_heartbeat", long_ago.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
-    found = overview.work(client).workers
+    redis.hset(dead.key, "last_heartbeat", long_ago.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    found = overview.work(redis).workers
     assert [worker.name for worker in found] == ["living"]
     assert found[0].state == "started"
     assert found[0].queues == ["turn", "upkeep", "index", "batch"]

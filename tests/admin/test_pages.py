@@ -59,16 +59,6 @@ def test_overview_works_without_redis(browser, monkeypatch, app):
     assert "Redis cannot be reached" in answer.text
 
 
-def test_registration_can_be_closed_and_opened(browser, anonymous):
-    answer = post(browser, "/admin/registration", open="0")
-    assert answer.status_code == 303
-    assert "Open registration" in browser.get("/admin/users").text
-    assert anonymous.get("/register").status_code in (303, 403) or "closed" in anonymous.get("/register").text
-    post(browser, "/admin/registration", open="1")
-    assert "Close registration" in browser.get("/admin/users").text
-    assert post(browser, "/admin/registration", open="perhaps").status_code == 422
-
-
 def test_users_are_found_by_address_and_name(browser, make_user):
     make_user(email="heron@example.org", name="Wader")
     make_user(email="100%@example.org", name="Per Cent")
@@ -168,11 +158,6 @@ def test_a_user_is_added_with_a_password_to_hand_over(browser, app):
     assert again.status_code == 422
     assert "already has an account" in again.text
     assert 'value="Other"' in again.text
-
-
-def test_unknown_users_are_not_found(browser):
-    for user_id in (0, 2**31, 2**70):
-        assert browser.get(f"/admin/users/{user_id}").status_code == 404
 
 
 def test_passwords_are_long_and_acceptable():

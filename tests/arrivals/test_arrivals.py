@@ -10,7 +10,7 @@ from testkit.people import api_client, page_token
 from tests.schedules.test_schedules import claim, make, make_due
 from tests.spaces.helpers import invite, join, make_space
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
 from webapp.spaces.models import SpaceMember
 
@@ -27,10 +27,9 @@ def wait(app: Flask, user_id: int, content: str, **fields: Any) -> int:
     """Store a memory that waits for a decision, or with other `fields`; its id."""
     with app.app_context(), write_transaction():
         values = {"needs_review": True, **fields}
-        memory = Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=content, **values)
-        db.session.add(memory)
-        db.session.flush()
-        return memory.memory_id
+        return add_row(
+            Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=content, **values)
+        ).memory_id
 
 
 def dismiss(browser: FlaskClient, kind: str, newest: object) -> str:
@@ -40,20 +39,18 @@ def dismiss(browser: FlaskClient, kind: str, newest: object) -> str:
     return answer.text.strip()
 
 
-def test_it_is_empty_if_nothing_came_and_asked_for_by_the_start_page(user, login, anonymous):
-    browser = login(user)
+def test_it_is_empty_if_nothing_came_and_asked_for_by_the_start_page(anonymous, browser):
     assert row(browser) == ""
     assert 'hx-get="/arrivals"' in browser.get("/").text
     assert browser.get("/arrivals").status_code == 303, "it is no page"
     assert anonymous.get("/arrivals", headers=PART).status_code in (303, 401)
 
 
-def test_a_schedules_reply_is_named_until_it_is_looked_at(app, client, user, login, run_jobs):
+def test_a_schedules_reply_is_named_until_it_is_looked_at(app, client, run_jobs, browser):
     made = make(client, title="Weekly <review>")
     make_due(app, made["schedule_id"])
     assert claim(app) == 1
     run_jobs(failures=True)
-    browser = login(user)
     said = row(browser)
     assert "“Weekly &lt;review&gt;” has brought a reply" in said
     with app.app_context():
@@ -94,9 +91,8 @@ def test_somebody_who_was_removed_is_told_and_somebody_who_left_is_not(app, clie
     assert dismiss(browser, "removal", newest) == "" == row(browser)
 
 
-def test_what_waits_is_dismissed_until_more_waits(app, user, login):
+def test_what_waits_is_dismissed_until_more_waits(app, user, login, browser):
     first = wait(app, user.user_id, "One")
-    browser = login(user)
     assert "1 memory waits for you" in row(browser) and f'value="{first}"' in row(browser)
     assert dismiss(browser, "review", first) == "" and row(browser) == ""
     wait(app, user.user_id, "Two")
@@ -107,13 +103,12 @@ def test_what_waits_is_dismissed_until_more_waits(app, user, login):
     assert dismiss(other, "review", first) == "" == row(browser), "an older page brings nothing back"
 
 
-def test_what_others_share_in_ones_spaces(app, client, user, login, make_user, api):
+def test_what_others_share_in_ones_spaces(app, client, user, login, make_user, api, browser):
     other = make_user()
     space = api(other).post("/api/spaces", json={"kind": "legacy", "name": "Joe"}).json["space_id"]
     shared = {"needs_review": False, "space_id": space, "visibility": "shared"}
     wait(app, other.user_id, "Joe built boats", **shared)
     wait(app, other.user_id, "Private", **{**shared, "visibility": "private"})
-    browser = login(user)
     assert row(browser) == "", "a stranger"
     with app.app_context(), write_transaction():
         db.session.add(
@@ -124,9 +119,8 @@ def test_what_others_share_in_ones_spaces(app, client, user, login, make_user, a
     assert row(login(other)) == "", "not with whoever shared it"
 
 
-def test_odd_forms_change_nothing(app, user, login, make_user):
+def test_odd_forms_change_nothing(app, user, login, make_user, browser):
     number = wait(app, user.user_id, "One")
-    browser = login(user)
     for kind, newest in (("review", "x"), ("review", "-1"), ("other", number), ("", ""), ("review", "9" * 30)):
         assert "1 memory waits" in dismiss(browser, kind, newest), (kind, newest)
     stranger = login(make_user())

@@ -81,8 +81,7 @@ def test_only_ones_own_conversations_are_linked():
     assert conversation_of(Action.SHARE_CREATED, "conversation 9" + "9" * 30) is None
 
 
-def test_the_page_tells_and_links_them(app, login, user):
-    browser = login(user)
+def test_the_page_tells_and_links_them(app, user, browser):
     with app.app_context(), write_transaction():
         service.record(user.user_id, Action.SHARE_CREATED, "conversation 7", actor=SYSTEM)
         service.record(user.user_id, Action.IMPORT_MADE, "<b>notes</b>.json", actor=SYSTEM)
@@ -91,8 +90,7 @@ def test_the_page_tells_and_links_them(app, login, user):
     assert "&lt;b&gt;notes&lt;/b&gt;.json" in page
 
 
-def test_a_revoked_token_is_named(login, user):
-    browser = login(user)
+def test_a_revoked_token_is_named(browser):
     page = follow(browser, post_form(browser, "/settings/tokens", "/settings", access="full", token_name="Notes")).text
     path = max(re.findall(r"/settings/tokens/\d+/revoke", page), key=lambda found: int(found.split("/")[3]))
     post_form(browser, path, "/settings")

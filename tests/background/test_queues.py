@@ -1,7 +1,6 @@
 """Enqueueing after the commit: never before, never for what was rolled back, and never at the request's expense."""
 
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from redis.client import Pipeline
 from redis.exceptions import ConnectionError as Away
 from rq import Queue as RQQueue
 
-from webapp.background.job_specs import JOBS, JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
+from webapp.background.job_specs import JobRequest, Queue, note_start, pending_job_id, pending_key, push, rq_queue
 from webapp.background.queues import enqueue, enqueue_after_commit
 from webapp.db.base import db
 
@@ -80,24 +79,22 @@ def test_redis_away_at_the_commit_does_not_fail_it(app_context, monkeypatch):
     db.session.commit()
 
 
-def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context):
-    client = app_context.extensions["redis"]
+def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context, redis):
     first = enqueue("title", conversation_id=1, turn_id=10)
     assert first
     assert enqueue("title", conversation_id=1, turn_id=11) is None
     assert enqueue("title", conversation_id=2, turn_id=12)
     key = JobRequest("title", {"conversation_id": 1}).key
-    assert note_start(client, key, first) == [10, 11]
+    assert note_start(redis, key, first) == [10, 11]
     second = enqueue("title", conversation_id=1, turn_id=13)
     assert second, "what comes after the start is new work"
-    assert note_start(client, key, first) == [10, 11, 13], "a retried job takes on those that came since"
-    assert note_start(client, key, second) == []
+    assert note_start(redis, key, first) == [10, 11, 13], "a retried job takes on those that came since"
+    assert note_start(redis, key, second) == []
     assert len(_queued(app_context)) == 3
 
 
-def test_a_job_that_could_not_be_queued_blocks_no_later_one(app_context, monkeypatch):
+def test_a_job_that_could_not_be_queued_blocks_no_later_one(monkeypatch, redis):
     """The connection breaks with marker and job half sent: neither is there."""
-    client = app_context.extensions["redis"]
     request = JobRequest("title", {"conversation_id": 1})
     real = RQQueue.push_job_id
 
@@ -108,26 +105,24 @@ def test_a_job_that_could_not_be_queued_blocks_no_later_one(app_context, monkeyp
     with monkeypatch.context() as patched:
         patched.setattr(RQQueue, "push_job_id", broken)
         with pytest.raises(Away):
-            push(client, request)
-    assert not client.exists(pending_key(request.key))
-    assert push(client, request)
+            push(redis, request)
+    assert not redis.exists(pending_key(request.key))
+    assert push(redis, request)
 
 
-def test_a_marker_without_its_job_blocks_nothing(app_context):
+def test_a_marker_without_its_job_blocks_nothing(redis):
     """Redis was paused in the midst, or a worker took the job and died before it began."""
-    client = app_context.extensions["redis"]
     request = JobRequest("index", {"user_id": 1})
-    client.set(pending_key(request.key), "a job that never was")
-    assert pending_job_id(client, request) is None
-    first = push(client, request)
+    redis.set(pending_key(request.key), "a job that never was")
+    assert pending_job_id(redis, request) is None
+    first = push(redis, request)
     assert first
-    assert push(client, request) is None
-    assert client.lpop("rq:queue:index").decode() == first  # by a worker that dies now
-    assert push(client, request)
+    assert push(redis, request) is None
+    assert redis.lpop("rq:queue:index").decode() == first  # by a worker that dies now
+    assert push(redis, request)
 
 
-def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch):
-    client = app_context.extensions["redis"]
+def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch, redis):
     request = JobRequest("title", {"conversation_id": 1})
     real, failures = Pipeline._execute_transaction, [1]
 
@@ -140,35 +135,24 @@ def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch
 
     with monkeypatch.context() as patched:
         patched.setattr(Pipeline, "_execute_transaction", lost)
-        job_id = push(client, request)
+        job_id = push(redis, request)
     assert job_id and not failures
     assert _queued(app_context) == [{"conversation_id": 1}]
 
 
-def test_two_who_ask_at_once_queue_one_job(app_context):
-    client = app_context.extensions["redis"]
+def test_two_who_ask_at_once_queue_one_job(redis):
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda n: push(client, JobRequest("title", {"conversation_id": 1}, n)), range(40)))
+        made = list(pool.map(lambda n: push(redis, JobRequest("title", {"conversation_id": 1}, n)), range(40)))
     assert len([job_id for job_id in made if job_id]) == 1
     key = JobRequest("title", {"conversation_id": 1}).key
-    assert note_start(client, key, next(job_id for job_id in made if job_id)) == list(range(40))
+    assert note_start(redis, key, next(job_id for job_id in made if job_id)) == list(range(40))
 
 
-def test_the_start_of_a_job_leaves_the_marker_of_another(app_context):
-    client = app_context.extensions["redis"]
+def test_the_start_of_a_job_leaves_the_marker_of_another(redis):
     request = JobRequest("title", {"conversation_id": 1})
-    waiting = push(client, request)
-    note_start(client, request.key, "an earlier one that is tried again")
-    assert pending_job_id(client, request) == waiting
-
-
-def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app):
-    for name, spec in JOBS.items():
-        module, _, function = spec.function.rpartition(".")
-        assert getattr(import_module(module), function).job_name == name
-        assert isinstance(spec.queue, Queue)
-        assert 0 < spec.timeout <= 3_600
-        assert all(0 < wait <= 3_600 for wait in spec.retries)
+    waiting = push(redis, request)
+    note_start(redis, request.key, "an earlier one that is tried again")
+    assert pending_job_id(redis, request) == waiting
 
 
 def test_redis_away_fails_no_request_that_can_do_without(app, client, monkeypatch):

@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.journeys.rows import assessment, extraction, load, write_fixture
+from webapp.conversations.models import Message
+from webapp.db.base import db
 
 from .conftest import PHONE, expect_settled, replies, scrolls_sideways, send, serious_findings
 
@@ -26,10 +28,9 @@ def begin(page) -> None:
     expect(page.get_by_role("heading", name="A garden", level=1)).to_be_visible()
 
 
-def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path):
+def test_from_the_first_click_to_the_pdf(garden, model, tmp_path, page):
     model.script(match="(?s)Conversation Point: The place", reply="How large is your garden?")
     model.script(match="(?s)Conversation Point: Your wishes", reply="What do you want to grow?")
-    page = tab.page
     begin(page)
     panel = page.locator("#panel-points")
     expect(panel.get_by_text("0 of 2 topics covered")).to_be_visible()
@@ -73,9 +74,8 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path):
         assert words in text
 
 
-def test_two_clicks_ask_once(garden, tab, model):
+def test_two_clicks_ask_once(garden, model, page):
     model.script(match="(?s)Conversation Point", reply="How large is your garden?", first_delay=0.5)
-    page = tab.page
     begin(page)
     button = page.locator("#point-place").get_by_role("button", name=re.compile("The place"))
     button.dblclick()
@@ -111,8 +111,7 @@ def test_what_was_told_elsewhere_is_offered_and_a_click_while_the_points_are_fet
         assert serious_findings(page) == []
 
 
-def test_ask_a_question_offers_the_usual_ones(garden, tab):
-    page = tab.page
+def test_ask_a_question_offers_the_usual_ones(garden, page):
     begin(page)
     ask = page.get_by_role("button", name="Ask a question")
     expect(ask).to_have_attribute("aria-expanded", "true")  # questions of the topic that was begun with
@@ -145,7 +144,7 @@ def test_points_on_a_phone(garden, open_tab, user, model):
     assert not scrolls_sideways(page)
 
 
-def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path):
+def test_an_author_writes_runs_changes_and_rolls_back(app, tab, model, tmp_path):
     page = tab.go("/journeys")
     page.get_by_role("link", name="Write your own").click()
     page.get_by_role("link", name="Write a journey").click()
@@ -199,4 +198,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path):
     expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")
     offers.get_by_role("button", name="Say more").press("Enter")
     expect(page.locator(".message-user").last).to_contain_text("Say more")
+    with app.app_context():  # the button may say something else
+        said = db.session.scalars(db.select(Message).where(Message.content == "Say more")).one()
+        assert said.spans == [[0, 8, "pasted"]]
     expect(page.locator(".offers").first).to_be_hidden()

@@ -23,9 +23,12 @@ from webapp.chat import service
 from webapp.chat.turns import finish, follow, recovery, turn, turnlog
 from webapp.chat.turns.finish import Outcome
 from webapp.chat.turns.runner import TurnRunner
+from webapp.chat.turns.runtime import runtime
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Unavailable
+from webapp.extensions import app_settings
+from webapp.providers.clients import chat_client
 
 FAULTS = [  # which fault of a server is which error: tests/llm/test_chat.py, tests/llm/test_errors.py
     ({"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}}, "failed", "unauthorized", False),
@@ -178,6 +181,14 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app, client, monkeypatch):
     assert names(events) == ["turn", "delta", "error", "settled"]
 
 
+def test_a_turn_that_was_suspected_before_the_clock_was_set_back_is_recovered(app, client):
+    turn_id = _dead_turn(app, client, "What there was")
+    app.extensions["redis"].set(turnlog.suspect_key(turn_id), repr(time.time() + 86_400))
+    with app.app_context():
+        assert recovery.recover_turn(turn_id)
+    assert message(app, turn_id)["content"] == "What there was"
+
+
 def test_what_is_kept_is_said_once_and_in_the_readers_language(app, client, login, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     dead = _recover(app, _dead_turn(app, client, "What there was"))
@@ -228,10 +239,9 @@ def test_a_viewer_hears_the_end_that_somebody_else_wrote(app, client, model, mon
     assert seen[-2].data["message"]["status"] == "interrupted"
 
 
-def test_recovery_leaves_a_turn_with_a_lease_alone(app, client, monkeypatch):
+def test_recovery_leaves_a_turn_with_a_lease_alone(app, client, monkeypatch, redis):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     turn_id = _dead_turn(app, client, "x")
-    redis = app.extensions["redis"]
     with app.app_context():
         assert not recovery.recover_turn(turn_id)
         redis.set(turnlog.lease_key(turn_id), b"somebody", px=60_000)
@@ -290,7 +300,10 @@ def test_recover_all_looks_at_every_older_turn(app, client, monkeypatch):
 
 
 def test_a_process_that_takes_no_more_turns_says_so_before_writing(app, client, monkeypatch):
-    monkeypatch.setattr(app.extensions["chat"].runner, "_draining", True)
+    chat = runtime.of(app)
+    leaving = TurnRunner(app, app_settings.of(app), chat_client.of(app), chat.hub)
+    leaving.drain(0)
+    monkeypatch.setitem(app.extensions, "chat", replace(chat, runner=leaving))
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     assert (response.status_code, response.content_type) == (503, "application/problem+json")
     assert response.headers["Retry-After"]

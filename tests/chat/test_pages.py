@@ -6,9 +6,10 @@ import re
 import pytest
 from sqlalchemy import delete, select
 
-from testkit.people import page_token, post_form
+from testkit.people import post_form
 from tests.conversations.test_paging import queries
 from tests.spaces.helpers import make_space
+from tests.support.queries import execute
 from webapp.chat.frames import image_host
 from webapp.chat.models import PipelineStep
 from webapp.chat.start_pages import FOR_A_LEGACY, INTRODUCTION, MEMORY, starters
@@ -20,12 +21,6 @@ from webapp.db.base import db, write_transaction
 from webapp.http.validation import MAX_TEXT_BYTES
 
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def browser(login, user):
-    """The browser of `user`."""
-    return login(user)
 
 
 def ids(html: str) -> list[int]:
@@ -105,16 +100,6 @@ def test_what_cannot_be_sent_is_explained_beside_the_composer(browser, model, co
     assert page.status_code == 422 and 'id="composer"' in page.text
     assert content.strip() in page.text
     assert model.calls() == []
-
-
-def test_the_same_key_sends_once(browser, model):
-    model.script(reply="Once.")
-    token = page_token(browser)
-    form = {"content": "Did it arrive?", "csrf_token": token}
-    headers = {**HTMX, "Idempotency-Key": "a-key"}
-    first, second = (browser.post("/conversations", data=form, headers=headers) for _ in range(2))
-    assert first.headers["HX-Push-Url"] == second.headers["HX-Push-Url"]
-    assert ids(first.text) == ids(second.text)
 
 
 @pytest.mark.parametrize("reason", ["Out of memory", "Out of memory."])
@@ -288,8 +273,7 @@ def test_a_prompt_is_shown_by_its_shares(app, browser, model):
         assert [name for name, _, _ in bars][0 :: len(bars) - 1] == ["instructions", "messages"], place
         assert sum(float(width) for _, _, width in bars) == pytest.approx(100, abs=0.1)
         assert all(f'<li class="share-{name}">' in page for name, _, _ in bars)
-    with app.app_context(), write_transaction():
-        db.session.execute(delete(PipelineStep))
+    execute(app, delete(PipelineStep))
     for place in (f"/messages/{reply}/prompt", f"/messages/{reply}/used"):
         assert 'class="share-' not in browser.get(place).text
 
@@ -390,12 +374,6 @@ def test_without_scripts_a_starter_is_a_link_that_fills_the_composer(user, login
     browser = login(user)
     place = re.findall(r'class="starter" href="([^"]+)"', browser.get("/").text)[1]
     assert ">Help me think something through: </textarea>" in browser.get(place).text
-
-
-def test_help_and_the_start_page_are_for_those_signed_in(app, user, login):
-    for path, title in (("/help/memory", "About memory"), ("/help/new", "What’s new"), ("/", "New conversation")):
-        assert title in login(user).get(path).text
-        assert app.test_client().get(path).status_code == 303
 
 
 def test_the_frame_of_diagrams_has_no_origin_and_no_network_for_visitors_either(app, user, login):

@@ -73,48 +73,35 @@ def test_what_is_stored_and_cannot_be_read_is_left_out(app, client, model):
     assert call["values"]["max_tokens"] == 64 and "temperature" not in call["keys"]
 
 
-def test_they_are_chosen_shown_remembered_and_reset_on_the_page(login, client, user, model):
-    mine = login(user)
-    place = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
+def test_they_are_chosen_shown_remembered_and_reset_on_the_page(client, model, browser):
+    place = post_form(browser, "/conversations", content="Hello").location.partition("#")[0]
     number = int(place.rpartition("/")[2])
-    assert "parameters-line" in mine.get(place).text and "Here:" not in mine.get(place).text
+    assert "parameters-line" in browser.get(place).text and "Here:" not in browser.get(place).text
     form = {"temperature": "0,2", "max_tokens": "300", "reasoning_effort": "", "system": "Be brief."}
-    assert post_form(mine, f"{place}/parameters", place, **form).status_code == 303
+    assert post_form(browser, f"{place}/parameters", place, **form).status_code == 303
     words = "Here: temperature 0.2, at most 300 tokens, added instructions"
-    assert words in mine.get(place).text
-    assert 'value="0.2"' in mine.get(f"{place}/parameters").text
+    assert words in browser.get(place).text
+    assert 'value="0.2"' in browser.get(f"{place}/parameters").text
     # The next conversation begins with them, and keeps its own from then on.
-    assert words in mine.get("/").text
-    other = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
+    assert words in browser.get("/").text
+    other = post_form(browser, "/conversations", content="Hello").location.partition("#")[0]
     call = [call for call in model.calls() if call["stream"]][-1]
     assert call["values"]["temperature"] == 0.2 and "Be brief." in call["messages"][0]["content"]
-    assert post_form(mine, f"{place}/parameters", place, reset="1").status_code == 303
+    assert post_form(browser, f"{place}/parameters", place, reset="1").status_code == 303
     assert client.get(f"/api/conversations/{number}").get_json()["parameters"] is None
-    assert "Here:" not in mine.get(place).text and "Here:" not in mine.get("/").text
-    assert words in mine.get(other).text
-    assert post_form(mine, "/models/parameters", "/", temperature="1").status_code == 303
-    assert "Here: temperature 1" in mine.get("/").text
+    assert "Here:" not in browser.get(place).text and "Here:" not in browser.get("/").text
+    assert words in browser.get(other).text
+    assert post_form(browser, "/models/parameters", "/", temperature="1").status_code == 303
+    assert "Here: temperature 1" in browser.get("/").text
 
 
-def test_a_wrong_number_is_said_beside_its_field(login, user):
-    mine = login(user)
-    place = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
+def test_a_wrong_number_is_said_beside_its_field(browser):
+    place = post_form(browser, "/conversations", content="Hello").location.partition("#")[0]
     for path in (f"{place}/parameters", "/models/parameters"):
-        refused = post_form(mine, path, place, temperature="3", max_tokens="many")
+        refused = post_form(browser, path, place, temperature="3", max_tokens="many")
         assert refused.status_code == 422
         assert "A number from 0 to 2." in refused.text and "A whole number from 16" in refused.text
         assert 'value="many"' in refused.text and 'value="3"' in refused.text
-
-
-def test_only_its_person_chooses(login, make_user, api, anonymous, client):
-    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
-    path = f"/c/{number}/parameters"
-    for other in (make_user(), make_user(is_admin=True)):
-        assert login(other).get(path).status_code == 404
-        assert post_form(login(other), path, "/", temperature="1").status_code == 404
-        assert api(other).put(f"/api/conversations/{number}", json={"parameters": CHOSEN}).status_code == 404
-    assert anonymous.get(path).status_code in (302, 303)
-    assert anonymous.get("/models/parameters").status_code in (302, 303)
 
 
 def test_the_page_says_what_a_model_does_not_take(login, user, client, admin, model):

@@ -49,14 +49,13 @@ def test_thoughts_in_the_text_never_become_the_reply(client, model):
     assert thoughts_in(events).strip() == THOUGHT
 
 
-def test_thoughts_are_fetched_by_whoever_opens_them(client, model, login, user):
+def test_thoughts_are_fetched_by_whoever_opens_them(client, model, browser):
     model.script(reply="Good day.", reasoning=THOUGHT)
     done = ask(client)[-1].data["message"]
     place = f"/messages/{done['message_id']}/reasoning"
-    mine = login(user)
-    assert THOUGHT in mine.get(place).text
-    assert THOUGHT in mine.get(place, headers={"HX-Request": "true"}).text
-    page = mine.get(f"/c/{done['conversation_id']}").text
+    assert THOUGHT in browser.get(place).text
+    assert THOUGHT in browser.get(place, headers={"HX-Request": "true"}).text
+    page = browser.get(f"/c/{done['conversation_id']}").text
     assert place in page and THOUGHT not in page
 
 

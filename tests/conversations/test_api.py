@@ -36,10 +36,6 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     return body
 
 
-def test_a_service_token_owns_nothing(api, make_user, ids):
-    assert_problem(api(make_user(is_service=True)).get("/api/conversations"), 403)
-
-
 def answered(case: object, response: Any, status: int) -> dict[str, Any]:
     """A problem as the contract says, or an AssertionError that names the case; its body."""
     try:

@@ -6,11 +6,13 @@ import threading
 
 import pytest
 
-from testkit.people import api_client, browser_client, post_form
+from testkit.people import api_client, post_form
+from tests.support.interleaving import at_once
+from tests.support.queries import execute
 from webapp.audit.models import AuditEvent
 from webapp.conversations import feedback
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 
 SECRET = "my zanzibar quokka"
 
@@ -19,15 +21,12 @@ SECRET = "my zanzibar quokka"
 def said(app, user):
     """A question and its reply; their ids."""
     with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=user.user_id, title="Quokkas", message_count=2)
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user.user_id, title="Quokkas", message_count=2))
         rows = []
         for role, content in (("user", "What is it?"), ("assistant", f"It is {SECRET}.")):
             row = Message(conversation_id=conversation.conversation_id, role=role, content=content, status="complete")
             row.parent_id = rows[-1].message_id if rows else None
-            db.session.add(row)
-            db.session.flush()
+            add_row(row)
             rows.append(row)
         rows[1].reply_to_id, rows[1].model, rows[1].prompt_version = rows[0].message_id, "gpt-x", "chat@3"
         return [row.message_id for row in rows]
@@ -57,7 +56,7 @@ def test_a_rating_is_given_changed_and_taken_back(client, said):
 
 
 def test_two_thumbs_at_once_are_one_rating(app, user, said, monkeypatch):
-    read, both, answers = feedback.get_message, threading.Barrier(2), []
+    read, both = feedback.get_message, threading.Barrier(2)
 
     def read_together(*given):
         message = read(*given)
@@ -67,12 +66,7 @@ def test_two_thumbs_at_once_are_one_rating(app, user, said, monkeypatch):
 
     monkeypatch.setattr(feedback, "get_message", read_together)
     clients = [api_client(app, user) for _ in range(2)]
-    rates = [threading.Thread(target=lambda c=c: answers.append(_rate(c, said[1]).status_code)) for c in clients]
-    for thread in rates:
-        thread.start()
-    for thread in rates:
-        thread.join()
-    assert answers == [200, 200]
+    assert at_once(*(lambda c=c: _rate(c, said[1]).status_code for c in clients)) == [200, 200]
 
 
 def test_only_a_written_reply_is_rated_and_bad_wishes_are_422(app, client, said):
@@ -117,8 +111,7 @@ def test_a_deleted_conversation_is_not_read_and_takes_its_ratings_along(app, cli
     with app.app_context(), write_transaction():
         db.session.get(Conversation, db.session.get(Message, said[1]).conversation_id).deleted_at = now()
     assert api(admin).get("/api/feedback").get_json()["feedback"] == []
-    with app.app_context(), write_transaction():
-        db.session.execute(db.delete(Conversation))
+    execute(app, db.delete(Conversation))
     with app.app_context():
         assert db.session.query(MessageFeedback).count() == 0
 
@@ -127,9 +120,7 @@ def test_lists_of_what_may_be_read_are_paged(app, client, api, admin, said):
     with app.app_context(), write_transaction():
         first = db.session.get(Message, said[1])
         for number in range(2):
-            row = Message(conversation_id=first.conversation_id, role="assistant", content=f"More {number}")
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(Message(conversation_id=first.conversation_id, role="assistant", content=f"More {number}"))
             said.append(row.message_id)
     for message_id in said[1:]:
         assert _rate(client, message_id, may_read=True).status_code == 200
@@ -140,8 +131,7 @@ def test_lists_of_what_may_be_read_are_paged(app, client, api, admin, said):
     assert api(admin).get("/api/feedback/counts?days=0").status_code == 422
 
 
-def test_thumbs_work_without_scripts(app, user, said):
-    browser = browser_client(app, user)
+def test_thumbs_work_without_scripts(app, said, browser):
     with app.app_context():
         home = f"/c/{db.session.get(Message, said[1]).conversation_id}"
     place = f"/messages/{said[1]}/feedback"

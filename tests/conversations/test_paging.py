@@ -17,7 +17,7 @@ from tests.support.queries import count_queries
 from webapp.conversations import lists, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
-from webapp.db.base import db
+from webapp.db.base import add_row, db
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHARED = settings(
@@ -177,12 +177,9 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
         at = NOON + timedelta(seconds=number // 2)
         row = Conversation(user_id=user.user_id, created_at=at, updated_at=at, is_pinned=how == "pinned")
         row.title = "The tide MILL" if how in ("title", "pinned") else "Herons"
-        db.session.add(row)
-        db.session.flush()
+        add_row(row)
         said = "At the Tide mill" if how in ("message", "superseded") else "Something else"
-        message = Message(conversation_id=row.conversation_id, role="user", content=said)
-        db.session.add(message)
-        db.session.flush()
+        message = add_row(Message(conversation_id=row.conversation_id, role="user", content=said))
         if how == "superseded":
             message.superseded_by_id = message.message_id
     db.session.commit()

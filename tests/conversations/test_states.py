@@ -6,11 +6,12 @@ import pytest
 from sqlalchemy import update
 
 from testkit.people import csrf_token, post_form
+from tests.support.queries import execute
 from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 
 
 @pytest.fixture
@@ -25,12 +26,10 @@ def talk(app, user) -> int:
 
 
 def change(app, statement) -> None:
-    with app.app_context(), write_transaction():
-        db.session.execute(statement)
+    execute(app, statement)
 
 
-def test_a_new_reply_is_unread_until_it_is_looked_at(app, user, login, talk):
-    browser = login(user)
+def test_a_new_reply_is_unread_until_it_is_looked_at(app, talk, browser):
     assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
     change(app, update(Conversation).where(Conversation.conversation_id == talk).values(updated_at=now()))
     assert "data-unread" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
@@ -42,14 +41,13 @@ def test_a_new_reply_is_unread_until_it_is_looked_at(app, user, login, talk):
         assert db.session.get(Conversation, talk).updated_at == at, "looking is no activity"
 
 
-def test_a_reply_being_written_is_said_in_the_list(app, user, login, talk):
+def test_a_reply_being_written_is_said_in_the_list(app, talk, browser):
     change(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
-    browser = login(user)
     assert "data-writing" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
     assert "data-writing" in browser.get(f"/c/{talk}").text, "also where the conversation itself was read before"
 
 
-def test_temporary_ones_are_never_listed_or_found(app, user, login, client):
+def test_temporary_ones_are_never_listed_or_found(app, user, client, browser):
     with app.app_context(), write_transaction():
         row = create_conversation(user.user_id, NewConversation(title="A quiet matter", is_temporary=True))
         db.session.add(Message(conversation_id=row.conversation_id, role="user", content="A quiet matter"))
@@ -57,13 +55,11 @@ def test_temporary_ones_are_never_listed_or_found(app, user, login, client):
         assert list_conversations(user.user_id, ConversationQuery()).items == []
         assert list_conversations(user.user_id, ConversationQuery(q="quiet")).items == []
     assert client.get("/api/conversations?q=quiet").get_json()["conversations"] == []
-    browser = login(user)
     assert "A quiet matter" not in browser.get("/search?q=quiet").text
     assert browser.get(f"/c/{made}").status_code == 200
 
 
-def test_what_was_done_is_said_with_its_name(login, user, talk):
-    browser = login(user)
+def test_what_was_done_is_said_with_its_name(talk, browser):
     for verb, said in (
         ("archive", "Archived “Knee exercises”."),
         ("unarchive", "Unarchived “Knee exercises”."),
@@ -105,14 +101,11 @@ def test_a_reload_of_a_temporary_conversation_finds_it(app, user, login, make_us
     assert browser.get(f"/c/{ids['left']}").status_code == 200
 
 
-def test_the_word_that_it_was_left_may_come_after_the_reload(app, user, login):
+def test_the_word_that_it_was_left_may_come_after_the_reload(app, user, browser):
     """The browser sends both at once; on a busy machine the second is answered first."""
     with app.app_context(), write_transaction():
-        row = Conversation(user_id=user.user_id, is_temporary=True)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Conversation(user_id=user.user_id, is_temporary=True))
         place = f"/c/{row.conversation_id}"
-    browser = login(user)
     token = csrf_token(browser.get(place).text)
 
     def left(leaving):

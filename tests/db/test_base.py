@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -12,11 +11,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from tests.conversations.rows import add_conversation
+from tests.support.interleaving import at_once
+from tests.support.queries import execute
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.db import engine as engine_setup
-from webapp.db.base import after_commit, db, now, write_transaction
+from webapp.db.base import add_row, after_commit, db, now, write_transaction
 
 
 def test_instants_come_back_in_utc_to_the_microsecond(app, user):
@@ -50,8 +51,7 @@ def test_keys_are_compared_byte_by_byte(app, user):
 def test_a_write_transaction_commits_or_leaves_nothing(app):
     with app.app_context():
         with pytest.raises(ZeroDivisionError), write_transaction():
-            db.session.add(SiteSetting(key="x", value=1))
-            db.session.flush()
+            add_row(SiteSetting(key="x", value=1))
             raise ZeroDivisionError
         assert db.session.get(SiteSetting, "x") is None
 
@@ -59,31 +59,21 @@ def test_a_write_transaction_commits_or_leaves_nothing(app):
 def test_writers_wait_for_each_other_and_lose_nothing(app):
     with app.app_context(), write_transaction():
         db.session.add(SiteSetting(key="n", value=0))
-    failures: list[BaseException] = []
 
     def work() -> None:
-        try:
-            for _ in range(10):
-                with app.app_context(), write_transaction():
-                    row = db.session.get(SiteSetting, "n", with_for_update=True)
-                    row.value += 1
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(10):
+            with app.app_context(), write_transaction():
+                row = db.session.get(SiteSetting, "n", with_for_update=True)
+                row.value += 1
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert failures == []
+    at_once(*[work] * 4)
     with app.app_context():
         assert db.session.get(SiteSetting, "n").value == 40
 
 
 def test_an_id_is_never_given_twice(app, user):
     first = add_conversation(app, user.user_id)
-    with app.app_context(), write_transaction():
-        db.session.execute(text("DELETE FROM conversations"))
+    execute(app, text("DELETE FROM conversations"))
     assert add_conversation(app, user.user_id) > first
 
 
@@ -134,6 +124,31 @@ def test_an_idle_connection_that_was_ended_is_replaced(app, monkeypatch):
         for _ in range(engine.pool.size() + 1):
             with engine.connect() as connection:
                 assert connection.scalar(text("SELECT CONNECTION_ID()")) != number
+
+
+@pytest.mark.mysql_only
+def test_of_idle_connections_that_do_not_answer_only_the_first_is_waited_for(app, monkeypatch):
+    """A network that drops what was idle, and says so to nobody, kept one request waiting for each connection."""
+    with app.app_context():
+        engine = db.engine
+        with engine.connect() as first, engine.connect() as second:
+            numbers = {each.scalar(text("SELECT CONNECTION_ID()")) for each in (first, second)}
+        pings = []
+
+        def wait(_dialect: object, _connection: object) -> None:
+            pings.append(1)
+            raise engine.dialect.loaded_dbapi.OperationalError(2013, "Lost connection")
+
+        monkeypatch.setattr(type(engine.dialect), "do_ping", wait)
+        monkeypatch.setattr(engine_setup, "LIVENESS_SECONDS", 0.0)
+        monkeypatch.setattr(engine_setup, "SILENT_SECONDS", -1.0)
+        with pytest.raises(DBAPIError):
+            engine.connect()
+        later = [engine.connect() for _ in range(3)]
+        assert numbers.isdisjoint({each.scalar(text("SELECT CONNECTION_ID()")) for each in later})
+        assert pings == [1]
+        for each in later:
+            each.close()
 
 
 def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(app_context):

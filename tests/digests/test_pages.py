@@ -13,12 +13,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def browser(login, user):
-    """The owner's browser."""
-    return login(user)
-
-
-@pytest.fixture
 def talked(app, user):
     """A conversation of two messages."""
     conversation_id = add_conversation(app, user.user_id, title="Tides")

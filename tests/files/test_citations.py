@@ -49,14 +49,13 @@ def test_words_are_found_across_white_space():
     assert split_around("They sleep.", "dance") == ("They sleep.", "", "")
 
 
-def test_a_link_under_the_reply_opens_the_page(client, model, login, user):
+def test_a_link_under_the_reply_opens_the_page(client, model, browser):
     file = _send(client, pdf("Nothing.", "Bees dance in the dark."), "bees.pdf").get_json()
     model.script(match="How", reply="They “dance in the dark” (bees.pdf, page 2), **not** on page 9.")
     reply = ask(client, "How do they talk?", file["file_id"])
-    mine = login(user)
-    page = mine.get(f"/c/{reply['conversation_id']}").text
+    page = browser.get(f"/c/{reply['conversation_id']}").text
     place = f"/files/{file['file_id']}?page=2&amp;words=dance+in+the+dark"
     assert f'<a class="page-link" href="{place}">page 2</a>' in page
-    opened = mine.get(place.replace("&amp;", "&")).text
+    opened = browser.get(place.replace("&amp;", "&")).text
     assert f"/files/{file['file_id']}/picture?page=2&amp;words=dance+in+the+dark" in opened
     assert "<mark>dance in the dark</mark>" in opened

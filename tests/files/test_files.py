@@ -13,8 +13,9 @@ from fpdf import FPDF
 
 from testkit.people import ApiClient, post_form
 from testkit.processes import wait_until
+from tests.support.interleaving import at_once
 from webapp.accounts.service import delete_user
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.extensions import app_settings
 from webapp.files import kinds, subprocesses, text_extraction, uploads
 from webapp.files.models import File, FilePage
@@ -103,23 +104,15 @@ def test_the_same_key_and_file_give_the_first_answer(client):
 
 
 def test_a_file_that_arrives_twice_at_once_is_one_file(client, monkeypatch):
-    read, answers, gate = uploads.run_bounded, [], threading.Barrier(2)
+    read, gate = uploads.run_bounded, threading.Barrier(2)
 
     def read_together(*args: str) -> Any:
         gate.wait(30)
         return read(*args)
 
-    def send() -> None:
-        answers.append(_send(client, b"Bees dance.", **{"Idempotency-Key": "k"}).get_json())
-
     monkeypatch.setattr(uploads, "run_bounded", read_together)
-    threads = [threading.Thread(target=send) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert len(answers) == 2 and answers[0] == answers[1]
-    assert client.get("/api/files").get_json()["files"] == [answers[0]]
+    one, other = at_once(*[lambda: _send(client, b"Bees dance.", **{"Idempotency-Key": "k"}).get_json()] * 2)
+    assert one == other and client.get("/api/files").get_json()["files"] == [one]
 
 
 def test_no_file_is_said_to_have_nothing_in_it(client, login, user):
@@ -247,18 +240,18 @@ def test_a_file_cannot_close_the_block_it_stands_in(client, model):
 
 def _long(app, user, pages=60):
     with app.app_context(), write_transaction():
-        row = File(
-            user_id=user.user_id,
-            digest="0" * 64,
-            name="long.pdf",
-            media_type=kinds.PDF,
-            size=1,
-            status="ready",
-            pages=pages,
-            tokens=pages * 900,
+        row = add_row(
+            File(
+                user_id=user.user_id,
+                digest="0" * 64,
+                name="long.pdf",
+                media_type=kinds.PDF,
+                size=1,
+                status="ready",
+                pages=pages,
+                tokens=pages * 900,
+            )
         )
-        db.session.add(row)
-        db.session.flush()
         for number in range(1, pages + 1):
             words = "The zeppelin lands at noon." if number == 41 else f"Filler about topic{number}."
             db.session.add(FilePage(file_id=row.file_id, page=number, text=words + " x" * 300, tokens=900))
@@ -344,8 +337,7 @@ def test_a_branch_keeps_the_files_that_its_messages_brought(client, login, user,
     assert "Bees dance." in json.dumps(_prompts(model)[-1])
 
 
-def test_the_composer_attaches_and_the_message_shows(client, login, user, model):
-    browser = login(user)
+def test_the_composer_attaches_and_the_message_shows(client, model, browser):
     chips = post_form(
         browser, "/files", file=[(io.BytesIO(b"Bees dance."), "bees.txt"), (io.BytesIO(b"\x00"), "x.bin")]
     )
@@ -361,8 +353,7 @@ def test_the_composer_attaches_and_the_message_shows(client, login, user, model)
     assert "No files yet" in browser.get("/files").text
 
 
-def test_the_composer_chooses_whole_or_search(app, client, user, login, model):
-    browser = login(user)
+def test_the_composer_chooses_whole_or_search(app, client, model, browser):
     model.script(reply="Read.", times=None)
     settings = app_settings.of(app)
     room = whole_room(settings.context_tokens, settings.reply_tokens)

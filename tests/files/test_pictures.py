@@ -149,22 +149,21 @@ def test_a_picture_that_is_broken_is_unreadable(client):
     assert (broken["status"], broken["tokens"]) == ("unreadable", 0)
 
 
-def test_pictures_are_shown_to_their_owner_and_go_with_their_file(app, client, user, login):
+def test_pictures_are_shown_to_their_owner_and_go_with_their_file(app, client, browser):
     file = _send(client, photo(2000, 1000), "bees.jpg").get_json()
     place = f"/files/{file['file_id']}/picture"
-    mine = login(user)
-    small = mine.get(f"{place}?size=small")
+    small = browser.get(f"{place}?size=small")
     assert small.mimetype == "image/jpeg"
     assert PIL.Image.open(io.BytesIO(small.data)).size == (320, 160)
     assert PIL.Image.open(io.BytesIO(client.get(f"/api{place}").data)).size == (1280, 640)
-    assert place in mine.get(f"/files/{file['file_id']}").text
+    assert place in browser.get(f"/files/{file['file_id']}").text
     assert client.get(f"/api{place}?page=1").status_code == 404
     assert client.get(f"/api{place}?page=x").status_code == 422
     text = _send(client, b"words", "a.txt").get_json()
     assert client.get(f"/api/files/{text['file_id']}/picture").status_code == 404
     assert list(_files(app).rglob("*.pictures"))
     client.delete(f"/api/files/{file['file_id']}")
-    assert mine.get(place).status_code == 404
+    assert browser.get(place).status_code == 404
 
 
 def _files(app: Flask) -> Any:

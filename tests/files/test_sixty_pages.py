@@ -66,10 +66,9 @@ def _attach(browser: FlaskClient) -> tuple[int, int]:
     return int(number[1]), int(tokens[1].replace(",", ""))
 
 
-def test_page_41_is_answered_with_its_page_and_later_turns_keep_the_prefix(client, login, user, model):
+def test_page_41_is_answered_with_its_page_and_later_turns_keep_the_prefix(client, model, browser):
     model.script(match="ferry", reply=f"“{NEEDLE}” (chronicle.pdf, page 41)", times=None)
     model.script(match="ferry", reply="No idea.", times=1)
-    browser = login(user)
     _say(client, _talk(client), "Shorten this: " + " ".join(WORDS * 12))  # how a model counts shows in unlike texts
     without = _say(client, _talk(client), QUESTION)
     file_id, shown = _attach(browser)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from webapp.gateway.responses_output import ResponseHeader, Stream, output_of, r
 from webapp.gateway.wire import Completion
 from webapp.gateway.wire import read as read_completion
 from webapp.tools.client_tools import waiting_record
+
+CASES = json.loads(Path(__file__).with_name("responses_input.json").read_text(encoding="utf-8"))
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "weather", "arguments": '{"city": "Porto"}'}
 ANSWER = {"type": "function_call_output", "call_id": "c1", "output": "Sunny."}
@@ -95,33 +98,7 @@ def test_tools_are_flat_here():
 
 @pytest.mark.parametrize(
     ("given", "fields", "param"),
-    [
-        ("", {}, "input"),
-        ([], {}, "input"),
-        ([message("user", "Hi"), message("assistant", "Hello")], {}, "input"),
-        ([{"type": "item_reference", "id": "msg_1"}], {}, "input[0].type"),
-        ([{}], {}, "input[0].type"),
-        ([{"role": "wizard", "content": "Hi"}], {}, "input[0].role"),
-        ([{"role": "user", "content": 5}], {}, "input[0].content"),
-        ([{"role": "user", "content": [{"type": "input_file", "file_id": "x"}]}], {}, "input"),
-        ([message("user", "Hi"), CALL], {}, "input"),
-        ([message("user", "Hi"), ANSWER], {}, "input"),
-        ([message("user", "Hi"), {**CALL, "arguments": {}}, ANSWER], {}, "input[1]"),
-        ([message("user", "Hi"), CALL, {**ANSWER, "output": None}], {}, "input[2]"),
-        ("Hi", {"tools": [{"type": "web_search"}]}, "tools[0].type"),
-        ("Hi", {"tools": [{"type": "function"}]}, "tools[0].name"),
-        ("Hi", {"tools": [{"type": "function", "name": "a", "parameters": []}]}, "tools[0].parameters"),
-        ("Hi", {"tool_choice": "required"}, "tool_choice"),
-        ("Hi", {"text": {"format": {"type": "grammar"}}}, "text.format.type"),
-        ("Hi", {"text": {"format": {"type": "json_schema", "schema": {}}}}, "text.format.name"),
-        ("Hi", {"background": True, "stream": True}, "background"),
-        ("Hi", {"background": True, "store": False}, "background"),
-        ("Hi", {"conversation": "elsewhere"}, "conversation"),
-        ("Hi", {"conversation": {"id": 5}}, "conversation"),
-        ("Hi", {"conversation": "conv_9999999999999999999"}, "conversation"),
-        ("Hi", {"conversation": "conv_1", "previous_response_id": "resp_1"}, "conversation"),
-        ("Hi", {"prompt": {"id": "pmpt_1"}}, "prompt"),
-    ],
+    CASES["refused"],
 )
 def test_what_cannot_be_done_is_named_by_its_place(given, fields, param):
     with pytest.raises(UnsupportedRequest) as refused:

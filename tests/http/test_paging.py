@@ -16,7 +16,7 @@ from testkit.people import ApiClient, Person, api_client
 from webapp.accounts.models import UserSession
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.errors import Invalid
 from webapp.files.models import File
 from webapp.http.paging import Keyset, PageQuery
@@ -154,11 +154,9 @@ def ids(app: Flask, owner: Person) -> dict[str, list[int]]:
             ScheduleRun(schedule_id=row.schedule_id, due_at=at + timedelta(n)) for row in schedules for n in range(2)
         )
         for n in range(2):
-            reply = Message(
-                conversation_id=talks[0].conversation_id, role="assistant", content="Yes.", status="complete"
+            reply = add_row(
+                Message(conversation_id=talks[0].conversation_id, role="assistant", content="Yes.", status="complete")
             )
-            db.session.add(reply)
-            db.session.flush()
             talk_id = talks[n].conversation_id
             db.session.add_all(
                 [

@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tests.support.queries import count_queries
 from webapp.conversations import lists
-from webapp.db.base import database_is_away
+from webapp.db.failures import database_is_away
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
 from webapp.http.problems import nearest_page, present
 from webapp.http.views import JSON_PREFIXES

@@ -49,9 +49,8 @@ def test_every_language_shows_a_page(app):
         assert (' dir="rtl"' in page.partition("<head>")[0]) == (code == "ar"), code
 
 
-def test_the_palette_is_looked_through_in_the_language_of_the_page(login, user):
+def test_the_palette_is_looked_through_in_the_language_of_the_page(browser):
     """Some of its commands were found by English words only."""
-    browser = login(user)
 
     def words_of(tag: str) -> list[str]:
         return re.findall(r'data-words="([^"]+)"', browser.get("/", headers={"Accept-Language": tag}).text)

@@ -45,8 +45,7 @@ def test_people_take_turns(app, people):
         ]
 
 
-def test_what_nobody_asked_for_waits_its_turn_too(app):
-    redis = app.extensions["redis"]
+def test_what_nobody_asked_for_waits_its_turn_too(redis):
     for number in range(3):
         push(redis, JobRequest("import", {"import_id": number}))
     push(redis, JobRequest("import", {"import_id": 3}, person=7))

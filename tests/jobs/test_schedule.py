@@ -25,9 +25,8 @@ def _all_due(scheduler: Scheduler) -> Scheduler:
     return scheduler
 
 
-def test_two_schedulers_enqueue_once(app):
-    client = app.extensions["redis"]
-    first, second = Scheduler(client), Scheduler(client)
+def test_two_schedulers_enqueue_once(app, redis):
+    first, second = Scheduler(redis), Scheduler(redis)
     _all_due(first).enqueue_jobs()
     _all_due(second).enqueue_jobs()
     expected = sorted(name for name, spec in JOBS.items() if spec.every or spec.cron)
@@ -37,16 +36,15 @@ def test_two_schedulers_enqueue_once(app):
     assert first.holds_lock()
 
 
-def test_another_takes_over_when_the_first_ends_or_vanishes(app):
-    client = app.extensions["redis"]
-    first, second = Scheduler(client), Scheduler(client)
+def test_another_takes_over_when_the_first_ends_or_vanishes(redis):
+    first, second = Scheduler(redis), Scheduler(redis)
     assert first.holds_lock()
     second.release()
     assert not second.holds_lock(), "a lock is released by its holder only"
     first.release()
     assert second.holds_lock()
-    assert 0 < client.ttl(LOCK) <= LOCK_SECONDS
-    client.delete(LOCK)
+    assert 0 < redis.ttl(LOCK) <= LOCK_SECONDS
+    redis.delete(LOCK)
     assert first.holds_lock()
     assert not second.holds_lock()
 

@@ -141,8 +141,7 @@ def test_it_ends_with_its_worker(forked):
 
 
 @pytest.mark.parametrize(("name", "ids", "stays"), [("index", {"user_id": 1}, True), ("sweep", {}, False)])
-def test_after_what_the_clock_asks_for_nothing_is_expected(app, monkeypatch, name, ids, stays):
-    redis = app.extensions["redis"]
+def test_after_what_the_clock_asks_for_nothing_is_expected(app, monkeypatch, name, ids, stays, redis):
     job_id = job_specs.push(redis, job_specs.JobRequest(name, ids))
     assert job_id
     queues = [job_specs.rq_queue(redis, queue) for queue in job_specs.Queue]

@@ -70,10 +70,9 @@ def test_a_worker_that_looks_after_a_long_job_goes_on_looking():
 
 
 @pytest.mark.slow
-def test_what_needs_no_model_does_not_wait_for_one(app, _live, model, user):
+def test_what_needs_no_model_does_not_wait_for_one(_live, model, user, redis):
     """One process for both: a worker that Redis forgot registers again, one that is killed is replaced."""
     _live.kill_jobs()
-    redis = app.extensions["redis"]
     redis.flushall()
     model.script(reply="late", first_delay=60)
     model.script(match="", reply="late", first_delay=60)
@@ -124,8 +123,7 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path):
     job.delete()
 
 
-def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(app):
-    redis = app.extensions["redis"]
+def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(redis):
     pickled = rq.Queue("batch", connection=redis).enqueue("os.getcwd")
     queue = job_specs.rq_queue(redis, job_specs.Queue.BATCH)
     worker = PatientWorker([queue], connection=redis, serializer=JSONSerializer, model=ModelSettings())
@@ -177,8 +175,7 @@ class Hook:
         self.was_called = True
 
 
-def test_failures_are_looked_for_where_they_are(app):
-    redis = app.extensions["redis"]
+def test_failures_are_looked_for_where_they_are(redis):
     queue = job_specs.rq_queue(redis, job_specs.Queue.TURN)
     note_failure(redis, "title:conversation_id=1", "gone already")
     forget_failures(redis, queue, "title:conversation_id=1")

@@ -119,8 +119,7 @@ def test_loading_files_never_touches_what_was_written_here(app, garden, admin):
     assert admin.get("/api/journeys/my-week").json["title"] == "My week"
 
 
-def test_the_editor_says_in_its_own_words_what_is_wrong(user, login):
-    browser = login(user)
+def test_the_editor_says_in_its_own_words_what_is_wrong(browser):
     point = {"p0.title": "x" * 300, "p0.suggested_questions": "\n".join("abcdefghijkl"), "p0.confidence_threshold": "2"}
     for language in ("en", "de"):
         headers = {"Accept-Language": language}

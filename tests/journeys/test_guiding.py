@@ -271,8 +271,7 @@ def test_changes_by_hand_are_checked(guided, client):
     assert_problem(client.post(f"{base}/place/skip", json={"until": "christmas"}), 422)
 
 
-def test_the_page_offers_the_next_point(guided, client, user, login):
-    browser = login(user)
+def test_the_page_offers_the_next_point(guided, client, browser):
     assert "Next: " not in browser.get(f"/c/{guided}").text
     say(client, guided, "Good morning.")
     page = browser.get(f"/c/{guided}").text

@@ -31,8 +31,7 @@ def told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callabl
     return conversation_id
 
 
-def test_a_journey_is_picked_and_begun(garden, user, login, client):
-    browser = login(user)
+def test_a_journey_is_picked_and_begun(garden, client, browser):
     page = browser.get("/")
     assert 'href="/journeys"' in page.text
     assert "What to plant." in browser.get("/journeys").text
@@ -45,9 +44,8 @@ def test_a_journey_is_picked_and_begun(garden, user, login, client):
     assert browser.post("/journeys/unknown/start", data={"csrf_token": csrf_token(page.text)}).status_code == 404
 
 
-def test_without_scripts_a_point_is_opened_and_its_questions_are_links(garden, user, login, client):
+def test_without_scripts_a_point_is_opened_and_its_questions_are_links(garden, client, browser):
     conversation_id = begin(client)
-    browser = login(user)
     token = csrf_token(browser.get(f"/c/{conversation_id}").text)
     opened = browser.post(f"/c/{conversation_id}/points/place", data={"csrf_token": token})
     assert opened.status_code == 303
@@ -58,8 +56,7 @@ def test_without_scripts_a_point_is_opened_and_its_questions_are_links(garden, u
     assert ">How do I measure my garden?</textarea>" in drafted
 
 
-def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(told, user, login):
-    browser = login(user)
+def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(told, browser):
     page = browser.get(f"/c/{told}/points").text
     part = browser.get(f"/c/{told}/points", headers={"HX-Request": "true"}).text
     assert "<html" in page and "<html" not in part
@@ -97,25 +94,23 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(app, told, user, login
     assert browser.get("/admin/users/999999/memory").status_code == 404
 
 
-def test_a_reset_point_is_extracted_again(told, user, login, make_user, client, model, run_jobs):
-    browser = login(make_user(is_admin=True))
-    token = page_token(browser)
+def test_a_reset_point_is_extracted_again(told, user, login, client, model, run_jobs, admin_browser):
+    token = page_token(admin_browser)
     path = f"/admin/users/{user.user_id}/journeys/garden/place/reset"
     assert login(user).post(path, data={"csrf_token": token}).status_code == 403
-    assert browser.post(path, data={"csrf_token": token}).status_code == 303
+    assert admin_browser.post(path, data={"csrf_token": token}).status_code == 303
     assert points(client, told)["by"]["place"]["confidence_score"] == 0.0
     again = extraction(assessment(1, QUOTE, sure=0.8, says="Again"))
     model.script(match="memory_operations", structured=again, times=1)
     run_jobs()
     place = points(client, told)["by"]["place"]
     assert (place["extracted_points"], place["confidence_score"]) == (["Again"], 0.8)
-    assert browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
+    assert admin_browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
 
 
 @pytest.fixture
-def offered(user: Person, login: Callable) -> Callable[[], list[str]]:
+def offered(browser) -> Callable[[], list[str]]:
     """The lines under Continue, newest first, each with its progress if it has one."""
-    browser = login(user)
 
     def read() -> list[str]:
         page = browser.get("/").text
@@ -172,9 +167,8 @@ def test_a_finished_journey_is_not_continued(app, garden, client, model, run_job
     assert offered() == []
 
 
-def test_the_title_of_a_journey_stands_above_its_progress(garden, client, user, login):
+def test_the_title_of_a_journey_stands_above_its_progress(garden, client, browser):
     guided = begin(client)
-    browser = login(user)
     head = re.search(r'<div class="bar-title">.*?</header>', browser.get(f"/c/{guided}").text, re.DOTALL)[0]
     assert "0 of 2 topics covered" in head
     moved = browser.get(f"/c/{guided}/points", headers={"HX-Request": "true"}).text

@@ -120,7 +120,7 @@ def test_a_summary_in_between_is_made_when_asked_for(garden, client, model, run_
 
 
 @once
-def test_it_follows_what_changes(complete, client, model, run_jobs, tmp_path, user, login, monkeypatch):
+def test_it_follows_what_changes(complete, client, model, run_jobs, tmp_path, monkeypatch, browser):
     monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
     corrected = assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²")
@@ -130,7 +130,6 @@ def test_it_follows_what_changes(complete, client, model, run_jobs, tmp_path, us
     assert client.get(f"{path}/status/").json["status"] == "ready"
     text = text_of(client.get(f"{path}/download/").data, tmp_path)
     assert "12 m²" in text and "6 m²" not in text.replace("12 m²", "")
-    browser = login(user)
     token = page_token(browser)
     browser.post(f"/c/{complete}/points/wishes/confirm", data={"answer": "no", "csrf_token": token})
     assert client.get(f"{path}/status/").json["status"] == "stale"

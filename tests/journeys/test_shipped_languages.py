@@ -51,9 +51,8 @@ def test_what_is_not_shipped_stays_as_it_was_written():
     assert translate_text("Weekly review", "en") == translate_text("Weekly review", "xx") == "Weekly review"
 
 
-def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(app, user, login, client):
+def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(app, client, browser):
     load(app)
-    browser = login(user)
     page = browser.get("/journeys", headers=GERMAN).text
     assert "Wochenrückblick" in page and "Was gut lief" in page and "Weekly review" not in page
     data = {"csrf_token": csrf_token(page)}
@@ -87,12 +86,13 @@ def test_the_summary_is_in_the_language_of_its_person(app, client, user):
         db.session.rollback()
 
 
-def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_says_the_same(app, client, user, login):
+def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_says_the_same(
+    app, client, user, browser
+):
     shipped = next(journey for journey, _digest in read_fixtures() if journey.slug == "weekly-review")
     body = {**definition_of(shipped), "slug": "mine", "front_page": "For your appointment"}
     assert client.post("/api/journeys", json=body).status_code == 201
     assert client.post("/api/journeys/mine/publish", json={}).status_code == 200
-    browser = login(user)
     page = browser.get("/journeys", headers=GERMAN).text
     assert "Weekly review" in page and "What went well" in page and "Wochenrückblick" not in page
     begun = browser.post("/journeys/mine/start", data={"csrf_token": csrf_token(page)}, headers=GERMAN)
@@ -114,9 +114,8 @@ def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_
         db.session.rollback()
 
 
-def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app, user, login):
+def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app, browser):
     load(app)
-    browser = login(user)
     token = csrf_token(browser.get("/journeys", headers=GERMAN).text)
     copied = browser.post("/journeys/weekly-review/duplicate", data={"csrf_token": token}, headers=GERMAN)
     shown = browser.get(copied.location, headers=GERMAN).text

@@ -13,8 +13,8 @@ from testkit.people import ApiClient, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
+from tests.support.queries import scalar
 from webapp.conversations.models import Message
-from webapp.db.base import db
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"
@@ -89,8 +89,7 @@ def test_a_double_click_gives_the_same_question_until_it_is_answered(app, guided
     wait(client, first["response_id"])
     fourth = client.post(path).json
     assert first == second == third == fourth
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(Message)) == 1
+    assert scalar(app, select(func.count()).select_from(Message)) == 1
     other = client.post(path.replace("place", "wishes")).json
     assert other != first
     wait(client, other["response_id"])
@@ -222,14 +221,13 @@ def test_forgetting_the_memory_of_the_same_words_opens_the_point(guided, client,
     assert points(client, guided)["by"]["place"]["evidence"] == []
 
 
-def test_memories_from_elsewhere_are_offered_and_confirmed(guided, client, user, login):
+def test_memories_from_elsewhere_are_offered_and_confirmed(guided, client, browser):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
     memory_id = made.json["memory_id"]
     place = points(client, guided)["by"]["place"]
     assert [item["memory_id"] for item in place["prefilled"]] == [memory_id]
     assert place["is_addressed"] is False
     assert points(client, guided)["by"]["wishes"]["prefilled"] == []
-    browser = login(user)
     token = page_token(browser)
     path = f"/c/{guided}/points/place/memories/{memory_id}"
     assert browser.post(path, data={"answer": "yes", "csrf_token": token}).status_code == 303
@@ -246,7 +244,7 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(guided, client, user,
 
 
 def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_what_was_said(
-    guided, client, user, login, model, run_jobs
+    guided, client, model, run_jobs, browser
 ):
     garden = operation("My garden is a balcony", "Grows tomatoes in the garden.", category="home")
     model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
@@ -255,7 +253,6 @@ def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_w
     change_set = client.get("/api/memories/changes").json["changes"][0]
     second = begin(client)
     (offered,) = points(client, second)["by"]["wishes"]["prefilled"]
-    browser = login(user)
     path = f"/c/{second}/points/wishes/memories/{offered['memory_id']}"
     assert browser.post(path, data={"answer": "yes", "csrf_token": page_token(browser)}).status_code == 303
     found = points(client, second)["by"]
@@ -266,18 +263,15 @@ def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_w
     assert found["place"]["is_addressed"] and found["place"]["evidence"][0]["quote"] == QUOTE
 
 
-def test_a_memory_can_be_passed_over(guided, client, user, login):
+def test_a_memory_can_be_passed_over(guided, client, browser):
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
-    browser = login(user)
     path = f"/c/{guided}/points/place/memories/{made.json['memory_id']}"
     browser.post(path, data={"answer": "no", "csrf_token": page_token(browser)})
     assert points(client, guided)["by"]["place"]["prefilled"] == []
     assert client.get("/api/memories").json["memories"] != []
 
 
-def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
-    guided, client, user, login, model, run_jobs
-):
+def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(guided, client, model, run_jobs, browser):
     answer_with(model, assessment(1, QUOTE))
     say(client, guided, SAID)
     run_jobs()
@@ -286,7 +280,6 @@ def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
     assert (place["is_addressed"], place["needs_confirmation"]) == (True, True)
     assert place["evidence"][0]["from_other_conversation"] is True
     assert points(client, guided)["by"]["place"]["needs_confirmation"] is False
-    browser = login(user)
     token = page_token(browser)
     browser.post(f"/c/{second}/points/place/confirm", data={"answer": "yes", "csrf_token": token})
     assert points(client, second)["by"]["place"]["needs_confirmation"] is False

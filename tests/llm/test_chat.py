@@ -264,6 +264,14 @@ def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(server, set
     assert listen(settings).error is None
 
 
+@pytest.mark.parametrize("exception", ["models.lan", "models.lan:8000", ".lan"])
+def test_a_server_that_needs_no_proxy_is_asked_directly(monkeypatch, exception):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", f"x.org, {exception}")
+    assert sdk._proxy("http://models.lan:8000/v1") is None
+    assert sdk._proxy("http://models.land:8000/v1") == "http://127.0.0.1:9"
+
+
 def test_a_proxy_on_the_way_to_a_server_with_https_does_not_see_the_key(settings, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as proxy:
         monkeypatch.setenv("https_proxy", f"127.0.0.1:{proxy.getsockname()[1]}")

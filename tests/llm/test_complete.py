@@ -4,17 +4,17 @@ import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack, suppress
+from http.server import ThreadingHTTPServer
 from itertools import chain, repeat
 from pathlib import Path
-from threading import Thread
 from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
 from tests.llm.helpers import ASK, listen, settings_for
+from tests.support.serving import Handler, serving
 from webapp.llm import sdk
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
@@ -223,12 +223,11 @@ def test_timeout(server):
 @pytest.fixture
 def odd_server():
     """Yield a function that starts a server which answers everything with what a generator yields, and paths asked."""
-    servers = []
-
     paths: list[str] = []
+    servers = ExitStack()
 
     def start(pieces: Callable[[], Iterator[bytes]], status: int = 200, **headers: str) -> ModelSettings:
-        class Handler(BaseHTTPRequestHandler):
+        class Odd(Handler):
             def do_POST(self) -> None:
                 paths.append(self.path)
                 self.send_response(status)
@@ -241,18 +240,11 @@ def odd_server():
 
             do_GET = do_POST
 
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(server)
-        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        server = servers.enter_context(serving(ThreadingHTTPServer(("127.0.0.1", 0), Odd)))
         return ModelSettings(base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0)
 
-    yield start, paths
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with servers:
+        yield start, paths
 
 
 def test_an_answer_without_end_is_given_up(odd_server, monkeypatch):

@@ -23,30 +23,7 @@ CASES = json.loads(Path(__file__).with_name("errors.json").read_text(encoding="u
 
 @pytest.mark.parametrize(
     ("payload", "status", "code", "retryable"),
-    [
-        ({"error": {"message": "slow down", "type": "rate_limit_error"}}, None, "rate_limited", True),
-        ({"message": "x", "code": 429}, None, "rate_limited", True),
-        ({"error": "prompt is too long: 9000 tokens"}, None, "context_too_long", False),
-        ({"detail": [{"loc": ["body"], "msg": "bad"}]}, 422, "model_unavailable", False),
-        ({"error": {"message": "x", "type": "invalid_request_error"}}, None, "model_unavailable", False),
-        (None, 502, "model_unavailable", True),
-        ("<html>bad gateway</html>", 502, "model_unavailable", True),
-        ({"error": {"code": None, "message": None}}, 500, "model_unavailable", True),
-        ({"error": {"message": "m", "code": "model_not_found"}}, 403, "unauthorized", False),
-        *(
-            ({"error": {"message": words}}, 400, "context_too_long", False)
-            for words in (
-                "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
-                "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-                "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000",
-                "Invalid request: Your request exceeded model token limit: 8192 (requested: 9000)",
-                "Range of input length should be [1, 30720]",
-                "Prompt exceeds max length",
-                "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
-            )
-        ),
-        ({"error": {"message": "max_tokens: 100000 > 8192, the maximum allowed"}}, 400, "model_unavailable", False),
-    ],
+    CASES["payloads"],
 )
 def test_payloads(payload, status, code, retryable):
     error = classify_payload(payload, status=status)

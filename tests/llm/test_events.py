@@ -38,6 +38,12 @@ def stream_of(pieces: list[str], end: str, ascii_only: bool, done: bool = True) 
     return (end.join(lines) + end).encode("utf-8", "surrogatepass")
 
 
+@pytest.fixture
+def decoder() -> StreamDecoder:
+    """A new one."""
+    return StreamDecoder()
+
+
 @given(texts, ends, st.booleans(), st.booleans(), st.lists(st.integers(0, 5000), max_size=40))
 def test_any_chunking_gives_the_same_text(pieces, end, ascii_only, done, places):
     pieces = [piece.encode("utf-8", "replace").decode() for piece in pieces]
@@ -93,29 +99,25 @@ def test_an_odd_stream_is_understood(sent, seen):
         assert [events[-1].usage.prompt_tokens, events[-1].usage.completion_tokens] == counts
 
 
-def test_text_of_one_read_is_one_delta():
-    decoder = StreamDecoder()
+def test_text_of_one_read_is_one_delta(decoder):
     events = decoder.feed(stream_of(["a", "b", "c"], "\n", True))
     assert [type(event) for event in events] == [TextDelta, Finish]
     assert events[0].text == "abc"
 
 
-def test_data_over_several_lines_is_one_event():
-    decoder = StreamDecoder()
+def test_data_over_several_lines_is_one_event(decoder):
     events = decoder.feed(b'data: {"choices":\ndata: [{"delta":{"content":"x"}}]}\n\n')
     assert events == [TextDelta("x")]
 
 
-def test_text_before_an_error_in_the_same_read_is_kept():
-    decoder = StreamDecoder()
+def test_text_before_an_error_in_the_same_read_is_kept(decoder):
     data = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
     data += b'data: {"error":{"message":"no","code":"rate_limit_exceeded"}}\n\n'
     assert decoder.feed(data) == [TextDelta("x")]
     assert decoder.error.code == "rate_limited"
 
 
-def test_bare_error_object_without_an_event():
-    decoder = StreamDecoder()
+def test_bare_error_object_without_an_event(decoder):
     assert decoder.feed(b'{"error": {"message": "the context length is exceeded"}}\n') == []
     assert decoder.error.code == "context_too_long"
 
@@ -142,8 +144,7 @@ def test_tool_calls_are_put_together_by_index():
     ]
 
 
-def test_content_in_parts_and_refusals():
-    decoder = StreamDecoder()
+def test_content_in_parts_and_refusals(decoder):
     parts = [{"type": "thinking", "thinking": [{"text": "hm"}]}, {"type": "text", "text": "said"}]
     data = "".join(
         f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n" for delta in ({"content": parts}, {"refusal": " no"})
@@ -151,14 +152,12 @@ def test_content_in_parts_and_refusals():
     assert decoder.feed(data.encode()) == [ReasoningDelta("hm"), TextDelta("said no")]
 
 
-def test_filtered_before_a_word_is_a_refusal():
-    decoder = StreamDecoder()
+def test_filtered_before_a_word_is_a_refusal(decoder):
     decoder.feed(b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}\n\n')
     assert decoder.error.code == "refused"
 
 
-def test_an_event_that_is_nested_too_deep_is_malformed():
-    decoder = StreamDecoder()
+def test_an_event_that_is_nested_too_deep_is_malformed(decoder):
     decoder.feed(b"data: " + b"[" * 50_000 + b"\n\n")
     decoder.end()
     assert isinstance(decoder.error, MalformedOutput)
@@ -180,8 +179,7 @@ def test_an_answer_without_end_is_given_up(monkeypatch):
                 decoder.feed(endless)
 
 
-def test_a_long_event_costs_what_it_is_long():
-    decoder = StreamDecoder()
+def test_a_long_event_costs_what_it_is_long(decoder):
     start = time.process_time()
     for _ in range(8_000):
         decoder.feed(b"x" * 1_000)

@@ -25,29 +25,7 @@ DEEPEST = ("<h2>a</h2>\n", "<h3>b</h3>\n", "<h4>c</h4>\n", "<h5>d</h5>\n", "<h6>
 
 @pytest.mark.parametrize(
     ("source", "html"),
-    [
-        ("*a* **b** `c` ~~d~~", "<p><em>a</em> <strong>b</strong> <code>c</code> <s>d</s></p>\n"),
-        ("# a\n## b\n### c\n###### d", "<h2>a</h2>\n<h3>b</h3>\n<h4>c</h4>\n<h5>d</h5>\n"),
-        ("### a\n#### b\n### c\n# d\n### e", "<h2>a</h2>\n<h3>b</h3>\n<h2>c</h2>\n<h2>d</h2>\n<h3>e</h3>\n"),
-        ("# a\n## b\n### c\n#### d\n##### e\n###### f", "".join(DEEPEST)),
-        ("a\n===", "<h2>a</h2>\n"),
-        ("[a](https://b.c)", f'<p><a href="https://b.c"{REL}>a</a></p>\n'),
-        ("<https://b.c>", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),
-        ("<a@b.cd>", f'<p><a href="mailto:a@b.cd"{REL}>a@b.cd</a></p>\n'),
-        ("See https://b.c/d_e_f.", f'<p>See <a href="https://b.c/d_e_f"{REL}>https://b.c/d_e_f</a>.</p>\n'),
-        ("(https://b.c/d_(e))", f'<p>(<a href="https://b.c/d_(e)"{REL}>https://b.c/d_(e)</a>)</p>\n'),
-        ("見https://b.c。次", f'<p>見<a href="https://b.c"{REL}>https://b.c</a>。次</p>\n'),
-        ("見 https://b.c。次", f'<p>見 <a href="https://b.c"{REL}>https://b.c</a>。次</p>\n'),
-        ("`https://b.c`", "<p><code>https://b.c</code></p>\n"),
-        ("[https://b.c](https://b.c)", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),
-        ("https://", "<p>https://</p>\n"),
-        ("![cat](https://b.c/d.png)", f'<p><a href="https://b.c/d.png" class="image-link"{REL}>cat</a></p>\n'),
-        ("![](https://b.c/d)", f'<p><a href="https://b.c/d" class="image-link"{REL}>https://b.c/d</a></p>\n'),
-        ("[![cat](https://b.c/d.png)](https://e.f)", f'<p><a href="https://e.f"{REL}>cat</a></p>\n'),
-        ("2. a\n3. b", '<ol start="2">\n<li>a</li>\n<li>b</li>\n</ol>\n'),
-        ("<b>bold</b> & <!-- c -->", "<p>&lt;b&gt;bold&lt;/b&gt; &amp; &lt;!-- c --&gt;</p>\n"),
-        ("", ""),
-    ],
+    CASES["test_dialect"],
 )
 def test_dialect(source, html):
     assert render(source) == html
@@ -130,28 +108,7 @@ def test_a_table_keeps_words_whole():
 
 @pytest.mark.parametrize(
     ("source", "html"),
-    [
-        (r"\( a^2 \)", '<p><span class="math">a^2</span></p>\n'),
-        (r"so \[ a \\ b \] it", '<p>so <span class="math math-display">a \\\\ b</span> it</p>\n'),
-        ("$x_1$, $a<b$", '<p><span class="math">x_1</span>, <span class="math">a&lt;b</span></p>\n'),
-        ("$$a+b$$.", '<p><span class="math math-display">a+b</span>.</p>\n'),
-        ("$$\na\n= b\n$$", '<div class="math math-display">a\n= b</div>\n'),
-        ("Thus\n\\[\n- a_*b*\n\\]\nit is", '<p>Thus</p>\n<div class="math math-display">- a_*b*</div>\n<p>it is</p>\n'),
-        (
-            "\\begin{align*}\na &= b\\\\\n\\end{align*}",
-            '<div class="math math-display">\\begin{align*}\na &amp;= b\\\\\n\\end{align*}</div>\n',
-        ),
-        ("- a\n  $$\n  x\n  $$", '<ul>\n<li>a<div class="math math-display">x</div>\n</li>\n</ul>\n'),
-        # What is no formula stays as it was.
-        ("$5 and $6, US$7 or 8$", "<p>$5 and $6, US$7 or 8$</p>\n"),
-        ("$HOME/$USER", "<p>$HOME/$USER</p>\n"),
-        ("`$a$` and `\\(b\\)`", "<p><code>$a$</code> and <code>\\(b\\)</code></p>\n"),
-        ("\\$a$ b", "<p>$a$ b</p>\n"),
-        ("$$\na\n\nb\n$$", '<div class="math math-display">a\n\nb</div>\n'),
-        ("公式$x^2$是，从$5到$10。", '<p>公式<span class="math">x^2</span>是，从$5到$10。</p>\n'),
-        ("$$\na\n\nb", "<p>$$\na</p>\n<p>b</p>\n"),
-        (r"a \\( b", "<p>a \\( b</p>\n"),
-    ],
+    CASES["formulas_keep_their_tex"],
 )
 def test_formulas_keep_their_tex(source, html):
     assert render(source) == html

@@ -106,47 +106,7 @@ def test_brackets_that_open_nothing_are_not_rendered_over_and_over(piece, monkey
 
 CASES = json.loads(Path(__file__).with_name("splits.json").read_text(encoding="utf-8"))
 
-LINES = [
-    *("", " ", "\t", "text", "more text", "    indented", "\tindented", "  two in", "      six in"),
-    *("# heading", "# a | b", "## ", "#", "===", "---", "--", "-", "***", "* * *", "_ _ _", "`", "**", "x\\"),
-    *("- item", "-", "- ", "- a | b", "* item", "+ item", "1. one", "2. two", "10) ten", "  - nested", "    - deep"),
-    *(
-        "-\tx",
-        "1.",
-        "   continued",
-        "     - five in",
-        "- - x",
-        "- ```",
-        "- > q",
-        "  ```",
-        "- [x] done",
-        "- # h",
-        "-   ---",
-    ),
-    *("> quote", ">", "> - item", "> ```", "> # h", ">> deep", "> a | b", ">     code", "> ---"),
-    *("```", "```python", "````", "~~~", "~~~ a`b", "   ```", "    ```", "```a`", "``` a | b", "````x"),
-    *("| a | b |", "|---|---|", "a | b", "--- | ---", "-|-", "| a |", "|---|", "|", ":-:|", "| 1 | 2 |", "- | -"),
-    *(
-        "<div>",
-        "<details>",
-        "<details><summary>s</summary>",
-        "<summary>s</summary> x",
-        "</details>",
-        "> <details>",
-        "a <sub>b</sub> <br>",
-        "</div>",
-        "<!-- c",
-        "-->",
-        "<script>",
-        "<?php",
-        "[link](http://a.b)",
-        "http://a.b/c",
-        "\u00a0",
-        "\u2028",
-        "\x0b",
-        "\x0c",
-    ),
-]
+LINES = CASES["lines"]
 DEFINITIONS = CASES["definitions"]
 ENDS = st.sampled_from(["\n", "\n", "\n", "\n", "\n\n", "\r\n", "\r"])
 

@@ -6,7 +6,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.memories.models import Memory
 
 
@@ -16,9 +16,7 @@ def converse(app: Flask, user_id: int, *said: str, title: str = "A talk", **fiel
     It waits for its extraction, as after a turn.
     """
     with app.app_context(), write_transaction():
-        row = Conversation(user_id=user_id, title=title, title_source="user", extraction_due=True, **fields)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Conversation(user_id=user_id, title=title, title_source="user", extraction_due=True, **fields))
         conversation_id = row.conversation_id
     say(app, conversation_id, *said)
     return conversation_id
@@ -31,9 +29,7 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
         conversation = db.session.get(Conversation, conversation_id)
         for text in said:
             role, _, words = text.partition(": ") if text.startswith("assistant: ") else ("user", "", text)
-            message = Message(conversation_id=conversation_id, role=role, content=words, created_at=now())
-            db.session.add(message)
-            db.session.flush()
+            message = add_row(Message(conversation_id=conversation_id, role=role, content=words, created_at=now()))
             ids.append(message.message_id)
             if role == "user":
                 reply = {"role": "assistant", "content": "I see.", "reply_to_id": message.message_id}

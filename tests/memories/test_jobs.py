@@ -6,11 +6,13 @@ Killed in the midst of it: tests/jobs/test_killed.py.
 import json
 import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, current, memories_of, operation
+from tests.support.interleaving import at_once
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
@@ -72,19 +74,14 @@ def test_several_requests_wait_for_one_job(app, talk, run_jobs, model):
 
 def extract_at_once(app, monkeypatch, *talks: int) -> list[bool]:
     """Extract two conversations, each of which writes when both have their answer; whether each was read."""
-    both, ask, results = threading.Barrier(2, timeout=30), extraction.ask, []
+    both, ask = threading.Barrier(2, timeout=30), extraction.ask
     monkeypatch.setattr(extraction, "ask", lambda batch: (ask(batch), both.wait())[0])
 
-    def run(talk: int) -> None:
+    def run(talk: int) -> bool:
         with app.app_context():
-            results.append(extraction.extract(talk).read)
+            return extraction.extract(talk).read
 
-    threads = [threading.Thread(target=run, args=(talk,)) for talk in talks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(results)
+    return sorted(at_once(*(partial(run, talk) for talk in talks)))
 
 
 def test_two_at_once_have_one_effect(app, user, model, talk, monkeypatch):

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from testkit.people import make_person
 from tests.memories.conversing import operation
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.errors import Conflict, DomainError
 from webapp.memories import service
 from webapp.memories.history import change_sets, revisions
@@ -47,9 +47,7 @@ class Memories(RuleBasedStateMachine):
         self.user_id = make_person(self.app).user_id
         self.forgotten: set[tuple[str | None, str]] = set()
         with self.app.app_context(), write_transaction():
-            talk = Conversation(user_id=self.user_id, title="A talk", title_source="user")
-            db.session.add(talk)
-            db.session.flush()
+            talk = add_row(Conversation(user_id=self.user_id, title="A talk", title_source="user"))
             self.talk = talk.conversation_id
 
     @rule(
@@ -185,6 +183,18 @@ class Memories(RuleBasedStateMachine):
                 assert {n: v for n, v in now_says.items() if fields.get(n) != v} == {}
             gone = [memory_id for memory_id, was in before.items() if was is None]
             assert not db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(gone))).all()
+
+    def teardown(self) -> None:
+        """Every change since the last forgetting can be undone, the latest first."""
+        with self.app.app_context():
+            sets = select(MemoryChangeSet).where(MemoryChangeSet.user_id == self.user_id)
+            for row in db.session.scalars(sets.order_by(MemoryChangeSet.change_set_id.desc())).all():
+                if row.cause == "forget":
+                    return
+                if row.undone_at is None and row.undoes_id is None:
+                    with write_transaction():
+                        change_sets.undo(self.user_id, row.change_set_id)
+            assert not db.session.scalars(select(Memory).where(Memory.user_id == self.user_id)).all()
 
     @invariant()
     def one_current_value_a_key(self) -> None:

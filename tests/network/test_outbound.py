@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import trustme
 
+from tests.support.serving import Handler, serving
 from webapp.network import outbound
 from webapp.network.outbound import AllowedHosts, RequestFailed, RequestRefused, is_public
 
@@ -104,7 +106,7 @@ class Answering(HTTPServer):
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
         asked = self.asked
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answer(Handler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 asked.append((self.command, self.path, dict(self.headers), body))
@@ -112,27 +114,14 @@ class Answering(HTTPServer):
 
             do_GET = do_POST
 
-            def log_message(self, *_: Any) -> None:
-                """Nothing."""
-
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), Answer)
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Answering]]:
-    started: list[Answering] = []
-
-    def start(answer: Callable[[BaseHTTPRequestHandler], None]) -> Answering:
-        server = Answering(answer)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        started.append(server)
-        return server
-
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as started:
+        yield lambda answer: started.enter_context(serving(Answering(answer)))
 
 
 def fine(handler: BaseHTTPRequestHandler) -> None:

@@ -4,10 +4,9 @@ import asyncio
 import ipaddress
 import json
 import ssl
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -28,8 +27,10 @@ from testkit.people import Person, csrf_token
 from tests.mcp_server.test_tools import memory
 from tests.oauth.helpers import CALLBACK
 from tests.support.live import LiveServer
+from tests.support.queries import execute
+from tests.support.serving import Handler, serving
 from webapp.accounts.models import ApiToken
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db, now
 from webapp.oauth.models import OAuthClient
 
 pytestmark = pytest.mark.once  # about what two programs say to each other; test_flow asks both databases
@@ -137,8 +138,7 @@ def test_it_registers_and_refreshes(app, user, live_web, browser):
     assert len(session.call("list_memories", again_late=True)["memories"]) == 1
     assert session.asked == 1
     assert session.storage.tokens.access_token != first.access_token
-    with app.app_context(), write_transaction():
-        db.session.execute(db.update(ApiToken).where(ApiToken.is_delegated).values(revoked_at=now()))
+    execute(app, db.update(ApiToken).where(ApiToken.is_delegated).values(revoked_at=now()))
     assert len(session.call("list_memories")["memories"]) == 1
     assert session.asked == 2  # the person was asked again, and let it in
 
@@ -166,7 +166,7 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_web: LiveServ
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
 
-    class Handler(BaseHTTPRequestHandler):
+    class Document(Handler):
         def do_GET(self) -> None:
             said = {"client_id": address, "client_name": "By document", "redirect_uris": [CALLBACK]}
             if self.path != "/program.json":
@@ -175,20 +175,15 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_web: LiveServ
             self.end_headers()
             self.wfile.write(json.dumps(said).encode())
 
-        def log_message(self, *_: Any) -> None:
-            """Nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server = HTTPServer(("127.0.0.1", 0), Document)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, secret)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     address = f"https://127.0.0.1:{server.server_port}/program.json"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    live_web.restart_web(outbound_allow="127.0.0.1")
-    yield address
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        live_web.restart_web(outbound_allow="127.0.0.1")
+        yield address
 
 
 def test_it_is_known_by_its_document(app, user, document, live_web):

@@ -12,7 +12,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.sessions import begin
 from webapp.accounts.tokens import create_token
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.journeys.journey_files import load_journeys
 from webapp.tools.models import ToolServer
 
@@ -86,23 +86,20 @@ class Existing:
 
     def _server(self) -> None:
         with self.app.app_context(), write_transaction():
-            row = ToolServer(user_id=self.person.user_id, name="Tools", url="https://example.com/mcp", tools=[])
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(
+                ToolServer(user_id=self.person.user_id, name="Tools", url="https://example.com/mcp", tools=[])
+            )
             self._found["server_id"] = [row.server_id]
 
     def _talk(self) -> None:
         with self.app.app_context(), write_transaction():
-            conversation = Conversation(user_id=self.person.user_id, title="Trip to Lisbon")
-            db.session.add(conversation)
-            db.session.flush()
+            conversation = add_row(Conversation(user_id=self.person.user_id, title="Trip to Lisbon"))
             messages = [
                 Message(conversation_id=conversation.conversation_id, role=role, content=text, status="complete")
                 for role, text in (("user", "What should I pack?"), ("assistant", "Light layers."))
             ]
             for message in messages:
-                db.session.add(message)
-                db.session.flush()
+                add_row(message)
             messages[1].reply_to_id = messages[0].message_id
             asked, reply = (message.message_id for message in messages)
             self._found |= {
@@ -150,9 +147,7 @@ class Existing:
     def _passkey(self) -> None:
         with self.app.app_context(), write_transaction():
             parts = {"credential_hash": "x", "credential_id": b"x", "public_key": b"x"}
-            passkey = Passkey(user_id=self.person.user_id, name="Phone", **parts)
-            db.session.add(passkey)
-            db.session.flush()
+            passkey = add_row(Passkey(user_id=self.person.user_id, name="Phone", **parts))
             self._found["passkey_id"] = [passkey.passkey_id]
 
     def _session(self) -> None:

@@ -10,7 +10,7 @@ from testkit.people import Person
 from tests.journeys.test_authoring import SHORT
 from tests.openapi.existing import Existing
 from webapp.conversations.models import Message, MessageReasoning
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.spaces.models import SpaceMember
@@ -51,9 +51,7 @@ class Stocked(Existing):
         with self.app.app_context(), write_transaction():
             done = propose(self.person.user_id, [Proposal("Keeps bees"), Proposal("Has a boat")], cause="import")
             about = {"status": "done", "format": "mem0", "filename": "m.json", "counts": {"memories proposed": 2}}
-            row = Import(user_id=self.person.user_id, change_set_ids=[done.change_set_id], **about)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(Import(user_id=self.person.user_id, change_set_ids=[done.change_set_id], **about))
             self._found.setdefault("import_id", []).append(row.import_id)
             mine = db.select(Memory.memory_id).where(Memory.user_id == self.person.user_id)
             self._found["memory_id"] += db.session.scalars(mine.where(Memory.needs_review.is_(True)))

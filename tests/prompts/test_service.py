@@ -1,11 +1,12 @@
 """Versions in the tables: numbering, activation by several at once, shipped texts that change."""
 
-import threading
+from functools import partial
 
 import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
+from tests.support.interleaving import at_once
 from webapp.db.base import db, write_transaction
 from webapp.db.conflicts import repeat_on_conflict
 from webapp.errors import Conflict, Invalid, NotFound
@@ -83,7 +84,6 @@ def test_the_database_allows_no_active_version_that_does_not_exist(app_context):
 
 def test_admins_at_once_leave_one_active_and_lose_no_version(app, admin):
     """Six threads add and put into use at the same time, the first of them before there is any row."""
-    start, failures = threading.Barrier(6), []
 
     def add(number, turn):
         with write_transaction():
@@ -91,21 +91,10 @@ def test_admins_at_once_leave_one_active_and_lose_no_version(app, admin):
 
     def work(number):
         with app.app_context():
-            start.wait()
-            try:
-                for turn in range(3):
-                    repeat_on_conflict(
-                        lambda turn=turn: add(number, turn)
-                    )  # as at the edge: two of them may wait for each other
-            except Exception as error:
-                failures.append(error)
+            for turn in range(3):  # as at the edge: two of them may wait for each other
+                repeat_on_conflict(lambda turn=turn: add(number, turn))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    at_once(*(partial(work, number) for number in range(6)))
     with app.app_context():
         assert [row.version for row in service.versions("chat")] == list(range(19, 0, -1))
         prompts = db.session.scalars(select(Prompt)).all()
@@ -119,19 +108,12 @@ def test_two_admins_activating_at_once_leave_exactly_one(app, make_user):
     with app.app_context(), write_transaction():
         for number in (2, 3):
             service.add_version(None, "chat", f"Text {number}")
-    start = threading.Barrier(2)
 
     def work(person, version):
-        with app.app_context():
-            start.wait()
-            with write_transaction():
-                service.activate(person.user_id, "chat", version)
+        with app.app_context(), write_transaction():
+            service.activate(person.user_id, "chat", version)
 
-    threads = [threading.Thread(target=work, args=(person, number)) for number, person in enumerate(people, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(work, person, number) for number, person in enumerate(people, 2)))
     with app.app_context():
         state = service.get_prompt("chat")
         assert (state.active_version, state.activated_by) in [(2, people[0].user_id), (3, people[1].user_id)]

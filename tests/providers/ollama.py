@@ -5,8 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.support.serving import Handler, serving
 
 SIZE = 1_000_000
 
@@ -60,11 +62,8 @@ def ollama(port: int = 0, **state: Any) -> Iterator[Ollama]:
     """Imitate it until the block ends."""
     imitated = Ollama(**state)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         protocol_version = "HTTP/1.0"
-
-        def log_message(self, *_: object) -> None:
-            pass
 
         def _send(self, body: Any, status: int = 200) -> None:
             sent = json.dumps(body).encode()
@@ -117,14 +116,9 @@ def ollama(port: int = 0, **state: Any) -> Iterator[Ollama]:
                 choice = {"index": 0, "message": message, "finish_reason": "stop"}
                 self._send({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]})
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    imitated.address = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield imitated
-    finally:
-        imitated.go.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+    with serving(ThreadingHTTPServer(("127.0.0.1", port), Answering)) as server:
+        imitated.address = f"http://127.0.0.1:{server.server_address[1]}"
+        try:
+            yield imitated
+        finally:
+            imitated.go.set()

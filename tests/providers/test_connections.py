@@ -27,6 +27,12 @@ def _connect(admin, model_server, **more):
     return answer.get_json()
 
 
+@pytest.fixture
+def made(admin, model_server):
+    """A connection."""
+    return _connect(admin, model_server)
+
+
 def test_keys_go_in_and_never_come_out(app, admin, model_server, caplog):
     made = _connect(admin, model_server, headers={"X-Team": "hush-hush-header"})
     assert made["key_set"] is True and made["header_names"] == ["X-Team"]
@@ -39,8 +45,7 @@ def test_keys_go_in_and_never_come_out(app, admin, model_server, caplog):
     assert KEY not in shown and "hush-hush" not in shown
 
 
-def test_connections_are_changed_and_deleted(admin, model_server):
-    made = _connect(admin, model_server)
+def test_connections_are_changed_and_deleted(admin, model_server, made):
     place = f"/api/connections/{made['connection_id']}"
     changed = admin.patch(place, json={"name": "Better", "is_enabled": False}).get_json()
     assert (changed["name"], changed["is_enabled"], changed["key_set"]) == ("Better", False, True)
@@ -89,8 +94,7 @@ def test_a_provider_is_asked_with_the_key_that_is_to_be_stored(admin, model_serv
     assert asked == [anthropic.headers_with("sk-new") | {"X-Team": "one"}]
 
 
-def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(admin, model_server, monkeypatch):
-    made = _connect(admin, model_server)
+def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(admin, monkeypatch, made):
     place = f"/api/connections/{made['connection_id']}"
     moved = {"base_url": "https://elsewhere.example/v1", "api_key": KEY}
 
@@ -103,8 +107,7 @@ def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(
     assert "one-of-the-old-server" not in admin.get(place).text
 
 
-def test_a_deletion_through_the_api_can_be_undone_too(admin, model_server, login):
-    made = _connect(admin, model_server)
+def test_a_deletion_through_the_api_can_be_undone_too(admin, login, made):
     place = f"/api/connections/{made['connection_id']}"
     assert admin.delete(place).status_code == 204 and admin.get(place).status_code == 404
     restored = post_form(login(admin.person), f"/admin/models/{made['connection_id']}/restore", page="/admin/models")
@@ -121,8 +124,7 @@ def test_bad_connections_are_422(admin):
         assert (body, admin.post("/api/connections", json=body).status_code) == (body, 422)
 
 
-def test_a_test_says_what_works_and_what_does_not(admin, model_server):
-    made = _connect(admin, model_server)
+def test_a_test_says_what_works_and_what_does_not(admin, model_server, made):
     found = admin.post(f"/api/connections/{made['connection_id']}/test", json={}).get_json()["test_result"]
     assert found["chat"]["ok"] and found["streaming"]["ok"]
     away = _connect(admin, model_server, base_url="http://127.0.0.1:9/v1")
@@ -196,8 +198,9 @@ def test_the_next_model_stands_in_for_one_that_is_away(client, admin, model, mod
     assert "stands_in_for" not in (_reply(client, other["conversation_id"])["custom_payload"] or {})
 
 
-def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(client, admin, login, user, model_server):
-    made = _connect(admin, model_server)
+def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(
+    client, admin, login, user, model_server, made
+):
     wish = f"{made['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"model": wish, "title": "T"}).get_json()
     _connect(admin, model_server, name="Third", models=[{"model": "third"}])
@@ -207,8 +210,7 @@ def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(client,
     assert "other-chat: no longer available, choose another" in page
 
 
-def test_a_model_for_admins_answers_nobody_else(client, admin, model, model_server):
-    made = _connect(admin, model_server)
+def test_a_model_for_admins_answers_nobody_else(client, admin, model, made):
     wish = f"{made['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"model": wish}).get_json()
     for_admins = {"models": [{"model": "other-chat", "audience": "admins", "fallback_rank": 1}]}
@@ -228,11 +230,10 @@ def test_a_model_for_admins_stands_in_for_nobody_elses(client, admin, model, mod
     assert "spare" not in str(model.calls())
 
 
-def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_server, client, admin):
-    browser = login(make_user(is_admin=True))
+def test_admins_connect_and_offer_on_their_pages(app, model_server, client, admin, admin_browser):
     fields = {"name": "Mine", "base_url": model_server.base_url, "api_key": KEY}
     made = post_form(
-        browser,
+        admin_browser,
         "/admin/models/new/models",
         page="/admin/models/new",
         **fields,
@@ -240,28 +241,26 @@ def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_se
         default="offline-demo",
     )
     assert (made.status_code, made.location) == (303, "/")
-    place = re.search(r'href="(/admin/models/[0-9]+)"', browser.get("/admin/models").text)[1]
-    page = browser.get(place).text
+    place = re.search(r'href="(/admin/models/[0-9]+)"', admin_browser.get("/admin/models").text)[1]
+    page = admin_browser.get(place).text
     assert "Streaming" in page and KEY not in page and "A reply waits 60 seconds" in page
-    assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
+    assert post_form(admin_browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
     assert any(m["name"] == "fresh" for m in client.get("/api/models").get_json()["models"])
     sent = {"models": [{"model": "fresh", "parameters": {"reasoning_effort": "low", "temperature": 0.2}}]}
     admin.patch(f"/api/connections/{place.rpartition('/')[2]}", json=sent)
-    assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
+    assert post_form(admin_browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
     (connection,) = admin.get("/api/connections").get_json()["connections"]
     parameters = connection["models"][0]["parameters"]
     assert (parameters["reasoning_effort"], parameters["temperature"]) == ("low", None)
-    assert post_form(browser, place, page=place, name="Ours", base_url=model_server.base_url).status_code == 303
-    assert "Ours" in browser.get("/admin/models").text
-    assert post_form(browser, f"{place}/delete", page=place).status_code == 303
-    assert "No connections yet" in browser.get("/admin/models").text
+    assert post_form(admin_browser, place, page=place, name="Ours", base_url=model_server.base_url).status_code == 303
+    assert "Ours" in admin_browser.get("/admin/models").text
+    assert post_form(admin_browser, f"{place}/delete", page=place).status_code == 303
+    assert "No connections yet" in admin_browser.get("/admin/models").text
 
 
-def test_the_picker_changes_the_model_of_a_conversation(client, admin, login, user, model_server):
-    made = _connect(admin, model_server)
+def test_the_picker_changes_the_model_of_a_conversation(client, browser, made):
     wish = f"{made['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"title": "T"}).get_json()["conversation_id"]
-    browser = login(user)
     assert 'id="composer-model"' in browser.get(f"/c/{talk}").text
     assert post_form(browser, f"/c/{talk}/model", model=wish).status_code == 303
     assert client.get(f"/api/conversations/{talk}").get_json()["model"] == wish

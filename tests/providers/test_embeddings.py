@@ -17,10 +17,10 @@ from webapp.llm.errors import ModelError
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.providers.catalogue import cached_embeddings, catalogue
-from webapp.providers.clients import embedder
+from webapp.providers.clients import embedder, embeddings
 from webapp.retrieval import stored_vectors, vector_jobs
 from webapp.retrieval.cli import counts
-from webapp.retrieval.query_vectors import query_vectors
+from webapp.retrieval.query_vectors import make_query_vectors, query_vectors
 from webapp.retrieval.service import search
 from webapp.spaces import documents
 
@@ -30,9 +30,9 @@ MODEL = "all-minilm-l6-v2"
 @pytest.fixture
 def other(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerHandle]:
     """Another server that makes vectors, and an environment that names none."""
-    named = app_settings.of(app).model_copy(update={"embedding_model": ""})
+    named = app_settings.of(app).model_copy(update={"embedding_model": "", "embedding_query_seconds": 20.0})
     monkeypatch.setitem(app.extensions, "settings", named)
-    monkeypatch.setattr(query_vectors.of(app), "_seconds", 20)
+    monkeypatch.setitem(app.extensions, "query_vectors", make_query_vectors(embeddings.of(app), named))
     with serve_in_thread(scripted=True) as server:
         yield server
 

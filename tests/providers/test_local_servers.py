@@ -34,43 +34,41 @@ def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return change
 
 
-def test_a_server_that_answers_is_offered_and_used_with_one_click(around, login, make_user):
-    admin = login(make_user(is_admin=True))
+def test_a_server_that_answers_is_offered_and_used_with_one_click(around, login, make_user, admin_browser):
     with serve_in_thread(scripted=True) as fake:
         around(f"Ollama={fake.base_url}, Nobody=http://127.0.0.1:{free_port()}/v1")
-        assert PLACE in admin.get("/").text and PLACE not in login(make_user()).get("/").text
-        shown = admin.get(PLACE, headers={"HX-Request": "true"}).text
+        assert PLACE in admin_browser.get("/").text and PLACE not in login(make_user()).get("/").text
+        shown = admin_browser.get(PLACE, headers={"HX-Request": "true"}).text
         assert "Ollama is running on this machine." in shown
         assert "Nobody" not in shown
         assert "offline-demo" in shown
         assert "all-minilm-l6-v2" not in shown  # it makes vectors, as its name tells
-        taken = post_form(admin, PLACE, name="Ollama", model="offline-demo")
+        taken = post_form(admin_browser, PLACE, name="Ollama", model="offline-demo")
         assert taken.status_code == 303
-        assert "Replies now come from Ollama." in admin.get(taken.location).text
-        (made,) = admin.get("/api/connections").get_json()["connections"]
+        assert "Replies now come from Ollama." in admin_browser.get(taken.location).text
+        (made,) = admin_browser.get("/api/connections").get_json()["connections"]
         assert (made["base_url"], made["models"][0]["model"], made["models"][0]["is_default"]) == (
             fake.base_url,
             "offline-demo",
             True,
         )
         assert made["test_result"]["chat"]["ok"]
-        page = admin.get("/").text
+        page = admin_browser.get("/").text
         assert PLACE not in page
         assert "No language model connected." not in page
-        assert admin.get(PLACE).text == ""
+        assert admin_browser.get(PLACE).text == ""
 
 
-def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(around, login, make_user):
-    admin = login(make_user(is_admin=True))
+def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(around, admin_browser):
     with serve_in_thread(scripted=True) as fake:
         around(f"Ollama={fake.base_url}")
         for wish in ({"name": "http://127.0.0.1:1/", "model": "x"}, {"name": "Ollama", "model": "none"}, {}):
-            assert post_form(admin, PLACE, **wish).status_code == 303
-        assert admin.get("/api/connections").get_json()["connections"] == []
+            assert post_form(admin_browser, PLACE, **wish).status_code == 303
+        assert admin_browser.get("/api/connections").get_json()["connections"] == []
         around(f"Ollama={fake.base_url}", find_local_models=False)
-        assert "Ollama" not in admin.get(PLACE).text
+        assert "Ollama" not in admin_browser.get(PLACE).text
         around(f"Ollama={fake.base_url}", offline_model=False)
-        assert admin.get(PLACE).text == ""
+        assert admin_browser.get(PLACE).text == ""
         assert not fake.calls()
 
 

@@ -5,14 +5,13 @@ import re
 from pathlib import Path
 
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, write_transaction
 
 CSS = Path(__file__).resolve().parents[2] / "static" / "css"
 GZIP = {"Accept-Encoding": "gzip, br"}
 
 
-def test_a_page_is_compressed_for_those_who_read_it_but_not_what_may_repeat_a_strangers_words(user, login):
-    browser = login(user)
+def test_a_page_is_compressed_for_those_who_read_it_but_not_what_may_repeat_a_strangers_words(browser):
     plain, packed = browser.get("/memory"), browser.get("/memory", headers=GZIP)
     assert "Content-Encoding" not in plain.headers
     assert packed.headers["Content-Encoding"] == "gzip" and "Accept-Encoding" in packed.headers["Vary"]
@@ -23,8 +22,7 @@ def test_a_page_is_compressed_for_those_who_read_it_but_not_what_may_repeat_a_st
         assert "Content-Encoding" not in browser.get(path, headers=headers).headers, path
 
 
-def test_style_sheets_come_in_one_answer(app, user, login):
-    browser = login(user)
+def test_style_sheets_come_in_one_answer(app, browser):
     sheets = re.findall(r'<link rel="stylesheet" href="([^"]*\+[^"]*)"', browser.get("/").text)
     assert len(sheets) == 1
     answer = browser.get(sheets[0], headers=GZIP)
@@ -50,30 +48,27 @@ def test_a_sheet_closes_what_it_opens():
         assert depth == 0, sheet.name
 
 
-def test_a_conversation_weighs_little(app, user, login):
+def test_a_conversation_weighs_little(app, user, browser):
     """Page, style sheets, scripts, icons and the fonts that every page needs, as they are sent: well under 150 kB.
 
     Forty messages, in the language whose texts weigh most. The promise is 150 kB; what is near it is one feature away.
     """
     with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=user.user_id, title="Herons", message_count=40)
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user.user_id, title="Herons", message_count=40))
         parent_id = None
         for number in range(40):
             said = f"Point {number}: the **heron** stood in {number * 7} cm of water and `waited`. "
-            row = Message(
-                conversation_id=conversation.conversation_id,
-                parent_id=parent_id,
-                role="assistant" if number % 2 else "user",
-                content=said * (12 if number % 2 else 2),
-                status="complete",
+            row = add_row(
+                Message(
+                    conversation_id=conversation.conversation_id,
+                    parent_id=parent_id,
+                    role="assistant" if number % 2 else "user",
+                    content=said * (12 if number % 2 else 2),
+                    status="complete",
+                )
             )
-            db.session.add(row)
-            db.session.flush()
             parent_id = row.message_id
         place = f"/c/{conversation.conversation_id}"
-    browser = login(user)
     browser.set_cookie("language", "ar")
     page = browser.get(place, headers=GZIP)
     html = gzip.decompress(page.data).decode()

@@ -58,9 +58,8 @@ def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymo
     assert anonymous.get("/static/v-x/css/none.css").status_code == 404
 
 
-def test_what_anybodys_cache_may_keep_comes_without_a_session(app, login, user):
+def test_what_anybodys_cache_may_keep_comes_without_a_session(app, browser):
     """A shared cache would hand it to others, and a browser whose cookie differs would fetch the file again."""
-    browser = login(user)
     for name in ("css/tokens.css", "icon.svg"):
         with app.test_request_context():
             address = asset(name)
@@ -71,8 +70,7 @@ def test_what_anybodys_cache_may_keep_comes_without_a_session(app, login, user):
     assert "session=" in page.headers["Set-Cookie"] and "Cookie" in page.vary
 
 
-def test_pages_hold_no_inline_script_or_style(login, user):
-    browser = login(user)
+def test_pages_hold_no_inline_script_or_style(browser):
     for path in ("/", "/settings", "/archive", "/find?q=x", "/c/0"):
         page = browser.get(path).text
         assert "<style" not in page and " style=" not in page

@@ -37,8 +37,7 @@ def ask(client, model):
     return one
 
 
-def test_receipt_and_search_say_that_only_words_were_looked_for(ask, login, user, model, tell, run_jobs, vectors):
-    browser = login(user)
+def test_receipt_and_search_say_that_only_words_were_looked_for(ask, user, model, tell, run_jobs, vectors, browser):
     assert BY_WORDS not in browser.get(f"/messages/{ask()}/used").text, "with nothing to be found nothing is said"
     tell(user, TALK)
     run_jobs()
@@ -66,10 +65,9 @@ def test_a_receipt_says_so_where_words_found_nothing(client, ask, login, user, m
     assert BY_WORDS in login(user).get(f"/messages/{reply}/used").text
 
 
-def test_the_administration_says_that_the_embedder_is_away(login, make_user, model, vectors):
-    browser = login(make_user(is_admin=True))
-    assert "Not responding." not in browser.get("/admin").text
+def test_the_administration_says_that_the_embedder_is_away(model, vectors, admin_browser):
+    assert "Not responding." not in admin_browser.get("/admin").text
     model.script(path="embeddings", fault={"http_status": 503})
     for number in range(query_vectors.FAILURES):
-        browser.get(f"/find?q=word{number}")
-    assert "Not responding." in browser.get("/admin").text
+        admin_browser.get(f"/find?q=word{number}")
+    assert "Not responding." in admin_browser.get("/admin").text

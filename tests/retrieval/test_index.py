@@ -1,7 +1,6 @@
 """The index of a user: scope, neighbours, generations of vectors, changes."""
 
 import random
-import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.interleaving import at_once
 from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
 from webapp.llm.packaged_models import floor_of
 from webapp.retrieval.fusion import relevant, terms_of, worth_listing
@@ -68,6 +68,12 @@ def owned_passages(draw: st.DrawFn) -> list[Passage]:
             text = draw(st.sampled_from(["oslo trip", "oslo", "the oslo trip of the year"]))
             made.append(passage(kind, number, text, piece=piece, **fields))
     return made
+
+
+@pytest.fixture
+def index() -> UserIndex:
+    """An empty one."""
+    return UserIndex()
 
 
 @settings(UNTIMED, max_examples=60)
@@ -161,8 +167,7 @@ def test_any_history_of_changes_equals_a_fresh_index(seed):
             assert one == pytest.approx(two, abs=1e-4)
 
 
-def test_a_message_is_found_by_its_neighbours_words():
-    index = UserIndex()
+def test_a_message_is_found_by_its_neighbours_words(index):
     index.add(
         [
             passage("message", 1, "Which instrument does your sister play?", group_id=7),
@@ -179,8 +184,7 @@ def test_a_message_is_found_by_its_neighbours_words():
     assert hits[0].parts["keyword"] == 1 and 0 < hits[0].parts["coverage"] < 1
 
 
-def test_a_long_message_takes_on_little_of_its_neighbours_words():
-    index = UserIndex()
+def test_a_long_message_takes_on_little_of_its_neighbours_words(index):
     index.add(
         [
             passage("message", 1, "Which instrument does your sister play?", group_id=7),
@@ -210,8 +214,7 @@ def test_a_drawing_without_words_changes_no_score():
     ]
 
 
-def test_what_the_best_hits_are_like_is_found_by_a_second_look():
-    index = UserIndex()
+def test_what_the_best_hits_are_like_is_found_by_a_second_look(index):
     said = [passage("message", number, f"note {number}", group_id=number) for number in range(1, 31)]
     index.add(said)
     # Each is about something of its own, and likeness to the question falls with the number.
@@ -227,8 +230,7 @@ def test_what_the_best_hits_are_like_is_found_by_a_second_look():
     assert 10 <= place[0.06] < place[0.0]
 
 
-def test_replacing_a_passage_forgets_its_old_text_and_vectors():
-    index = UserIndex()
+def test_replacing_a_passage_forgets_its_old_text_and_vectors(index):
     index.add([passage("memory", 1, "likes tea")])
     index.put_vectors("m", places([("memory", 1), ("memory", 2)]), np.eye(2, dtype=np.float32))
     assert without_vector(index, "m") == []
@@ -237,8 +239,7 @@ def test_replacing_a_passage_forgets_its_old_text_and_vectors():
     assert without_vector(index, "m") == [("memory", 1)]
 
 
-def test_two_models_side_by_side():
-    index = UserIndex()
+def test_two_models_side_by_side(index):
     index.add([passage("memory", n, f"text {n}") for n in range(6)])
     old = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
     new = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], np.float32)
@@ -268,8 +269,7 @@ def test_without_a_word_in_common_a_passage_is_found_from_its_models_floor_on(em
         assert bool(relevant(hits, terms_of("what is the cat called"))) is is_found
 
 
-def test_filters_by_time_and_conversation():
-    index = UserIndex()
+def test_filters_by_time_and_conversation(index):
     index.add([passage("message", n, "tea", group_id=n % 2 + 1) for n in range(6)])
     index.add([passage("document", 9, "tea", group_id=1), passage("chunk", 8, "tea", group_id=1)])
     here = index.search("tea", None, Filter(Scope(1), only_conversation=2), 20)
@@ -278,14 +278,12 @@ def test_filters_by_time_and_conversation():
     assert set(keys(index.search("tea", None, when, 20))) == {("message", 2), ("message", 3)}
 
 
-def test_recency_orders_equal_texts():
-    index = UserIndex()
+def test_recency_orders_equal_texts(index):
     index.add([passage("memory", n, "drinks tea") for n in (1, 3, 2)])
     assert [hit.id for hit in index.search("tea", None, ME)] == [3, 2, 1]
 
 
-def test_near_duplicates_and_greedy_conversations_are_thinned():
-    index = UserIndex()
+def test_near_duplicates_and_greedy_conversations_are_thinned(index):
     index.add([passage("message", n, "tea time", group_id=1) for n in range(4)])
     index.add(
         [passage("message", 9, "tea", group_id=2), passage("memory", 5, "tea tea"), passage("memory", 6, "tea tea")]
@@ -296,8 +294,7 @@ def test_near_duplicates_and_greedy_conversations_are_thinned():
     assert len({("memory", 5), ("memory", 6)} & set(found)) == 1 and ("message", 9) in found
 
 
-def test_memory_is_reported_and_given_back():
-    index = UserIndex()
+def test_memory_is_reported_and_given_back(index):
     empty = index.nbytes
     index.add([passage("message", n, f"common words and rare{n}", group_id=1) for n in range(3000)])
     index.put_vectors("m", places([("message", n) for n in range(3000)]), np.ones((3000, 64), np.float32))
@@ -309,34 +306,21 @@ def test_memory_is_reported_and_given_back():
     assert keys(index.search("rare2950", None, ME, 1)) == [("message", 2950)]
 
 
-def test_searches_and_changes_from_several_threads():
-    index = UserIndex()
+def test_searches_and_changes_from_several_threads(index):
     index.add([passage("message", n, f"tea number{n}", group_id=1) for n in range(200)])
-    errors: list[BaseException] = []
 
     def search() -> None:
-        try:
-            for n in range(100, 200):
-                assert keys(index.search(f"number{n}", None, ME, 1)) == [("message", n)]
-        except BaseException as error:  # noqa: BLE001 - reported by the test's own thread
-            errors.append(error)
+        for n in range(100, 200):
+            assert keys(index.search(f"number{n}", None, ME, 1)) == [("message", n)]
 
     def change() -> None:
-        try:
-            for n in range(100):
-                index.remove([("message", n)])
-                index.add([passage("message", 1000 + n, "tea", group_id=1)])
-                if n % 20 == 0:
-                    index.compact()
-        except BaseException as error:  # noqa: BLE001
-            errors.append(error)
+        for n in range(100):
+            index.remove([("message", n)])
+            index.add([passage("message", 1000 + n, "tea", group_id=1)])
+            if n % 20 == 0:
+                index.compact()
 
-    threads = [threading.Thread(target=target) for target in (search, search, change)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    at_once(search, search, change)
 
 
 @settings(UNTIMED, max_examples=60)

@@ -8,7 +8,7 @@ from flask import Flask
 
 from tests.conversations.rows import add_conversation
 from webapp.conversations.models import Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
@@ -65,8 +65,7 @@ def test_memories_come_in_blocks_and_none_twice(app, user, make_user, count):
     other = make_user()
     with app.app_context(), write_transaction():
         space_id = create_space(other.user_id, NewSpace(kind="project", name="Boats")).space_id
-        db.session.add(SpaceMember(space_id=space_id, user_id=user.user_id, role="member", status="active"))
-        db.session.flush()
+        add_row(SpaceMember(space_id=space_id, user_id=user.user_id, role="member", status="active"))
         rows = []
         inside = {"memory_type": "fact", "space_id": space_id, "visibility": "shared"}
         for number in range(count):

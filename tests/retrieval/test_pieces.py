@@ -77,9 +77,6 @@ def patient(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reply waits for what it is given, however long that takes here."""
     long = app.extensions["settings"].model_copy(update={"embedding_query_seconds": 60.0, "index_wait_seconds": 60.0})
     monkeypatch.setitem(app.extensions, "settings", long)
-    chat = app.extensions["chat"]
-    chat.runner.start()
-    monkeypatch.setattr(chat.runner._tables, "_settings", long)
 
 
 @pytest.mark.usefixtures("patient")

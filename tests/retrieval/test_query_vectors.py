@@ -6,6 +6,7 @@ import time
 import numpy as np
 from sqlalchemy import func, select
 
+from tests.support.interleaving import at_once
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.llm.errors import ModelUnavailable
@@ -123,14 +124,14 @@ def test_rebuilding_replaces_vectors_of_another_model(app, user, tell, run_jobs)
     with app.app_context():
         assert [vector_jobs.index_user(user.user_id).messages for _ in range(2)] == [2, 0], "run twice, done once"
         assert _count() == 2, "and none for what is temporary"
-    for at_once in (["--now"], []):
+    for options in (["--now"], []):
         with app.app_context():
             for row in db.session.scalars(select(MessageEmbedding)):
                 row.model = "before"
             db.session.commit()
-        answer = app.test_cli_runner().invoke(args=["embeddings", "rebuild", *at_once])
+        answer = app.test_cli_runner().invoke(args=["embeddings", "rebuild", *options])
         assert answer.exit_code == 0, answer.output
-        if not at_once:
+        if not options:
             run_jobs()
         with app.app_context():
             assert set(db.session.scalars(select(MessageEmbedding.model))) == {"all-minilm-l6-v2"} and _count() == 2
@@ -143,18 +144,12 @@ def test_one_build_for_all_who_wait(app, user, tell, monkeypatch):
     tell(user, TALK)
     builds, load = [], cache.load_user
     monkeypatch.setattr(cache, "load_user", lambda user_id: (builds.append(time.sleep(0.1)), load(user_id))[1])
-    found = []
 
     def ask():
         with app.app_context():
-            found.append(len(app.extensions["index_cache"].get(user.user_id, 20).index))
+            return len(app.extensions["index_cache"].get(user.user_id, 20).index)
 
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert found == [2] * 6 and len(builds) == 1
+    assert at_once(*[ask] * 6) == [2] * 6 and len(builds) == 1
 
 
 def test_another_model_is_noticed_once_and_owes_everybody_vectors(app, user, tell, run_jobs, monkeypatch):

@@ -43,7 +43,7 @@ def lines(client, reply_id: int) -> dict[tuple[str, int], dict]:
     return {(item["kind"], item["id"]): item for item in items}
 
 
-def test_the_reply_says_what_it_was_given(app, api, client, make_user, model, reply_id, remembered):
+def test_the_reply_says_what_it_was_given(app, client, model, reply_id, remembered):
     with app.app_context():
         assert not db.session.get(Memory, remembered).access_count
         db.session.rollback()
@@ -53,10 +53,7 @@ def test_the_reply_says_what_it_was_given(app, api, client, make_user, model, re
         assert memory.access_count == 1 and memory.last_accessed_at is not None
         said = db.session.scalar(select(Message.message_id).where(Message.content.contains("viola")))
     url = f"/api/messages/{reply_id}/receipt"
-    stranger = api(make_user())
-    assert stranger.get(url).status_code == 404
     body = {"kind": "memory", "id": remembered, "verdict": "forget"}
-    assert stranger.post(f"{url}/feedback", json=body).status_code == 404
     wrong = {"kind": "message", "id": said, "verdict": "wrong"}
     for bad, status in ((body | {"id": remembered + 99}, 404), (wrong, 422), (body | {"verdict": "boring"}, 422)):
         assert client.post(f"{url}/feedback", json=bad).status_code == status, bad
@@ -128,13 +125,12 @@ def test_corrections_on_the_spot(app, client, user, played, reply_id):
 
 
 def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
-    app, client, login, user, model, remembered, run_jobs
+    app, client, user, model, remembered, run_jobs, browser
 ):
     with app.app_context(), write_transaction():
         for content in ("Lives in Leeds", "Works as a nurse"):
             create_memory(user.user_id, NewMemory(memory_type="fact", content=content))
     run_jobs()
-    browser = login(user)
     labels = {}
     for asked in (QUESTION, "How long does bread rise?"):
         model.script(match=asked[:20], reply="So it is.")

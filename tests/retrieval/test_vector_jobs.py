@@ -8,7 +8,7 @@ import pytest
 from tests.support.dialogue import START, write_dialogue
 from webapp.background import time_slices
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories import service
 from webapp.memories.models import Memory, MemoryChangeSet
@@ -42,9 +42,7 @@ def due(app_context, user):
     def make(lines, *more: tuple[str, str, str]) -> tuple[int, list[int]]:
         talk, ids = write_dialogue(user.user_id, lines, START).conversation_id, []
         for role, content, status in more:
-            row = Message(conversation_id=talk, role=role, content=content, status=status)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(Message(conversation_id=talk, role=role, content=content, status=status))
             ids.append(row.message_id)
         db.session.get(Conversation, talk).index_due = True
         db.session.commit()
@@ -70,9 +68,7 @@ def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkey
 
     def ends() -> None:
         with write_transaction():
-            row = Message(conversation_id=talk, role="assistant", content="In Hvar?", status="complete")
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(Message(conversation_id=talk, role="assistant", content="In Hvar?", status="complete"))
             late.append(row.message_id)
             db.session.get(Conversation, talk).index_due = True
 
@@ -196,9 +192,9 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
         versions.begin_change(user.user_id)
         first = db.session.scalars(db.select(MemoryChangeSet)).one()
         said = "Sings in a choir."
-        late = Memory(user_id=user.user_id, memory_type="fact", content=said, statement_hash=statement_hash(said))
-        db.session.add(late)
-        db.session.flush()
+        late = add_row(
+            Memory(user_id=user.user_id, memory_type="fact", content=said, statement_hash=statement_hash(said))
+        )
         journal = Journal(user.user_id, "tool", actor="tool", continued=first)
         journal.record_creation(late)
         journal.close({"added": 1})

@@ -16,6 +16,7 @@ from testkit.people import ApiClient, Person, csrf_token
 from tests.accounts import test_mails
 from tests.accounts.test_mails import SITE, Postman
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
+from tests.support.queries import scalar
 from webapp.accounts import smtp
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
@@ -98,8 +99,7 @@ def send(app: Flask, run_id: int) -> str:
 
 
 def owed(app: Flask) -> bool:
-    with app.app_context():
-        return db.session.scalar(db.select(ScheduleRun.mail_due_at)) is not None
+    return scalar(app, db.select(ScheduleRun.mail_due_at)) is not None
 
 
 def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(owner, postman, run_once):
@@ -312,9 +312,8 @@ def test_it_is_given_up_after_a_day(app, owner, postman, queue_mail):
     assert postman.letters == [] and not owed(app)
 
 
-def test_the_form_asks_only_where_mail_is_sent(client, user, login):
+def test_the_form_asks_only_where_mail_is_sent(client, browser):
     made = make(client, sends_mail=True)
-    browser = login(user)
     page = browser.get(f"/schedules/{made['schedule_id']}").text
     assert "E-mail me" not in page
     form = {"csrf_token": csrf_token(page), "prompt": "Water", "repeat": "daily", "at": "2036-01-01T10:00"}
@@ -323,9 +322,8 @@ def test_the_form_asks_only_where_mail_is_sent(client, user, login):
     assert row["sends_mail"] is True, "the form did not ask"
 
 
-def test_the_form_stores_what_was_chosen(app, client, user, login, postman):
+def test_the_form_stores_what_was_chosen(app, client, user, postman, browser):
     change(app, user, email_verified_at=None)
-    browser = login(user)
     page = browser.get("/schedules/new").text
     assert "E-mail me when it has run" in page and "once your address is confirmed" in page
     assert 'name="sends_mail" value="1" checked' not in page

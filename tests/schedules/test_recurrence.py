@@ -1,7 +1,6 @@
 """When something is due: wall clocks, months that are shorter, hours that are skipped or come twice."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from icalendar import Calendar
 
-from testkit.people import ApiClient, Person, csrf_token, follow
+from testkit.people import ApiClient, csrf_token, follow
 from tests.conversations.test_api import assert_problem
 from webapp.accounts.models import User
 from webapp.db.base import db, write_transaction
@@ -101,11 +100,6 @@ def test_each_time_is_later_and_none_is_left_out(zone, starts_at, rule_, days):
 FEED = "/api/schedules/feed"
 
 
-@pytest.fixture
-def browser(user: Person, login: Callable) -> Any:
-    return login(user)
-
-
 def add(client: ApiClient, title: str, **fields: Any) -> int:
     body = {"prompt": "Private words.", "title": title, "at": "2036-12-01T18:00", "timezone": "Europe/Berlin"}
     return client.post("/api/schedules", json={**body, **fields}).json["schedule_id"]
@@ -171,4 +165,3 @@ def test_a_program_reads_the_url_and_neither_renews_nor_withdraws_it(app, client
     assert anonymous.get(client.get(FEED).json["url"].partition("localhost")[2]).status_code == 200
     assert_problem(client.post(FEED), 403)
     assert_problem(client.delete(FEED), 403)
-    assert anonymous.get("/schedules").status_code == 303

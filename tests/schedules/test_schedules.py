@@ -62,6 +62,12 @@ def stored(app: Flask, schedule_id: int) -> Schedule:
         return db.session.get_one(Schedule, schedule_id)
 
 
+@pytest.fixture
+def made(client: ApiClient) -> dict[str, Any]:
+    """A weekly one."""
+    return make(client)
+
+
 def test_it_is_made_read_changed_and_deleted(client):
     made = make(client, timezone="Europe/Berlin", title="Review")
     assert (made["rrule"], made["next_at"]) == ("FREQ=WEEKLY", "2036-12-01T17:00:00.000000Z")
@@ -152,8 +158,7 @@ def test_what_is_due_is_sent_in_a_conversation_of_its_own(app, client, model, ru
     assert (missed["is_late"], first["is_late"]) == (True, False)
 
 
-def test_the_sweep_looks_for_what_is_due(app, client, run_jobs):
-    made = make(client)
+def test_the_sweep_looks_for_what_is_due(app, client, run_jobs, made):
     make_due(app, made["schedule_id"])
     with app.app_context():
         sweep()
@@ -188,8 +193,7 @@ def test_once_is_over_afterwards(app, client, run_jobs):
     assert_problem(client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}), 422)
 
 
-def test_neither_paused_nor_closed_accounts_are_due(app, client, user):
-    made = make(client)
+def test_neither_paused_nor_closed_accounts_are_due(app, client, user, made):
     make_due(app, made["schedule_id"])
     client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": False})
     assert claim(app) == 0
@@ -202,8 +206,7 @@ def test_neither_paused_nor_closed_accounts_are_due(app, client, user):
     assert claim(app) == 0
 
 
-def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, run_jobs, monkeypatch):
-    made = make(client)
+def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, run_jobs, monkeypatch, made):
     make_due(app, made["schedule_id"])
     claim(app)
     run_id = runs(client, made["schedule_id"])[0]["run_id"]
@@ -228,8 +231,7 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, r
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
 
 
-def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, monkeypatch):
-    made = make(client)
+def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, monkeypatch, made):
     make_due(app, made["schedule_id"])
     claim(app)
     run_id = runs(client, made["schedule_id"])[0]["run_id"]
@@ -256,8 +258,7 @@ def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, m
     assert (run["status"], run["message_id"]) == ("failed", turns[1]) and turns[0] != turns[1]
 
 
-def test_a_repeated_reply_ends_its_run(app, client, monkeypatch):
-    made = make(client)
+def test_a_repeated_reply_ends_its_run(app, client, monkeypatch, made):
     make_due(app, made["schedule_id"])
     claim(app)
     run_id = runs(client, made["schedule_id"])[0]["run_id"]
@@ -274,8 +275,7 @@ def test_a_repeated_reply_ends_its_run(app, client, monkeypatch):
     assert run["status"] == "done"
 
 
-def test_what_waits_or_was_deleted_comes_to_an_end(app, client, run_jobs):
-    made = make(client)
+def test_what_waits_or_was_deleted_comes_to_an_end(app, client, run_jobs, made):
     make_due(app, made["schedule_id"], timedelta(minutes=5))
     claim(app)
     (run,) = runs(client, made["schedule_id"])
@@ -302,8 +302,7 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_t
     assert all([run["status"] for run in runs(client, schedule_id)] == ["done"] for schedule_id in ids)
 
 
-def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, client, user, run_jobs):
-    made = make(client)
+def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, run_jobs, made):
     make_due(app, made["schedule_id"])
     claim(app)
     with app.app_context(), write_transaction():
@@ -348,8 +347,7 @@ def test_two_workers_that_look_at_once_claim_each_time_once(app, client):
     assert all(len(runs(client, schedule_id)) == 1 for schedule_id in ids)
 
 
-def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, run_jobs):
-    made = make(client)
+def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, run_jobs, made):
     model.script(match="Ask me how", fault={"http_status": 401})
     told = []
     for _ in range(sending.MAX_FAILURES):
@@ -367,7 +365,7 @@ def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, 
 
 @pytest.mark.parametrize("ends", ["revoked", "expired", "gone"])
 def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
-    app, client, user, api, login, run_jobs, ends
+    app, client, user, api, run_jobs, ends, browser
 ):
     with app.app_context(), write_transaction():
         token, secret = create_token(user.user_id, NewToken(name="A program", scopes=["chat"]))
@@ -392,7 +390,6 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     assert [run["status"] for run in runs(client, schedule_id)] == ["failed", "done"]
     row = client.get(f"/api/schedules/{schedule_id}").json
     assert not row["is_active"] and row["paused_why"] == sending.TOKEN_ENDED
-    browser = login(user)
     page = browser.get("/schedules").text
     assert "The token that made it has ended" in page
     browser.post(f"/schedules/{schedule_id}/do", data={"csrf_token": csrf_token(page), "do": "resume"})
@@ -403,8 +400,7 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     assert [run["status"] for run in runs(client, schedule_id)][0] == "done"
 
 
-def test_run_now_comes_beside_its_times(client, run_jobs):
-    made = make(client)
+def test_run_now_comes_beside_its_times(client, run_jobs, made):
     place = f"/api/schedules/{made['schedule_id']}"
     once = {"Idempotency-Key": "run"}
     first = client.post(f"{place}/run", headers=once)
@@ -416,8 +412,7 @@ def test_run_now_comes_beside_its_times(client, run_jobs):
     assert client.get(place).json["next_at"] == made["next_at"]
 
 
-def test_the_pages(client, user, make_user, login):
-    browser = login(user)
+def test_the_pages(client, make_user, login, browser):
     assert "No schedules yet" in browser.get("/schedules").text
     page = browser.get("/schedules/new?prompt=Water the plants").text
     assert "Water the plants" in page
@@ -450,8 +445,7 @@ def test_the_pages(client, user, make_user, login):
     assert client.get("/api/schedules").json["schedules"] == []
 
 
-def test_the_longest_message_that_the_field_takes_is_saved(user, login):
-    browser = login(user)
+def test_the_longest_message_that_the_field_takes_is_saved(browser):
     (room,) = re.findall(r'<textarea[^>]*name="prompt"[^>]*maxlength="(\d+)"', browser.get("/schedules/new").text)
     form = {"prompt": "x" * int(room), "repeat": "weekly", "at": "2036-01-01T10:00", "timezone": ""}
     assert post_form(browser, "/schedules/new", "/schedules/new", **form).status_code == 303
@@ -475,9 +469,8 @@ def test_it_begins_conversations_of_a_journey(app, client, user, login, run_jobs
     assert client.patch(place, json={"journey": None}).json["journey"] is None
 
 
-def test_a_saved_prompt_fills_the_form(client, user, login):
+def test_a_saved_prompt_fills_the_form(client, browser):
     saved = client.post("/api/saved_prompts", json={"name": "Plan", "content": "Plan my week"}).json
-    browser = login(user)
     place = f"/schedules/new?saved_prompt_id={saved['saved_prompt_id']}"
     assert place in browser.get("/prompts").text
     page = browser.get(place).text
@@ -514,8 +507,7 @@ def test_a_real_worker_sends_it(live_worker, client, model, app):
         assert db.session.get_one(Message, run["message_id"]).content == "A good week."
 
 
-def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs):
-    made = make(client)
+def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs, made):
     make_due(app, made["schedule_id"])
     model.script(match="Ask me how", reply="How was your week?")
     claim(app)

@@ -7,7 +7,7 @@ import pytest
 
 from testkit.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.service import PAGE_LENGTH
 
@@ -22,16 +22,12 @@ def other(make_user):
 def talk(app, user):
     """A conversation of four messages; its id and theirs."""
     with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=user.user_id, title="Trip to Lisbon", message_count=4)
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user.user_id, title="Trip to Lisbon", message_count=4))
         ids = []
         for number, role in enumerate(("user", "assistant", "user", "assistant"), 1):
             calls = [{"tool_name": "remember", "input": {"content": "a secret of client"}}]
             of = {"conversation_id": conversation.conversation_id, "parent_id": ids[-1] if ids else None}
-            row = Message(role=role, content=f"Words {number}", tool_calls=calls, **of)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(Message(role=role, content=f"Words {number}", tool_calls=calls, **of))
             ids.append(row.message_id)
         return conversation.conversation_id, ids
 
@@ -48,10 +44,7 @@ def _page(client, url):
 
 def _say(app, conversation_id, content, **more):
     with app.app_context(), write_transaction():
-        row = Message(conversation_id=conversation_id, role="user", content=content, **more)
-        db.session.add(row)
-        db.session.flush()
-        return row.message_id
+        return add_row(Message(conversation_id=conversation_id, role="user", content=content, **more)).message_id
 
 
 def test_a_snapshot_stays_as_it_was_and_a_live_link_follows(app, client, talk):
@@ -158,8 +151,7 @@ def test_long_conversations_come_in_parts(app, client, talk):
         assert f"Line {PAGE_LENGTH - 1}." in rest and "From the beginning" in rest
 
 
-def test_links_are_made_and_revoked_on_their_page(app, user, talk):
-    browser = browser_client(app, user)
+def test_links_are_made_and_revoked_on_their_page(app, talk, browser):
     place = f"/c/{talk[0]}/share"
     assert post_form(browser, place, page=place, kind="snapshot").status_code == 303
     assert "Shared live" not in browser.get(f"/c/{talk[0]}").text
@@ -179,8 +171,7 @@ def test_links_are_made_and_revoked_on_their_page(app, user, talk):
     assert "Shared live" not in browser.get(f"/c/{talk[0]}").text
 
 
-def test_a_range_is_chosen_on_the_page_by_its_questions(app, user, talk):
-    browser = browser_client(app, user)
+def test_a_range_is_chosen_on_the_page_by_its_questions(app, talk, browser):
     conversation_id, ids = talk
     place = f"/c/{conversation_id}/share"
     assert f'value="{ids[2]}">Words 3<' in browser.get(place).text
@@ -194,8 +185,7 @@ def test_a_range_is_chosen_on_the_page_by_its_questions(app, user, talk):
     assert refused.status_code == 422 and "comes before" in refused.text
 
 
-def test_a_range_that_cannot_be_read_shares_nothing(app, user, talk):
-    browser = browser_client(app, user)
+def test_a_range_that_cannot_be_read_shares_nothing(app, talk, browser):
     place = f"/c/{talk[0]}/share"
     for name, edge in product(("from", "to"), ("9" * 5_000, "all", "-1", "0")):
         answer = post_form(browser, place, page=place, **{name: edge})

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from testkit.people import browser_client, post_form
+from testkit.people import post_form
 from tests.memories.conversing import converse
 from webapp.chat import service
 from webapp.conversations.models import Conversation, Message
@@ -101,8 +101,7 @@ def test_of_many_replies_the_newest_are_named_and_all_are_counted(app, client, u
     assert (report["used_in_count"], report["used_by_others"]) == (MAX_NAMED + 4, 2)
 
 
-def test_the_page_and_the_change_log_link_to_them(app, client, user, make_user, memory_id):
-    browser = browser_client(app, user)
+def test_the_page_and_the_change_log_link_to_them(app, client, user, make_user, memory_id, browser):
     talk = converse(app, user.user_id, *(f"Said {number}" for number in range(7)))
     used = replies(app, talk)
     use(app, memory_id, *used)

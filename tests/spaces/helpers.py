@@ -6,7 +6,7 @@ from flask import Flask
 
 from testkit.people import ApiClient
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 
 
 def make_space(client: ApiClient, name: str = "Grandpa Joe", kind: str = "legacy", **fields: Any) -> int:
@@ -91,9 +91,7 @@ def fill(app: Flask, conversation_id: int, *said: str, count: int = 32) -> list[
         for text in texts:
             role, _, words = text.partition(": ") if text.startswith("assistant: ") else ("user", "", text)
             of = {"conversation_id": conversation_id, "parent_id": ids[-1] if ids else None}
-            row = Message(role=role, content=words, created_at=now(), **of)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(Message(role=role, content=words, created_at=now(), **of))
             ids.append(row.message_id)
         conversation.message_count += len(texts)
         conversation.summary_due = True

@@ -2,7 +2,6 @@
 member's."""
 
 import io
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 
@@ -12,14 +11,14 @@ from sqlalchemy import select
 
 from testkit.people import ApiClient, Person, browser_client, csrf_token
 from tests.spaces.helpers import add_fact, converse, join, make_space, say
+from tests.support.receiver import Receiver, receiving
 from tests.test_access_matrix import routes
-from tests.webhooks.test_webhooks import Receiver, make_due
+from tests.webhooks.test_webhooks import make_due
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.config import Settings
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.db.base import db, write_transaction
-from webapp.extensions import app_settings
 from webapp.webhooks import delivery
 
 WITHDRAWN, FORGOTTEN = "Ylva must never eat walnuts", "Ylva must never eat hazelnuts"
@@ -31,14 +30,9 @@ UNSEARCHED = ("/settings", "/admin", "/api/admin", "/api/openapi", "/readyz", "/
 @pytest.fixture
 def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
     """An address within this network, which a setting allows, and which is not well at first."""
-    app_settings.put(app, settings.model_copy(update={"outbound_allow": "127.0.0.1"}))
-    server = Receiver()
-    server.status = 500
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    app_settings.put(app, settings)
+    with receiving(app, settings) as server:
+        server.status = 500
+        yield server
 
 
 def words_in(text: str) -> set[str]:

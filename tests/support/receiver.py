@@ -1,14 +1,14 @@
 """A server that is sent things, and answers as a test says."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from typing import Any
 
 from flask import Flask
 
+from tests.support.serving import Handler, serving
 from webapp.config import Settings
 from webapp.extensions import app_settings
 
@@ -21,17 +21,14 @@ class Receiver(HTTPServer):
         self.status = 200
         receiver = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Receiving(Handler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(receiver.status)
                 self.end_headers()
 
-            def log_message(self, *_: Any) -> None:
-                """Nothing."""
-
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), Receiving)
         self.url = f"http://127.0.0.1:{self.server_port}/hook"
 
     def told(self) -> list[tuple[str, dict[str, Any]]]:
@@ -44,11 +41,8 @@ class Receiver(HTTPServer):
 def receiving(app: Flask, settings: Settings) -> Iterator[Receiver]:
     """Run a receiver within this network, which a setting allows meanwhile."""
     app_settings.put(app, settings.model_copy(update={"outbound_allow": "127.0.0.1"}))
-    server = Receiver()
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
-        yield server
+        with serving(Receiver()) as server:
+            yield server
     finally:
-        server.shutdown()
-        server.server_close()
         app_settings.put(app, settings)

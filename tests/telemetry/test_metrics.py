@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from flask.testing import FlaskClient
 from redis import Redis
 
 from tests.chat.helpers import wait_for_end
+from tests.support.interleaving import at_once
 from webapp.background.job_specs import JobRequest, push
 from webapp.extensions import redis
 from webapp.llm.errors import ModelUnavailable
@@ -102,11 +102,7 @@ def test_a_forked_child_does_not_tell_what_its_parent_saw():
 
 def test_threads_lose_nothing():
     one = Recorder()
-    threads = [threading.Thread(target=lambda: [one.observe(DATABASE, 0.01) for _ in range(2_000)]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[lambda: [one.observe(DATABASE, 0.01) for _ in range(2_000)]] * 4)
     assert one._pending[(DATABASE.name,)][0] == 8_000
 
 

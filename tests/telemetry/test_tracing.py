@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tests.chat.helpers import wait_for_end
+from tests.support.serving import Handler, serving
 from webapp.background.job_specs import JobRequest, push
 from webapp.config import ConfigError, Settings
 from webapp.extensions import redis
@@ -247,7 +248,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, str | None, ExportTraceSe
     """A collector on loopback: its address, and what it is sent (path, a header, body)."""
     taken: list[tuple[str, str | None, ExportTraceServiceRequest]] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Taking(Handler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             taken.append((self.path, self.headers["X-Key"], ExportTraceServiceRequest.FromString(body)))
@@ -255,16 +256,8 @@ def collector() -> Iterator[tuple[str, list[tuple[str, str | None, ExportTraceSe
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_given: Any) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", taken
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(HTTPServer(("127.0.0.1", 0), Taking)) as server:
+        yield f"http://127.0.0.1:{server.server_port}", taken
 
 
 def test_what_a_collector_is_sent(collector):

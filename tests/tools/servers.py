@@ -5,8 +5,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
+
+from tests.support.serving import Handler, serving
 
 
 @dataclass
@@ -49,7 +51,7 @@ def serve() -> Iterator[Site]:
     """A site until the block ends."""
     site = Site()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         protocol_version = "HTTP/1.1"
 
         def _serve(self) -> None:
@@ -79,18 +81,9 @@ def serve() -> Iterator[Site]:
 
         do_GET = do_POST = do_DELETE = _serve  # noqa: N815
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    site.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield site
-    finally:
-        site.gate.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Answering)) as server:
+        site.port = server.server_address[1]
+        try:
+            yield site
+        finally:
+            site.gate.set()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.tools.mcp_client.tool_schemas import MAX_DESCRIPTION_LENGTH, MAX_SCHEMA_LENGTH, clean_schema
+
+CASES = json.loads(Path(__file__).with_name("cleaning.json").read_text(encoding="utf-8"))
 
 WORD = {"word": {"type": "string"}}
 LOOP = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "n": {"type": "integer"}}}
@@ -34,28 +37,7 @@ def test_what_says_nothing_is_an_object_without_properties(schema):
 
 @pytest.mark.parametrize(
     ("schema", "cleaned"),
-    [
-        ({"$schema": "x", "$id": "y", "title": "T", "description": "D", **obj(**WORD)}, obj(**WORD)),
-        ({"type": ["object", "null"], "properties": WORD}, obj(**WORD)),
-        ({"properties": WORD, "required": ["word", "word", "other", 3]}, {**obj(**WORD), "required": ["word"]}),
-        ({**obj(), "required": ["word"]}, obj()),
-        (
-            {"anyOf": [{**obj(a={"type": "string"}), "required": ["a"]}, obj(b={"type": "boolean"})]},
-            obj(a={"type": "string"}, b={"type": "boolean"}),
-        ),
-        (
-            {"oneOf": [{**obj(**WORD), "required": ["word"]}], "properties": {"n": {"type": "integer"}}},
-            {**obj(**WORD, n={"type": "integer"}), "required": ["word"]},
-        ),
-        (
-            {
-                "allOf": [{**obj(**WORD), "required": ["word"]}, {"$ref": "#/definitions/M"}],
-                "definitions": {"M": obj(n={})},
-            },
-            {**obj(n={"type": "string"}, **WORD), "required": ["word"]},
-        ),
-        ({"$ref": "#/$defs/N", "$defs": {"N": obj(**WORD)}}, obj(**WORD)),
-    ],
+    CASES["roots"],
 )
 def test_the_root_is_an_object(schema, cleaned):
     assert clean_schema(schema) == cleaned
@@ -63,36 +45,7 @@ def test_the_root_is_an_object(schema, cleaned):
 
 @pytest.mark.parametrize(
     ("part", "cleaned"),
-    [
-        ({"type": ["string", "null"], "description": "D"}, {"type": "string", "description": "D"}),
-        ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}, {"type": "integer"}),
-        ({"oneOf": [obj(a={"type": "string"}), obj(b={})]}, obj(a={"type": "string"}, b={"type": "string"})),
-        ({"const": "x"}, {"type": "string", "enum": ["x"]}),
-        ({"enum": ["a", "", "a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
-        ({"enum": [1, 2]}, {"type": "integer", "description": "One of 1, 2"}),
-        ({"enum": [1, "a", None]}, {"type": "string", "description": 'One of 1, "a"'}),
-        (
-            {"type": "string", "pattern": "^a$", "format": "uri"},
-            {"type": "string", "description": "Format uri Pattern ^a$"},
-        ),
-        ({"type": "number", "minimum": 0, "exclusiveMaximum": 3}, {"type": "number", "minimum": 0}),
-        ({"type": "array"}, {"type": "array", "items": {"type": "string"}}),
-        ({"items": {"type": "integer"}}, {"type": "array", "items": {"type": "integer"}}),
-        ({"prefixItems": [{"type": "integer"}] * 2}, {"type": "array", "items": {"type": "integer"}}),
-        ({}, {"type": "string"}),
-        (True, {"type": "string"}),
-        ({"type": "object"}, {**obj(), "additionalProperties": True}),
-        (
-            {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
-            {**obj(), "additionalProperties": {"type": "integer"}},
-        ),
-        ({**obj(**WORD), "additionalProperties": False, "$comment": "c"}, obj(**WORD)),
-        ({"$ref": "#/$defs/N", "description": "D"}, {**obj(n={"type": "string"}), "description": "D"}),
-        ({"$ref": "https://example.org/x"}, {"type": "string"}),
-        ({"$ref": "#/properties/part"}, {"type": "string"}),
-        ({"description": 3, "type": "string"}, {"type": "string"}),
-    ],
+    CASES["parts"],
 )
 def test_a_part_has_one_type_and_what_all_servers_know(part, cleaned):
     schema = {**obj(part=part), "$defs": {"N": obj(n={})}}

@@ -54,9 +54,8 @@ def _sampled(node: ast.expr) -> ast.expr:
     return node if isinstance(node, ast.Constant) else ast.Constant("7")
 
 
-def test_a_server_that_fails_says_so_in_the_readers_language(login, client, user, site, open_house):
+def test_a_server_that_fails_says_so_in_the_readers_language(client, site, open_house, browser):
     site.answer = lambda _asked: (500, {}, b"boom")
-    browser = login(user)
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=site.url, token="")
     for path in (made.headers["Location"], "/settings/tools"):
         assert "Garden hat mit einem Fehler geantwortet (500)." in browser.get(path, headers=GERMAN).text

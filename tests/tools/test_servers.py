@@ -18,13 +18,13 @@ from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.llm.test_refused_tools import SAID
 from tests.memories.learning.test_tools import chats
-from tests.support.queries import count_queries
+from tests.support.queries import count_queries, execute, scalar, scalars
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
 from webapp.chat.turns import tool_calls, turnlog
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.extensions import limiter
 from webapp.providers.catalogue import catalogue
 from webapp.providers.clients import completions
@@ -130,8 +130,7 @@ def test_a_tool_that_writes_is_asked_about(app, client, user, model, garden, ope
     (call,) = row["tool_calls"]
     assert call["output"].get("status") == ("declined" if decision == "never" else None)
     assert client.post(path, json={"decision": "once"}).status_code == 409  # it is over
-    with app.app_context():
-        granted = db.session.scalars(db.select(ToolGrant.tool).where(ToolGrant.user_id == user.user_id)).all()
+    granted = scalars(app, db.select(ToolGrant.tool).where(ToolGrant.user_id == user.user_id))
     assert granted == (["write_note"] if decision == "always" else [])
     if decision == "always":  # the next time nobody is asked, until the tool changes
         calls(model, ("Garden_write_note", {"text": "Again"}), last="Done.")
@@ -144,8 +143,7 @@ def test_a_tool_that_writes_is_asked_about(app, client, user, model, garden, ope
             db.session.commit()
         again = client.post(f"/api/tool-servers/{server['server_id']}/test").json
         assert not any(tool["is_on"] for tool in again["tools"])
-        with app.app_context():
-            assert db.session.scalar(db.select(db.func.count()).select_from(ToolGrant)) == 0
+        assert scalar(app, db.select(db.func.count()).select_from(ToolGrant)) == 0
 
 
 def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
@@ -216,29 +214,13 @@ def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
     wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
-    with app.app_context(), write_transaction():
-        db.session.execute(update(ToolServer).where(ToolServer.server_id == server["server_id"]).values(**ended))
+    execute(app, update(ToolServer).where(ToolServer.server_id == server["server_id"]).values(**ended))
     for decision in ("once", "always"):
         sent = client.post(f"/api/chat/turns/{turn_id}/tools/0", json={"decision": decision})
         assert sent.status_code == 409, decision
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
     row = wait_for_end(app, turn_id, seconds=5)
     assert row["status"] == "stopped" and row["tool_calls"][0]["output"]["status"] == "stopped" and not garden.notes
-
-
-def test_only_the_person_is_asked(app, client, api, make_user, login, model, garden, open_house):
-    add(client, garden.url, "write_note")
-    calls(model, ("Garden_write_note", {"text": "x"}))
-    turn_id = begin(client)
-    wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
-    path = f"/api/chat/turns/{turn_id}/tools/0"
-    for other in (make_user(), make_user(is_admin=True)):
-        assert api(other).post(path, json={"decision": "once"}).status_code == 404
-        assert post_form(login(other), f"/turns/{turn_id}/tools/0", decision="once").status_code == 404
-    assert app.test_client().post(path, json={"decision": "once"}).status_code == 401
-    assert not garden.notes
-    assert post_form(login(client.person), f"/turns/{turn_id}/tools/0", decision="once").status_code == 303
-    assert wait_for_end(app, turn_id)["status"] == "complete" and garden.notes == ["x"]
 
 
 def test_a_persons_own_servers_are_not_inside_the_network_and_admins_may_be(app, api, make_user, model, garden):
@@ -282,8 +264,7 @@ def test_who_keeps_a_server(app, api, session_api, make_user, login, garden):
     assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
-def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house):
-    browser = login(user)
+def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house, browser):
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=garden.url, token="")
     place = made.headers["Location"]
     page = browser.get(place).text
@@ -527,9 +508,7 @@ def picky(app: Flask) -> Iterator[Site]:
     with serve() as site:
         site.answer = answer
         with app.app_context(), write_transaction():
-            row = ModelConnection(name="Picky", base_url=f"{site.url}/v1", header_names=[], is_enabled=True)
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(ModelConnection(name="Picky", base_url=f"{site.url}/v1", header_names=[], is_enabled=True))
             offer = ModelOffer(connection_id=row.connection_id, model="picky", label="Picky", parameters={})
             offer.is_default = True
             db.session.add(offer)

@@ -11,7 +11,7 @@ import pytest
 from testkit.people import post_form
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
-from tests.support.queries import count_queries
+from tests.support.queries import count_queries, execute
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
 from webapp.chat.context import assembly
@@ -19,7 +19,7 @@ from webapp.chat.service import start_turn
 from webapp.chat.turns.progress import Progress
 from webapp.conversations.models import Conversation
 from webapp.conversations.tool_records import arguments_line, outside_texts, sources_of
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.providers.catalogue import catalogue
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.tools.calls import storable
@@ -61,24 +61,22 @@ def test_dates_are_in_the_persons_time_zone(client, model):
     assert call["output"]["date"] in (before.isoformat(), datetime.now(ZoneInfo(zone)).date().isoformat())
 
 
-def test_the_browsers_zone_is_kept_for_an_account_without_one(app, user, login, model):
+def test_the_browsers_zone_is_kept_for_an_account_without_one(app, user, model, browser):
     def zone() -> str:
         with app.app_context():
             return (db.session.get(User, user.user_id).settings or {}).get("timezone", "UTC")
 
-    browser = login(user)
     for told, kept in (("Nowhere/Atall", "UTC"), ("Europe/Lisbon", "Europe/Lisbon"), ("Asia/Tokyo", "Europe/Lisbon")):
         browser.set_cookie("tz", told)
         assert post_form(browser, "/conversations", content="Hello").status_code in (200, 303)
         assert zone() == kept
 
 
-def test_the_browsers_language_is_kept_for_what_is_made_without_it(app, user, login, model):
+def test_the_browsers_language_is_kept_for_what_is_made_without_it(app, user, model, browser):
     def language() -> str:
         with app.app_context():
             return UserSettings.of(db.session.get(User, user.user_id).settings).document_language
 
-    browser = login(user)
     for asked, kept in (("xx", "en"), ("de-AT,en;q=0.5", "de"), ("ar", "ar")):
         headers = {"Accept-Language": asked}
         assert post_form(browser, "/conversations", headers=headers, content="Hello").status_code in (200, 303)
@@ -129,9 +127,7 @@ def test_whoever_switches_them_off_has_none(client, user, login, model):
 
 def test_a_connection_may_go_without_them(app, client, model):
     with app.app_context(), write_transaction():
-        row = ModelConnection(name="Small", base_url=model.base_url, header_names=[], builtin_tools=False)
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(ModelConnection(name="Small", base_url=model.base_url, header_names=[], builtin_tools=False))
         db.session.add(ModelOffer(connection_id=row.connection_id, model="small", label="Small", parameters={}))
         chosen = f"{row.connection_id}/small"
     catalogue.forget()
@@ -168,8 +164,7 @@ def test_a_call_goes_with_its_message(app, client, model):
     assert found_in(app, "1000003") == {"messages"}
     client.delete(f"/api/conversations/{reply['conversation_id']}")
     assert found_in(app, "1000003") <= {"messages"}
-    with app.app_context(), write_transaction():
-        db.session.execute(db.delete(Conversation))
+    execute(app, db.delete(Conversation))
     assert found_in(app, "1000003") == set()
 
 

@@ -98,8 +98,7 @@ def test_a_search_and_a_page_are_used_and_named(app, client, user, login, model,
     assert "Sources" in shown and 'href="https://example.org/herons" rel="noopener noreferrer nofollow"' in shown
 
 
-def test_without_the_globe_or_an_admins_word_there_is_none(client, user, login, model, searxng, app):
-    browser = login(user)
+def test_without_the_globe_or_an_admins_word_there_is_none(client, model, searxng, app, browser):
     assert "Search the web" in browser.get("/").text
     model.script(match=HELLO, reply="Hello.")
     made = client.post("/api/conversations", json={}).json

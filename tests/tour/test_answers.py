@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.memories.worlds import INSTRUCTIONS
 from webapp.i18n import LANGUAGES
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
-from webapp.tour.answers import INTRODUCTION, SHOW_ME, reply_to, statements_in, tour_text
+from webapp.tour.answers import SHOW_ME, reply_to, statements_in, tour_text
 
 CASES = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 
@@ -21,49 +21,7 @@ AT = datetime(2026, 11, 26, tzinfo=UTC)
 LEARNED = CASES["learned"]
 """Introductions in the tour's own words."""
 
-NOT_LEARNED = [
-    # In their own words, several things in a sentence, or with a question
-    "I'm Sam, I live in Leeds. My daughter Ada is 4 and allergic to peanuts. What could we cook tonight?",
-    "I am allergic to peanuts and live in Leeds",
-    "I live in Leeds with my two daughters, who are allergic to nuts",
-    "Hi! My name is Sam. What is the weather like?",
-    "My name is Sam, but everybody calls me Sammy.",
-    "I live in Leeds? No idea what you mean.",
-    "Moin, ich bin der Uwe aus Kiel und repariere Schiffsmotoren.",
-    "Soy Lucía, vivo en Sevilla y trabajo de enfermera. ¿Qué puedo cenar?",
-    "Salut, moi c'est Karim, développeur à Lyon, et j'ai deux chats.",
-    "Sou a Bia, moro em Recife, mas cresci em Natal.",
-    "我是小明，我住在北京，我妹妹住在上海。",
-    "أنا ليلى من القاهرة وأعمل طبيبة أطفال، وابنتي لديها حساسية من الفول السوداني.",
-    "Меня зовут Анна, я живу в Казани.",
-    "私の名前は健太です。大阪に住んでいます。",
-    # About somebody else
-    "My sister wrote about herself: My name is Ann. I live in York.",
-    "My daughter Ada is allergic to peanuts.",
-    "My friend says: I am allergic to cats.",
-    "Her name is Ada. She lives in Leeds.",
-    "“My name is Inigo Montoya.”",
-    "> I live in Leeds.",
-    # To be worked on, not to be believed
-    "Translate into German:\nI live in Leeds.\nI work as a nurse.",
-    "Correct my homework: My name is Jon. I live in London.",
-    "Write a story. My name is Captain Ahab.",
-    "Is this right? I am allergic to peanuts.",
-    "Do I live in Leeds?",
-    "What if I live in Leeds next year?",
-    "Suppose my name is Bond.",
-    "If I live in Leeds, which council is mine?",
-    "I live in Leeds, hypothetically speaking.",
-    "I live in Leeds because my husband found a job there last year",
-    # Unfilled, or more than a few words
-    INTRODUCTION,
-    "My name is …",
-    "I work as many hours as I can because the rent is due",
-    "I live in 10 Downing Street",
-    "I live in",
-    "Show me how to cook rice. My name is Sam.",
-    "My name is Sam. I live in St. Gallen.",
-]
+NOT_LEARNED = CASES["not learned"]
 """Forty and more first messages of strangers, in nine languages: nothing is taken from those that say more."""
 
 

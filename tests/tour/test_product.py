@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from testkit.people import ApiClient
 from tests.journeys.rows import ask, begin, load, points, write_fixture
+from tests.support.queries import scalar
 from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
 from webapp.background.job_specs import JOBS, Queue, rq_queue
@@ -126,8 +127,7 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
         touring.undo()
         assert sweep()["extractions"] == 1
     run_jobs()
-    with app.app_context():
-        assert not db.session.scalar(select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
+    assert not scalar(app, select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
 
 
 def test_no_job_fails_or_is_tried_again_for_want_of_a_model(touring, app, client, run_jobs, anonymous, caplog):
@@ -177,8 +177,7 @@ def test_a_journeys_point_is_opened_with_the_same_sentence(touring, app, tmp_pat
     assert points(client, talk)["progress"]["addressed"] == 0 and memories(client) == []
 
 
-def test_the_first_screen_offers_what_the_tour_can_do(touring, user, login):
-    browser = login(user)
+def test_the_first_screen_offers_what_the_tour_can_do(touring, browser):
     cards = browser.get("/").text
     assert cards.count('data-suggest="') == len(FOR_THE_TOUR)
     assert all(card.title in cards for card in FOR_THE_TOUR)

@@ -55,14 +55,13 @@ def _try_to_sign_in(app, person):
     return client, client.post("/login", data=form)
 
 
-def test_the_page_says_what_goes_and_what_stays_and_what_others_have_stays(app, login, user, make_user):
+def test_the_page_says_what_goes_and_what_stays_and_what_others_have_stays(app, user, make_user, browser):
     other = make_user()
     with app.app_context():
         furnish(user.user_id, [["One", "Two"], ["Three"]], ["Tea"])
         with write_transaction():
             db.session.add(Memory(user_id=other.user_id, memory_type="fact", content="Theirs", statement_hash="x"))
     _share_with(app, user, other)
-    browser = login(user)
     page = browser.get("/settings/delete").text
     assert "2 conversations" in page and "2 memories" in page
     assert "The space Hive: its longest-standing member becomes the owner" in page
@@ -227,11 +226,10 @@ def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(
         assert db.session.get(User, again.user_id) is not None
 
 
-def test_without_a_time_to_think_it_is_done_by_the_next_job(app, login, user, run_jobs, monkeypatch):
+def test_without_a_time_to_think_it_is_done_by_the_next_job(app, run_jobs, monkeypatch, browser):
     with app.app_context():
         settings = app.extensions["settings"]
     monkeypatch.setitem(app.extensions, "settings", settings.model_copy(update={"account_grace_days": 0}))
-    browser = login(user)
     assert "at once and for good" in browser.get("/settings/delete").text
     place = _close(browser).location
     run_jobs()

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import validate
 from sqlalchemy import insert, select
 
-from testkit.people import browser_client, post_form
+from testkit.people import post_form
 from tests.conversations.rows import add_conversation
 from tests.support.queries import count_queries
 from webapp.accounts.service import delete_user
@@ -18,7 +18,7 @@ from webapp.conversations.messages import add_past
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, now, write_transaction, writing
+from webapp.db.base import add_row, db, now, write_transaction, writing
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.files.storage import file_storage
@@ -34,11 +34,8 @@ def talk(app, user):
     with app.app_context(), write_transaction():
         row = Conversation(user_id=user.user_id, title="Bees: a talk", message_count=2)
         row.tags = ["garden"]
-        db.session.add(row)
-        db.session.flush()
-        asked = Message(conversation_id=row.conversation_id, role="user", content="What do <b>bees</b> eat?")
-        db.session.add(asked)
-        db.session.flush()
+        add_row(row)
+        asked = add_row(Message(conversation_id=row.conversation_id, role="user", content="What do <b>bees</b> eat?"))
         for content, old in (("Old words", asked.message_id), ("**Nectar** and 花粉", None)):
             of = {"conversation_id": row.conversation_id, "role": "assistant", "superseded_by_id": old}
             of |= dict.fromkeys(("parent_id", "reply_to_id"), asked.message_id)
@@ -256,8 +253,7 @@ def test_a_conversation_that_is_gone_by_then_fails_plainly(client, run_jobs, tal
     assert (shown["status"], shown["error"]) == ("failed", "The conversation was deleted.")
 
 
-def test_the_page_makes_and_offers_exports(login, user, run_jobs):
-    browser = login(user)
+def test_the_page_makes_and_offers_exports(run_jobs, browser):
     assert post_form(browser, "/exports", page="/transfer", what="memories", format="text").status_code == 303
     assert "Being prepared" in browser.get("/transfer").text
     run_jobs()
@@ -366,9 +362,8 @@ def _make(app, person, *titles):
         return ids
 
 
-def test_one_is_a_file_and_several_are_a_zip(app, user):
+def test_one_is_a_file_and_several_are_a_zip(app, user, browser):
     bees, tea = _make(app, user, "Bees", "Bees")
-    browser = browser_client(app, user)
     assert 'action="/exports/chosen"' in browser.get(f"/c/{bees}").text
     assert 'formaction="/exports/chosen"' in browser.get("/organise").text
     one = post_form(browser, "/exports/chosen", page="/organise", id=bees)
@@ -381,9 +376,8 @@ def test_one_is_a_file_and_several_are_a_zip(app, user):
 
 
 @pytest.mark.parametrize("in_memory", [conversation_download.MAX_IN_MEMORY, 1])
-def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkeypatch, in_memory):
+def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkeypatch, in_memory, browser):
     ids = _make(app, user, "Bees", "Tea", "Rain")
-    browser = browser_client(app, user)
     monkeypatch.setattr(conversation_download, "MAX_IN_MEMORY", in_memory)
     whole = post_form(browser, "/exports/chosen", page="/organise", id=ids)
     with whole, zipfile.ZipFile(io.BytesIO(whole.data)) as archive:
@@ -393,10 +387,9 @@ def test_many_are_written_to_the_disk_and_too_many_are_refused(app, user, monkey
     assert "too many for one file" in browser.get("/organise").text
 
 
-def test_nothing_chosen_says_so_and_what_is_anothers_stays_theirs(app, user, make_user):
+def test_nothing_chosen_says_so_and_what_is_anothers_stays_theirs(app, user, make_user, browser):
     (hers,) = _make(app, make_user(), "Secret")
     (his,) = _make(app, user, "Bees")
-    browser = browser_client(app, user)
     assert post_form(browser, "/exports/chosen", page="/organise").status_code == 303
     assert "Select at least one" in browser.get("/organise").text
     assert post_form(browser, "/exports/chosen", page="/organise", id=hers).status_code == 404

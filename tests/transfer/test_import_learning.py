@@ -198,9 +198,8 @@ def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, us
     assert client.post(_place(done["import_id"]), json={}).status_code == 409
 
 
-def test_the_page_leads_through_it(app, login, user, model, run_jobs, brought, monkeypatch):
+def test_the_page_leads_through_it(app, model, run_jobs, brought, monkeypatch, browser):
     model.script(match="memory_operations", structured={"statements": []})
-    browser = login(user)
     page = f"/imports/{brought}"
     for status in ("ready", "undone", "done"):  # before it is taken in and after it was undone there is nothing
         with app.app_context(), write_transaction():

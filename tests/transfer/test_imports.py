@@ -15,7 +15,7 @@ from webapp.background import job_specs
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MAX_TAGS
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.files.models import MessageFile
 from webapp.i18n.request_language import translate
 from webapp.transfer import import_jobs, service, storage, wording
@@ -238,9 +238,7 @@ def test_forgotten_things_and_secrets_do_not_come_back(client, run_jobs):
 def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, client, user, run_jobs, restore):
     statement = "The cat Zebulon lives in Porto"
     with app.app_context(), write_transaction():
-        row = Conversation(user_id=user.user_id, title="Zebulon the cat of Porto", title_source="auto")
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Conversation(user_id=user.user_id, title="Zebulon the cat of Porto", title_source="auto"))
         conversation_id = row.conversation_id
         _, reply = add_exchange(row, "And the cat?", parent_id=None)
         reply.content, reply.status = f"As I know: {statement}.", "complete"
@@ -292,9 +290,7 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, u
 @pytest.mark.parametrize("restore", [False, True])
 def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client, user, run_jobs, restore):
     with app.app_context(), write_transaction():
-        row = Conversation(user_id=user.user_id, title="A letter", title_source="user")
-        db.session.add(row)
-        db.session.flush()
+        row = add_row(Conversation(user_id=user.user_id, title="A letter", title_source="user"))
         conversation_id = row.conversation_id
         words = "I live in Oslo. Is that right?"
         _, reply = add_exchange(row, words, parent_id=None, spans=[(0, 15, "pasted")])
@@ -437,8 +433,7 @@ def test_the_same_key_makes_one_import(client):
     assert answers[2].status_code == 409
 
 
-def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):
-    browser = login(user)
+def test_the_page_leads_through_an_import(client, run_jobs, chatgpt, browser):
     page = "/transfer"
     made = post_form(browser, "/imports", page=page, file=(io.BytesIO(chatgpt), "chatgpt.zip"))
     assert made.status_code == 303

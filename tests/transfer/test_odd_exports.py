@@ -41,6 +41,12 @@ def _texts(talk):
 DEEP = b"[" * 50_000
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Where an upload lies."""
+    return tmp_path / "upload"
+
+
 @pytest.mark.parametrize(
     ("reader", "content", "filename"),
     [
@@ -159,8 +165,7 @@ def test_gemini_files_that_a_record_names_come_with_its_question(parts):
 
 
 @pytest.mark.parametrize("filename", ["MyActivity.json", "MyActivity.txt", "download"])
-def test_gemini_as_one_file_of_any_name(parts, tmp_path, filename):
-    path = tmp_path / "upload"
+def test_gemini_as_one_file_of_any_name(parts, filename, path):
     path.write_text(json.dumps(exports.gemini_records()))
     with Upload(path, filename) as upload:
         assert recognise(upload).name == "gemini"
@@ -310,8 +315,7 @@ def test_every_format_has_a_name_of_its_own():
         ("m.md", b"# About me\n\nLikes tea.\n\nLives in Lisbon.\n"),
     ],
 )
-def test_memories_come_in_rows_of_many_kinds(tmp_path, filename, content):
-    path = tmp_path / "upload"
+def test_memories_come_in_rows_of_many_kinds(filename, content, path):
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     with Upload(path, filename) as upload:
         reader = recognise(upload)
@@ -319,8 +323,7 @@ def test_memories_come_in_rows_of_many_kinds(tmp_path, filename, content):
         assert [part.content for part in reader.read(upload)] == ["Likes tea.", "Lives in Lisbon."]
 
 
-def test_a_transcript_is_no_list_of_memories(tmp_path):
-    path = tmp_path / "upload"
+def test_a_transcript_is_no_list_of_memories(path):
     path.write_text("Ida: Do you like tea?\nBot: I do.\nIda: Since when?\nBot: Since 2019.\n")
     with Upload(path, "talk.txt") as upload, pytest.raises(ImportRefused, match="not an export"):
         recognise(upload)
@@ -337,8 +340,7 @@ def test_a_transcript_is_no_list_of_memories(tmp_path):
         {"items": [{"content": "Keeps bees", "state": "active"}, {"content": "Old", "state": "deleted"}]},
     ],
 )
-def test_rows_of_other_stores_of_memories_are_read(tmp_path, content):
-    path = tmp_path / "upload"
+def test_rows_of_other_stores_of_memories_are_read(content, path):
     path.write_bytes(json.dumps(content).encode())
     with Upload(path, "m.json") as upload:
         assert [part.content for part in recognise(upload).read(upload)] == ["Keeps bees"]
@@ -367,8 +369,7 @@ def test_a_row_keeps_its_time_and_its_key(parts):
 
 
 @pytest.mark.parametrize("content", [[{"role": "chef", "content": "How?"}], [{"name": "x"}], [1, 2], {"text": {}}])
-def test_other_rows_are_no_memories(tmp_path, content):
-    path = tmp_path / "upload"
+def test_other_rows_are_no_memories(content, path):
     path.write_bytes(json.dumps(content).encode())
     with Upload(path, "m.json") as upload, pytest.raises(ImportRefused, match="not an export"):
         recognise(upload)
@@ -389,8 +390,7 @@ def test_a_chat_of_open_webui_may_stand_alone(tmp_path, wrap):
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-def test_an_archive_of_another_kind_is_refused_plainly(tmp_path, mode):
-    path = tmp_path / "upload"
+def test_an_archive_of_another_kind_is_refused_plainly(mode, path):
     with tarfile.open(path, mode) as archive:
         archive.addfile(tarfile.TarInfo("conversations.json"), io.BytesIO())
     with pytest.raises(ImportRefused, match="not a ZIP"):
@@ -418,8 +418,7 @@ def test_the_page_of_an_export_has_its_conversations(tmp_path, name, end, indent
 
 
 @pytest.mark.parametrize("page", ["<p>Tea</p>", "<script>var a = [{", "<script>var a = [1, 2];\n</script>"])
-def test_a_page_without_an_export_is_refused(tmp_path, page):
-    path = tmp_path / "upload"
+def test_a_page_without_an_export_is_refused(page, path):
     path.write_bytes(f"<html>{page}".encode())
     with Upload(path, "page.html") as upload, pytest.raises(ImportRefused):
         recognise(upload)

@@ -32,7 +32,7 @@ from webapp.accounts.service import delete_user
 from webapp.background.time_slices import ENDLESS, Slice, advance
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.files.documents import upload_to_space
 from webapp.files.storage import file_storage, key_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
@@ -160,9 +160,9 @@ def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) 
 def remember(user_id: int, content: str, **fields: Any) -> Memory:
     """A memory with its history, in the present transaction."""
     journal = Journal(user_id, "test", conversation_id=fields.get("source_conversation_id"))
-    row = Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=statement_hash(content), **fields)
-    db.session.add(row)
-    db.session.flush()
+    row = add_row(
+        Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=statement_hash(content), **fields)
+    )
     journal.record_creation(row)
     journal.close({"added": 1})
     return row
@@ -198,19 +198,18 @@ def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
                 extra={"mood": texts[-1][:20]},
             )
             talk.tags = ["garden"]
-            db.session.add(talk)
-            db.session.flush()
+            add_row(talk)
             before = None
             for place, text in enumerate(texts):
-                message = Message(
-                    conversation_id=talk.conversation_id,
-                    role="assistant" if place % 2 else "user",
-                    content=text,
-                    parent_id=before.message_id if before else None,
-                    created_at=AT + timedelta(minutes=place),
+                message = add_row(
+                    Message(
+                        conversation_id=talk.conversation_id,
+                        role="assistant" if place % 2 else "user",
+                        content=text,
+                        parent_id=before.message_id if before else None,
+                        created_at=AT + timedelta(minutes=place),
+                    )
                 )
-                db.session.add(message)
-                db.session.flush()
                 if place % 2 and before is not None:
                     message.reply_to_id = before.message_id
                     db.session.add(MessageReasoning(message_id=message.message_id, content="Hm.", duration_ms=7))

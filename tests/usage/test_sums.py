@@ -10,10 +10,10 @@ from sqlalchemy import delete, func, select, text, update
 
 from testkit.people import Person
 from webapp.accounts.service import delete_user
-from webapp.admin import history
+from webapp.admin import overview
 from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.usage import reports, sums
 from webapp.usage.models import UsageMark, UsageRecord, UsageSum
 from webapp.usage.records import count_as_schedule
@@ -50,7 +50,7 @@ def spend(people: list[Person], count: int, chance: Random, **same: Any) -> None
 
 def said(people: list[Person]) -> dict[str, Any]:
     """All that pages say about what was used."""
-    found: dict[str, Any] = {"active": list(history.growth().people)}
+    found: dict[str, Any] = {"active": list(overview.growth().people)}
     for by in ("day", "model", "user", "conversation"):
         found[f"all {by}"] = reports.report(people[0].user_id, UsageQuery(by=by), everyone=True).model_dump()
         for person in people:
@@ -159,9 +159,7 @@ def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app, make_user):
     people, chance = [make_user(), make_user()], Random(4)
     with app.app_context():
         with write_transaction():
-            talk = Conversation(user_id=people[0].user_id, title="t")
-            db.session.add(talk)
-            db.session.flush()
+            talk = add_row(Conversation(user_id=people[0].user_id, title="t"))
             replies = [Message(conversation_id=talk.conversation_id, role="assistant", content="") for _ in range(2)]
             db.session.add_all(replies)
             db.session.flush()
@@ -171,7 +169,7 @@ def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app, make_user):
             for number in ids:
                 spend(people[:1], 1, chance, message_id=number, **same)
             spend(people[1:], 1, chance, kind="chat", created_at=yesterday)
-        assert history.growth().people[-2] == 2
+        assert overview.growth().people[-2] == 2
         sums.add_up()
         for number in (ids[0], ids[0], ids[1]):
             with write_transaction():

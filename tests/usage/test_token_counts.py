@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from webapp.db.base import db
+from webapp.db.base import add_row, db
 from webapp.usage import token_counts
 from webapp.usage.models import UsageRecord
 from webapp.usage.token_counts import USUAL, Weights, fit_weights, weights_of
@@ -42,8 +42,7 @@ def test_who_has_no_replies_yet_is_told_by_everybodys(app_context, make_user):
         db.session.add(UsageRecord(user_id=mine.user_id, **values))
     odd = {"input_tokens": 7, "estimated_tokens": 9, "characters": 3}
     db.session.add(UsageRecord(user_id=mine.user_id, kind="chat", is_estimated=True, **odd))
-    db.session.add(UsageRecord(user_id=mine.user_id, kind="title", **odd))
-    db.session.flush()
+    add_row(UsageRecord(user_id=mine.user_id, kind="title", **odd))
     expected = fit_weights(SEEN)
     for found in (weights_of(mine.user_id), weights_of(other.user_id)):
         assert found.estimate == pytest.approx(expected.estimate) and found.character == pytest.approx(
@@ -56,10 +55,8 @@ def test_what_was_counted_is_looked_for_among_the_newest_only(app_context, make_
     monkeypatch.setattr(token_counts, "MAX_SAMPLE", 3)
     mine = make_user()
     told = {"kind": "chat", "input_tokens": 60, "estimated_tokens": 100, "characters": 320}
-    db.session.add(UsageRecord(user_id=mine.user_id, **told))
-    db.session.flush()
+    add_row(UsageRecord(user_id=mine.user_id, **told))
     assert weights_of(mine.user_id) != Weights()
     for _ in range(3):
-        db.session.add(UsageRecord(user_id=mine.user_id, is_estimated=True, **told))
-        db.session.flush()
+        add_row(UsageRecord(user_id=mine.user_id, is_estimated=True, **told))
     assert weights_of(mine.user_id) == Weights()

@@ -99,20 +99,18 @@ def test_bad_questions_are_422(client):
         assert (query, client.get(f"/api/usage?{query}").status_code) == (query, 422)
 
 
-def test_own_for_people_and_everybodys_for_admins(app, client, user, api, make_user, anonymous):
+def test_own_for_people_and_everybodys_for_admins(app, client, user, api, make_user):
     _spend(app, user)
     stranger, admin = api(make_user()), api(make_user(is_admin=True))
     assert stranger.get("/api/usage").get_json()["usage"] == []
     assert client.get("/api/usage?by=user").status_code == 403
-    assert anonymous.get("/api/usage").status_code == 401
     (line,) = admin.get("/api/usage?by=user").get_json()["usage"]
     assert (line["key"], line["label"]) == (str(user.user_id), user.name)
 
 
-def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, make_user):
-    browser = login(make_user(is_admin=True))
+def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, admin_browser):
     form = {"day_tokens": "1500", "month_tokens": "", "day_dollars": "", "month_dollars": ""}
-    assert post_form(browser, "/admin/usage/quotas", page="/admin/usage", **form).status_code == 303
+    assert post_form(admin_browser, "/admin/usage/quotas", page="/admin/usage", **form).status_code == 303
     _spend(app, user, 1_200)
     state = client.get("/api/usage").get_json()["quotas"][0]
     assert (state["tokens"], state["tokens_used"]) == (1_500, 1_300)
@@ -161,10 +159,9 @@ def test_a_limit_of_nothing_is_used_up(app, client, user, login):
     assert "You have reached the limit." in login(user).get("/usage").text
 
 
-def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, login, run_jobs):
+def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
-    browser = login(user)
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
 
     def said() -> str:
@@ -200,7 +197,7 @@ def test_limits_hold_for_answers_anew_and_edits(app, client, user):
     assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429
 
 
-def test_own_limits_take_the_place_of_everybodys(app, client, user, login, make_user):
+def test_own_limits_take_the_place_of_everybodys(app, client, user):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [service.QuotaFields(period="day", tokens=0)])
         service.set_quotas(user.user_id, [service.QuotaFields(period="month", dollars=5.0)])
@@ -209,19 +206,17 @@ def test_own_limits_take_the_place_of_everybodys(app, client, user, login, make_
     assert client.get("/api/usage").get_json()["quotas"][0]["period"] == "month"
 
 
-def test_pages_and_table(app, client, user, login, make_user):
+def test_pages_and_table(app, client, user, browser, admin_browser):
     """Cells are no formulas."""
     _spend(app, user, is_estimated=True)
     _spend(app, user, model="=cmd()")
-    browser = login(user)
     page = browser.get("/usage?by=model").text
     assert "gpt-4o-mini" in page and "≈" in page
     table = browser.get("/usage.csv?by=model")
     assert table.mimetype == "text/csv" and "gpt-4o-mini" in table.text and "'=cmd()" in table.text
-    admin = login(make_user(is_admin=True))
-    everybody = admin.get("/admin/usage?by=user").text
+    everybody = admin_browser.get("/admin/usage?by=user").text
     assert user.name in everybody and "/admin/usage.csv?by=user" in everybody
-    assert user.name in admin.get("/admin/usage.csv?by=user").text
+    assert user.name in admin_browser.get("/admin/usage.csv?by=user").text
 
 
 def test_background_work_has_the_price_of_the_model_that_did_it(
@@ -331,12 +326,11 @@ def test_a_limit_for_a_day_is_a_line_across_it(app, user, login, make_user):
     assert "chart-limit" not in everybody, "what all use together has no limit"
 
 
-def test_pages_of_usage_are_for_those_whose_it_is(app, user, login, make_user):
+def test_pages_of_usage_are_for_those_whose_it_is(app, user, login, make_user, admin_browser):
     _spend(app, user, 123_456)
-    admin = login(make_user(is_admin=True))
     assert "Nothing used yet" in login(make_user()).get("/usage").text
-    assert "Nothing used yet" in admin.get("/usage").text, "an admin sees everybody's on a page of its own"
-    assert "123,556" in login(user).get("/usage").text and "123,556" in admin.get("/admin/usage").text
+    assert "Nothing used yet" in admin_browser.get("/usage").text, "an admin sees everybody's on a page of its own"
+    assert "123,556" in login(user).get("/usage").text and "123,556" in admin_browser.get("/admin/usage").text
 
 
 @pytest.mark.parametrize(("path", "sent"), [("/usage", 5), ("/usage?by=conversation", 6), ("/admin/usage?by=user", 5)])

@@ -21,7 +21,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_api, "LONGEST", 60.0)
     monkeypatch.setattr(events_api, "PAUSE", 0.02)
     monkeypatch.setattr(events_api, "HEARTBEAT", 0.0)
-    monkeypatch.setattr(events_api, "_ending", threading.Event())
 
 
 def opened(client: FlaskClient, query: str = "", **headers: str) -> Any:
@@ -151,7 +150,8 @@ def test_they_end_with_their_server(client, monkeypatch):
     found: list[list[Event]] = []
     reader = threading.Thread(target=lambda: found.append(until(stream, 1)), daemon=True)
     reader.start()
-    events_api.end_all()
+    events_api.ending.set()
     reader.join(60)
+    events_api.ending.clear()
     assert found == [[]]
     stream.close()

@@ -48,8 +48,7 @@ def get_account() -> AccountOut:
 @blueprint.put("/account")
 def update_account(body: AccountChanges) -> AccountOut:
     """Change your name or settings."""
-    user = service.update_account(current_user_id(), body)
-    return AccountOut.of(user)
+    return AccountOut.of(service.update_account(current_user_id(), body))
 
 
 @blueprint.delete("/account")
@@ -137,8 +136,7 @@ def list_users(query: UserQuery) -> UserList:
 @idempotency.idempotent
 def create_user(body: Registration) -> UserOut:
     """Create an account for somebody, whether or not registration is open."""
-    user = service.create_user(body)
-    return UserOut.from_row(user)
+    return UserOut.from_row(service.create_user(body))
 
 
 @blueprint.put("/users/<int:user_id>")
@@ -147,8 +145,7 @@ def create_user(body: Registration) -> UserOut:
 @password_required
 def update_user(user_id: Id, body: UserChanges) -> UserOut:
     """Give or remove admin rights; deactivate an account, ending its sessions and tokens at once, or reactivate it."""
-    user = service.update_user(user_id, body)
-    return UserOut.from_row(user)
+    return UserOut.from_row(service.update_user(user_id, body))
 
 
 @blueprint.get("/site")

@@ -21,7 +21,6 @@ from webapp.accounts.access import (
     login_required,
     password_required,
     public,
-    service_only,
     session_only,
     writes,
 )
@@ -30,12 +29,19 @@ from webapp.accounts.identity import Identity, current_identity, current_user_id
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.site import init_first_account
-from webapp.db.base import database_is_away, db, expect_writes, now, write_transaction
+from webapp.db.base import db, expect_writes, now, write_transaction
+from webapp.db.failures import database_is_away
 from webapp.errors import OUTDATED_PAGE, Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
-from webapp.http.answers import redirect_to
-from webapp.http.views import bearer, check_ids, check_json_request, is_for_programs, wants_json, wants_partial
-from webapp.i18n.marks import say
+from webapp.http.views import (
+    bearer,
+    check_ids,
+    check_json_request,
+    is_for_programs,
+    redirect_to,
+    wants_json,
+    wants_partial,
+)
 
 __all__ = [
     "Identity",
@@ -50,7 +56,6 @@ __all__ = [
     "public",
     "password_required",
     "safe_next",
-    "service_only",
     "session_only",
     "login_required",
     "require_identity",
@@ -98,9 +103,10 @@ def end_session() -> None:
     g.identity = None
 
 
-def count_attempt(action: str, account: str) -> None:
-    """Count an attempt of the caller's address at an account's password. Raises TooMany."""
-    throttle.count_attempt(action, request.remote_addr or "", service.spelling(account) or account)
+def count_attempt(action: str, account: str, *, everywhere: bool = False) -> None:
+    """Count an attempt of the caller's address at an account's password, or of all `everywhere`. Raises TooMany."""
+    address = request.remote_addr or ""
+    throttle.count_attempt(action, address, service.spelling(account) or account, everywhere=everywhere)
 
 
 def reset_attempts(action: str, account: str) -> None:
@@ -197,7 +203,7 @@ def _require_scope(identity: Identity, required: Collection[str]) -> None:
     if not scopes.is_sufficient(identity.scopes, required):
         if not required:
             raise Forbidden("This needs a token that is not limited to scopes, or a signed-in browser.")
-        raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required))))
+        raise Forbidden("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(required)))
 
 
 def _redirect_to_login() -> Response:

@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -96,13 +96,7 @@ def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str] | None:
     groups = [value] if isinstance(value, str) else value
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         return None
-    return frozenset(_names(groups))
-
-
-def _names(names: list[str]) -> Iterator[str]:
-    for group in names:
-        yield group
-        yield group.removeprefix("/")
+    return frozenset(name for group in groups for name in (group, group.removeprefix("/")))
 
 
 class UnprovenIdentity(Forbidden):

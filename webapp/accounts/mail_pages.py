@@ -17,10 +17,9 @@ from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import on_form, read_form, sentences
 from webapp.http.validation import Input
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import gettext as _
 
 blueprint = PageBlueprint("mail_pages", __name__)

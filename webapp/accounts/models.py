@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Boolean, Index, LargeBinary, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, now, refers_to, set_at
 
 
 class User(Base):
@@ -24,7 +24,7 @@ class User(Base):
     must_change_password: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     has_webhooks: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     settings: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
@@ -36,7 +36,7 @@ class UserGroup(Base):
 
     group_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100), unique=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class UserGroupMember(Base):
@@ -44,8 +44,8 @@ class UserGroupMember(Base):
 
     __tablename__ = "user_group_members"
 
-    group_id: Mapped[int] = mapped_column(ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, index=True)
+    group_id: Mapped[int] = belongs_to("user_groups.group_id", primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True, index=True)
     by_provider: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
 
@@ -59,11 +59,11 @@ class AccountMail(Base):
     kind: Mapped[str] = mapped_column(Key(20))
     email: Mapped[str] = mapped_column(Key(254))
     language: Mapped[str] = mapped_column(Key(8), default="", server_default="")
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int | None] = belongs_to("users.user_id", index=True)
     auth_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    invited_by: Mapped[int | None] = refers_to("users.user_id", index=True)
     is_refused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     used_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
@@ -74,14 +74,14 @@ class UserSession(Base):
     __tablename__ = "user_sessions"
 
     session_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     secret_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     auth_version: Mapped[int]
     user_agent: Mapped[str] = mapped_column(String(300), default="", server_default="")
     address: Mapped[str] = mapped_column(String(64), default="", server_default="")
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    proved_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    last_seen_at: Mapped[datetime] = set_at()
+    proved_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
@@ -90,14 +90,12 @@ class SecondFactor(Base):
 
     __tablename__ = "user_second_factors"
 
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     secret: Mapped[str] = mapped_column(Key(64))
     last_step: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     recovery_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)
     confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class UserIdentity(Base):
@@ -107,10 +105,10 @@ class UserIdentity(Base):
     __table_args__ = (UniqueConstraint("issuer", "subject", name="uq_user_identities_issuer_subject"),)
 
     identity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     issuer: Mapped[str] = mapped_column(Key(255))
     subject: Mapped[str] = mapped_column(Key(255))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class Passkey(Base):
@@ -120,13 +118,13 @@ class Passkey(Base):
     __tablename__ = "user_passkeys"
 
     passkey_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     name: Mapped[str] = mapped_column(String(100))
     credential_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     credential_id: Mapped[bytes] = mapped_column(LargeBinary)
     public_key: Mapped[bytes] = mapped_column(LargeBinary)
     sign_count: Mapped[int] = mapped_column(BigInteger, default=0, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
@@ -140,7 +138,7 @@ class ApiToken(Base):
     __tablename__ = "api_tokens"
 
     token_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     name: Mapped[str] = mapped_column(String(100))
     token_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     prefix: Mapped[str] = mapped_column(Key(16))
@@ -148,7 +146,7 @@ class ApiToken(Base):
     scopes: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     space_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
     is_delegated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
     last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
     last_used_address: Mapped[str | None] = mapped_column(String(64))
@@ -167,7 +165,7 @@ class AccountDeletion(Base):
     begun_at: Mapped[datetime | None] = mapped_column(Timestamp)
     done_at: Mapped[datetime | None] = mapped_column(Timestamp)
     report: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class SiteSetting(Base):
@@ -177,9 +175,7 @@ class SiteSetting(Base):
 
     key: Mapped[str] = mapped_column(Key(64), primary_key=True)
     value: Mapped[Any] = mapped_column(JSON)
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 class IdempotencyKey(Base):
@@ -187,9 +183,9 @@ class IdempotencyKey(Base):
 
     __tablename__ = "idempotency_keys"
 
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     key: Mapped[str] = mapped_column(Key(200), primary_key=True)
     request_hash: Mapped[str] = mapped_column(Key(64))
     status: Mapped[int]
     body: Mapped[Any] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)

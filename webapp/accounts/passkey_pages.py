@@ -11,9 +11,8 @@ from webapp.accounts.passkeys import Place
 from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import on_form
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate
 

@@ -16,7 +16,6 @@ from webapp.accounts.models import Passkey, User
 from webapp.db.base import add_row, count_rows, db, now
 from webapp.errors import Conflict, Invalid, Unauthenticated, require
 from webapp.extensions import redis
-from webapp.i18n.marks import say
 
 SITE = "Commonplace"
 CHALLENGE_SECONDS = 300
@@ -47,7 +46,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
 
     existing = list_passkeys(user.user_id)
     if len(existing) >= MAX_PASSKEYS:
-        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS))
+        raise Conflict("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS)
     options = webauthn.generate_registration_options(
         rp_id=place.domain,
         rp_name=SITE,
@@ -84,7 +83,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
     ):
         raise Invalid("This passkey has already been added.")
     if count(user_id) >= MAX_PASSKEYS:
-        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS))
+        raise Conflict("You already have %(most)s passkeys. Remove one first.", most=MAX_PASSKEYS)
     passkey = Passkey(
         user_id=user_id,
         name=_name(name),

@@ -14,8 +14,7 @@ from webapp.accounts.identity import Identity
 from webapp.db.base import now
 from webapp.errors import Forbidden
 from webapp.extensions import redis
-from webapp.http.answers import redirect_to
-from webapp.http.views import wants_json
+from webapp.http.views import redirect_to, wants_json
 
 PROOF_DURATION = timedelta(minutes=30)
 NEW_PASSWORD, CONFIRM, CONTINUE = "/new-password", "/confirm", "/confirm/continue"

@@ -10,9 +10,8 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import NotFound, Unauthenticated
-from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import on_form, read_form
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
@@ -91,7 +90,7 @@ def check_code() -> ViewResult:
     user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
-    auth.count_attempt("code", str(user.user_id))
+    auth.count_attempt("code", str(user.user_id), everywhere=True)
     if not second_factor.check(user.user_id, request.form.get("code", "")[:100]):
         raise Unauthenticated("This is neither the current code nor an unused recovery code.")
     db.session.commit()

@@ -27,7 +27,6 @@ from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
-from webapp.i18n.marks import say
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 IS_REVERSIBLE = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
@@ -86,7 +85,7 @@ def get_user(user_id: int) -> User:
 def find_user(email: str) -> User:
     """Return the user with this address. Raises NotFound."""
     row = db.session.scalar(select(User).where(User.email == spelling(email)))
-    return require(row, say("There is no account with the address %(email)s.", email=email))
+    return require(row, "There is no account with the address %(email)s.", email=email)
 
 
 def names_of(user_ids: Iterable[int | None]) -> dict[int, str]:

@@ -14,7 +14,6 @@ from webapp.accounts.schemas import NewToken
 from webapp.db.base import Timestamp, add_row, db, now, rows_changed, table_of
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, NotFound
-from webapp.i18n.marks import say
 
 PREFIX = "cmpl_"
 SERVICE_PREFIX = "cmps_"
@@ -25,9 +24,7 @@ _LENGTH = 11  # the prefix and six characters: enough to tell one's tokens apart
 def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
     """Return a new token's row and, this once, the token itself: 256 random bits behind a recognisable prefix."""
     if len(list_tokens(user_id)) >= MAX_TOKENS:
-        raise Conflict(
-            say("You already have %(max_tokens)s tokens. Revoke one you no longer use.", max_tokens=MAX_TOKENS)
-        )
+        raise Conflict("You already have %(max_tokens)s tokens. Revoke one you no longer use.", max_tokens=MAX_TOKENS)
     token, secret = new_token(user_id, data, is_service=is_service)
     add_row(token)
     signals.note(user_id, "token_created", data.name)

@@ -65,7 +65,7 @@ pages = PageBlueprint("admin_groups", __name__, url_prefix="/admin/groups", acce
 @blueprint.get("/groups")
 def list_groups() -> GroupList:
     """The groups of people that models and limits can be for."""
-    return GroupList(groups=[_out(row) for row, _count in groups.list_groups()])
+    return GroupList(groups=[GroupOut.of(row) for row, _count in groups.list_groups()])
 
 
 @blueprint.post("/groups", status=201)
@@ -74,20 +74,20 @@ def create_group(body: NewGroup) -> GroupOut:
     """Make a group. Whoever the OpenID provider says is in a group of this name joins it when they sign in."""
     row = groups.create_group(body.name)
     _change(row.group_id, GroupChanges(user_ids=body.user_ids, quotas=body.quotas))
-    return _out(row)
+    return GroupOut.of(row)
 
 
 @blueprint.get("/groups/<int:group_id>")
 def get_group(group_id: Id) -> GroupOut:
     """One group with its members and limits."""
-    return _out(groups.get_group(group_id))
+    return GroupOut.of(groups.get_group(group_id))
 
 
 @blueprint.patch("/groups/<int:group_id>")
 def update_group(group_id: Id, body: GroupChanges) -> GroupOut:
     """Change the name, the members or the limits of a group."""
     _change(group_id, body)
-    return _out(groups.get_group(group_id))
+    return GroupOut.of(groups.get_group(group_id))
 
 
 @blueprint.delete("/groups/<int:group_id>")
@@ -182,7 +182,3 @@ def _delete(group_id: int) -> None:
     groups.delete_group(group_id)
     after_commit(catalogue.forget)
     db.session.commit()
-
-
-def _out(row: UserGroup) -> GroupOut:
-    return GroupOut.of(row)

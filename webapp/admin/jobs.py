@@ -1,5 +1,7 @@
 """Background work as RQ keeps it: queues by state, single jobs, workers, the schedule; and what an admin may do."""
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from redis import Redis
@@ -12,10 +14,32 @@ from rq.registry import BaseRegistry
 from rq.serializers import JSONSerializer
 from rq.worker import BaseWorker
 
-from webapp.admin.job_states import QueueCounts, WorkerState
 from webapp.background.job_specs import JOBS, JobRequest, JobSpec, PlainJob, Queue, push, rq_queue, spec_of
 from webapp.db.base import now
 from webapp.errors import Conflict, NotFound
+
+
+@dataclass(frozen=True)
+class QueueCounts:
+    """A queue, how many of its jobs are in each state, and the seconds since the first that waits was queued."""
+
+    name: str
+    counts: dict[str, int]
+    waited: float
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """A worker, alive or gone; `job_id` is the job it is working on."""
+
+    name: str
+    state: str
+    queues: list[str]
+    last_heartbeat: datetime | None
+    job_id: str
+    done: int
+    failed: int
+
 
 PAGE_LENGTH = 25
 MAX_PER_REQUEST = 500

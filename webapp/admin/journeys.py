@@ -5,8 +5,7 @@ from flask import render_template, url_for
 from webapp.accounts.auth import current_user_id, writes
 from webapp.accounts.service import get_user
 from webapp.db.base import db
-from webapp.http.answers import commit_and_redirect
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
 from webapp.memories.prompt.instructions import get_profile

@@ -1,29 +1,34 @@
-"""The state of the site on one page: how much it holds, what is queued, what is connected, what is installed."""
+"""The state of the site on one page, and how it came there: what it holds, what is queued, connected, installed."""
 
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
+from itertools import accumulate
 from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import and_, case, func, select
+from rq.registry import BaseRegistry, FailedJobRegistry, FinishedJobRegistry
+from sqlalchemy import and_, case, func, select, text
 
 from webapp.accounts.models import User
 from webapp.admin import jobs
 from webapp.admin.backups.backup import last_backup
 from webapp.admin.health import Vitals
-from webapp.admin.job_states import QueueCounts, WorkerState
-from webapp.background.job_specs import Queue
+from webapp.admin.jobs import QueueCounts, WorkerState
+from webapp.background.job_specs import FAILURE_SECONDS, RESULT_SECONDS, Queue, rq_queue
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now
+from webapp.db.base import count_rows, db, now
 from webapp.extensions import app_settings
+from webapp.files.models import File
 from webapp.llm.errors import MissingKey, ModelError, ModelNotFound, Unauthorized
 from webapp.providers.status import Status
 from webapp.redis.clients import server_of
+from webapp.usage.reports import midnight
+from webapp.usage.sums import people_by_day
 
 # Workers send a heartbeat at least this often (worker_ttl in jobs/worker.py), with time to spare.
 ALIVE = timedelta(seconds=90)
@@ -123,8 +128,8 @@ def free_bytes() -> int:
 
 
 def _count_unanswered() -> int:
-    failed = Message.status == "failed", Message.created_at >= now() - RECENT, Message.error_code.in_(SERVER_ERRORS)
-    return db.session.scalar(select(func.count()).select_from(Message).where(*failed)) or 0
+    is_recent = Message.created_at >= now() - RECENT
+    return count_rows(Message.status == "failed", is_recent, Message.error_code.in_(SERVER_ERRORS))
 
 
 def versions(client: Redis) -> dict[str, str]:
@@ -146,3 +151,82 @@ def without_credentials(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=host, query="", fragment="").geturl()
+
+
+DAYS = 30
+DONE_STEPS, FAILED_STEPS = 12, 7
+"""Jobs done are counted in five minutes of the last hour, failed ones in days: RQ keeps them for that long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The last days, UTC, newest last: how many people wrote something, and the bytes of files by its end."""
+
+    days: Sequence[date]
+    people: Sequence[int]
+    file_bytes: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHistory:
+    """Jobs of a queue that were done, and that failed and were not made good since; the newest last."""
+
+    done: Sequence[int]
+    failed: Sequence[int]
+
+
+def growth() -> Growth:
+    """Return the last thirty days of people and files. Whoever had only schedules write for them was not active."""
+    today = now().date()
+    days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
+    since = midnight(days[0])
+    created_on = func.date(File.created_at)
+    people = people_by_day(since)
+    before = db.session.scalar(select(func.coalesce(func.sum(File.size), 0)).where(File.created_at < since))
+    statement = select(created_on, func.sum(File.size)).where(File.created_at >= since).group_by(created_on)
+    sizes = {str(day): int(size) for day, size in db.session.execute(statement)}
+    grown = accumulate((sizes.get(day.isoformat(), 0) for day in days), initial=int(before or 0))
+    return Growth(days, [people.get(day.isoformat(), 0) for day in days], list(grown)[1:])
+
+
+def database_bytes() -> int:
+    """Return how large the database is, as it says itself."""
+    if db.engine.dialect.name == "sqlite":
+        statement = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+    else:
+        statement = (
+            "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"
+            " WHERE table_schema = DATABASE()"
+        )
+    return int(db.session.scalar(text(statement)) or 0)
+
+
+def job_history(client: Redis) -> dict[str, QueueHistory]:
+    """Return what became of the jobs of each queue; nothing while Redis is away."""
+    timestamp = datetime.now(UTC).timestamp()
+    try:
+        with client.pipeline(transaction=False) as pipe:
+            for name in Queue:
+                queue = rq_queue(client, name)
+                _count(pipe, FinishedJobRegistry(queue=queue), timestamp, DONE_STEPS, 300, RESULT_SECONDS)
+                _count(pipe, FailedJobRegistry(queue=queue), timestamp, FAILED_STEPS, 86_400, FAILURE_SECONDS)
+            counts = [int(count) for count in pipe.execute()]
+    except RedisError:
+        return {}
+    counts_by_queue, each = {}, DONE_STEPS + FAILED_STEPS
+    for number, name in enumerate(Queue):
+        numbers = counts[number * each : (number + 1) * each]
+        counts_by_queue[name.value] = QueueHistory(numbers[:DONE_STEPS], numbers[DONE_STEPS:])
+    return counts_by_queue
+
+
+def sum_by_step(counts: Iterable[Sequence[int]]) -> list[int]:
+    """Return what all queues did in each step."""
+    return [sum(step) for step in zip(*counts, strict=True)]
+
+
+def _count(pipe: Redis, registry: BaseRegistry, timestamp: float, steps: int, seconds: int, lifetime: int) -> None:
+    """Ask for the jobs of each step until now. A job's score is when it will be forgotten, `lifetime` seconds after."""
+    for step in reversed(range(steps)):
+        until = timestamp - step * seconds + lifetime
+        pipe.zcount(registry.key, f"({until - seconds}", "+inf" if step == 0 else until)

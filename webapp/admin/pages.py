@@ -9,7 +9,6 @@ from webapp.accounts import service, site
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
-from webapp.admin import history
 from webapp.admin import overview as state
 from webapp.admin import users as people
 from webapp.admin.health import concerns
@@ -17,9 +16,8 @@ from webapp.charts import sparkline
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.forms import read_form, sentences
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import background_target
@@ -44,7 +42,7 @@ def overview() -> ViewResult:
         background=worker.model if worker else "",
         embedder_is_away=query_vectors().is_away,
     )
-    vitals, jobs = state.vitals(parts, work, model), history.jobs(redis())
+    vitals, jobs = state.vitals(parts, work, model), state.job_history(redis())
     return render_template(
         "admin/overview.html",
         concerns=concerns(vitals, now()),
@@ -53,11 +51,11 @@ def overview() -> ViewResult:
         model=model,
         parts=parts,
         vitals=vitals,
-        growth=history.growth(),
+        growth=state.growth(),
         jobs=jobs,
-        done=history.sum_by_step(queue.done for queue in jobs.values()),
-        failed=history.sum_by_step(queue.failed for queue in jobs.values()),
-        database_bytes=history.database_bytes(),
+        done=state.sum_by_step(queue.done for queue in jobs.values()),
+        failed=state.sum_by_step(queue.failed for queue in jobs.values()),
+        database_bytes=state.database_bytes(),
         sparkline=sparkline,
         versions=state.versions(redis()),
     )

@@ -11,11 +11,10 @@ from webapp.db.base import db
 from webapp.digests.service import existing_conversation, note_look
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
-from webapp.i18n.marks import N_, say
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.prompts import service
 from webapp.prompts.catalogue import changes_the_prefix
@@ -152,7 +151,7 @@ def _number(value: str | None) -> int | None:
 
 
 def _require_number(number: int | None, label: str = "version") -> int:
-    return require(number, say("There is no such %(what)s.", what=label))
+    return require(number, "There is no such %(what)s.", what=label)
 
 
 def _error_text(error: DomainError) -> str:

@@ -3,13 +3,11 @@
 import secrets
 from collections.abc import Callable
 
-from sqlalchemy import func, select
-
 from webapp.accounts import deletion, service, tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, Registration, UserChanges
 from webapp.conversations.models import Conversation
-from webapp.db.base import db
+from webapp.db.base import count_rows, db
 from webapp.errors import Conflict, Invalid
 
 # Without letters and digits that look alike: the password is read out or typed.
@@ -53,11 +51,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
 
 def count_holdings(user_id: int) -> dict[str, int]:
     """Return how many conversations and usable tokens a user has."""
-    conversations = select(func.count()).select_from(Conversation).where(Conversation.user_id == user_id)
-    return {
-        "conversations": db.session.scalar(conversations) or 0,
-        "tokens": len(tokens.list_tokens(user_id)),
-    }
+    return {"conversations": count_rows(Conversation.user_id == user_id), "tokens": len(tokens.list_tokens(user_id))}
 
 
 def _note_shown_password(user: User) -> User:

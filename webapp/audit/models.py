@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, event
+from sqlalchemy import JSON, Index, String, event
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, belongs_to, refers_to, set_at
 
 
 class AuditEvent(Base):
@@ -16,16 +16,16 @@ class AuditEvent(Base):
     __table_args__ = (Index("ix_audit_events_listing", "user_id", "event_id"),)
 
     event_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     action: Mapped[str] = mapped_column(Key(50))
     actor_kind: Mapped[str] = mapped_column(Key(20))
-    actor_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    actor_id: Mapped[int | None] = refers_to("users.user_id", index=True)
     actor_name: Mapped[str] = mapped_column(String(200), default="", server_default="")
     token_id: Mapped[int | None]
     what: Mapped[str] = mapped_column(String(300), default="", server_default="")
     detail: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     address: Mapped[str] = mapped_column(String(64), default="", server_default="")
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)
 
 
 @event.listens_for(AuditEvent, "before_update")

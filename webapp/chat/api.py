@@ -127,8 +127,7 @@ def resume_stream(turn_id: TurnId, query: FollowQuery) -> ViewResult:
 @blueprint.post("/chat/turns/<int:turn_id>/stop", status=202)
 def stop(turn_id: TurnId) -> ResponseStarted:
     """Stop a reply; what has arrived is kept."""
-    reply = service.stop_turn(current_user_id(), turn_id)
-    return ResponseStarted(response_id=reply.message_id)
+    return ResponseStarted(response_id=service.stop_turn(current_user_id(), turn_id).message_id)
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>")

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
+from sqlalchemy import JSON, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, current_timestamp, now
+from webapp.db.base import Base, belongs_to, set_at
 
 
 class PipelineStep(Base):
@@ -16,10 +16,10 @@ class PipelineStep(Base):
     __table_args__ = (UniqueConstraint("message_id", "ordinal"),)
 
     step_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    message_id: Mapped[int] = belongs_to("messages.message_id")
     ordinal: Mapped[int]
     name: Mapped[str] = mapped_column(String(50))
     model: Mapped[str | None] = mapped_column(String(200))
     duration_ms: Mapped[int | None]
     data: Mapped[dict[str, Any]] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -13,7 +13,7 @@ from webapp.chat.api import limit_turns
 from webapp.chat.composer_form import read_attachments, read_message_parameters, read_origins
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.schemas import EditedMessage, NewMessage
-from webapp.chat.turns import start_queue, turnlog
+from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow, stored_entries, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations import message_views, messages
@@ -230,7 +230,6 @@ def launch_turn(turn: service.StartedTurn, *, is_new: bool = False, redraw: bool
     idempotency.commit(answer)
     service.launch(turn)
     if not wants_partial():
-        start_queue.leave()
         _wait(answer["assistant_message_id"])
         return redirect(place_of(answer["conversation_id"], answer["user_message_id"]), 303)
     return _show_sent(turn.conversation, answer)

@@ -1,7 +1,6 @@
 """Turns as a user starts, repeats and changes them: only rows; `launch` hands a committed turn to the runner."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +11,11 @@ from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import header
 from webapp.chat.turns.runtime import ask_to_stop, runtime
+from webapp.chat.turns.start_queue import take_place
 from webapp.chat.turns.tool_calls import Consent
 from webapp.conversations import branches, messages
 from webapp.conversations.current_messages import first_unfinished
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import SAID_AT, Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.db.base import db
@@ -39,15 +39,14 @@ REPLY_OPTIONS = ("instruction", MODEL, PAYLOAD)
 class StartedTurn:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
-    `embedded` is done with its question's vector; `header` and `turn_id` can be read after the commit without a query;
-    `consent`: which calls that write it makes; `client`: the tools of the calling program.
+    `header` and `turn_id` can be read after the commit without a query; `consent`: which calls that write it makes;
+    `client`: the tools of the calling program.
     """
 
     conversation: Conversation
     question: Message | None
     reply: Message
     abandoned: Sequence[int] = ()
-    embedded: Future[Any] | None = None
     consent: Consent = "ask"
     client: ClientTools | None = None
     header: dict[str, Any] = field(init=False)
@@ -77,7 +76,7 @@ def start_turn(
     runtime().runner.require_room()
     usage.require_room(user_id)
     check_choice(model)
-    embedded = embed_ahead(user_id, content)
+    embed_ahead(user_id, content)
     if conversation_id is None:
         parent_id = None
         conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
@@ -88,7 +87,7 @@ def start_turn(
         conversation,
         content,
         parent_id=parent_id,
-        custom_payload=custom_payload or None,
+        custom_payload=custom_payload,
         model=model or None,
         spans=spans,
         is_counted=conversation_id is None,
@@ -97,7 +96,7 @@ def start_turn(
         names = files.attach(user_id, conversation.conversation_id, question.message_id, file_ids)
         conversation.has_files = True
         question.custom_payload = {**(custom_payload or {}), "files": names}
-    return StartedTurn(conversation, question, reply, embedded=embedded)
+    return StartedTurn(conversation, question, reply)
 
 
 def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
@@ -157,12 +156,12 @@ def _answer_again(conversation: Conversation, reply: Message) -> StartedTurn:
     question = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
     if question is None or question.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
-    embedded = embed_ahead(conversation.user_id, question.content)
+    embed_ahead(conversation.user_id, question.content)
     abandoned = _streaming_after(question)
     new_reply = messages.add_reply(conversation, question)
     messages.supersede_from(conversation, question.message_id + 1, new_reply)
     db.session.flush()
-    return StartedTurn(conversation, None, new_reply, abandoned, embedded)
+    return StartedTurn(conversation, None, new_reply, abandoned)
 
 
 def _streaming_after(message: Message) -> Sequence[int]:
@@ -187,14 +186,14 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
     db.session.refresh(message)  # it may have changed before we held the conversation
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
-    embedded = embed_ahead(user_id, content)
+    embed_ahead(user_id, content)
     abandoned = _streaming_after(message)
     carried = carry_spans(message.content, content, message.provenance)
     question, reply = messages.add_exchange(
         conversation,
         content,
         parent_id=message.parent_id,
-        custom_payload=message.custom_payload,
+        custom_payload={name: value for name, value in (message.custom_payload or {}).items() if name != SAID_AT},
         spans=[*spans, *carried],
     )
     messages.supersede_from(conversation, message.message_id, question, keep=[reply.message_id])
@@ -202,7 +201,7 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
     if attached := (message.custom_payload or {}).get("files"):
         ids = [file["file_id"] for file in attached]
         files.attach_again(conversation.conversation_id, conversation.conversation_id, {question.message_id: ids})
-    return StartedTurn(conversation, question, reply, abandoned, embedded)
+    return StartedTurn(conversation, question, reply, abandoned)
 
 
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
@@ -227,7 +226,8 @@ def branch(user_id: int, message_id: int) -> Conversation:
 def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     ask_to_stop(turn.abandoned)
-    runtime().runner.submit(turn.turn_id, turn.header, turn.embedded, consent=turn.consent, client=turn.client)
+    place = take_place()
+    runtime().runner.submit(turn.turn_id, turn.header, place=place, consent=turn.consent, client=turn.client)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -61,7 +61,7 @@ def store_client_parts(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> St
         store_results(reply, part.results)
         reply = messages.add_part(turn.conversation, reply)
     db.session.flush()
-    return StartedTurn(turn.conversation, turn.question, reply, embedded=turn.embedded)
+    return StartedTurn(turn.conversation, turn.question, reply)
 
 
 def store_results(reply: Message, results: Mapping[str, str]) -> None:

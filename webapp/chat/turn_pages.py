@@ -15,9 +15,8 @@ from webapp.conversations.pages import CHANGED, render_conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.extensions import this_app
-from webapp.http.answers import redirect_to
 from webapp.http.forms import read_form
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, redirect_to, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of
 from webapp.journeys.definitions import questions_of

@@ -44,16 +44,14 @@ def list_conversations(query: ConversationQuery) -> ConversationList:
 def create_conversation(body: NewConversation) -> ConversationOut:
     """Create a conversation."""
     check_choice(body.model)
-    row = service.create_conversation(current_user_id(), body)
-    return ConversationOut.of(row)
+    return ConversationOut.of(service.create_conversation(current_user_id(), body))
 
 
 @blueprint.get("/conversations/current")
 @writes
 def current_conversation() -> ConversationOut:
     """The active conversation, created if there is none."""
-    row = service.current_conversation(current_user_id())
-    return ConversationOut.of(row)
+    return ConversationOut.of(service.current_conversation(current_user_id()))
 
 
 @blueprint.get("/conversations/<int:conversation_id>")
@@ -72,8 +70,7 @@ def get_conversation(conversation_id: Id, query: ConversationLimit) -> Conversat
 def update_conversation(conversation_id: Id, body: ConversationChanges) -> ConversationOut:
     """Change title, archive state or metadata."""
     check_choice(body.model)
-    row = service.update_conversation(current_user_id(), conversation_id, body)
-    return ConversationOut.of(row)
+    return ConversationOut.of(service.update_conversation(current_user_id(), conversation_id, body))
 
 
 @blueprint.delete("/conversations/<int:conversation_id>")
@@ -99,8 +96,7 @@ def list_folders(query: PageQuery) -> FolderList:
 @idempotency.idempotent
 def create_folder(body: FolderFields) -> FolderOut:
     """Create a folder."""
-    row = folders.create_folder(current_user_id(), body)
-    return folders.folder_response(row, 0)
+    return folders.folder_response(folders.create_folder(current_user_id(), body), 0)
 
 
 @blueprint.patch("/folders/<int:folder_id>")

@@ -12,7 +12,6 @@ from webapp.conversations.service import create_conversation, get_conversation
 from webapp.conversations.signals import messages_changed
 from webapp.db.base import add_row, db
 from webapp.errors import Conflict
-from webapp.i18n.marks import say
 
 MAX_COPIED = 2_000
 """The most messages a branch may begin with."""
@@ -37,7 +36,7 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
     if any(row.status == "streaming" for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
     if len(rows) > MAX_COPIED:
-        raise Conflict(say("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MAX_COPIED:,}"))
+        raise Conflict("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MAX_COPIED:,}")
     copy = create_conversation(
         user_id,
         NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),

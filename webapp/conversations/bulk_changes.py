@@ -23,7 +23,7 @@ from webapp.conversations.service import (
 from webapp.db.base import db, now
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis
-from webapp.i18n.marks import NN_, say, say_n
+from webapp.i18n.marks import NN_, say_n
 from webapp.i18n.request_language import gettext as _
 
 TEXTS = {
@@ -91,11 +91,9 @@ def _changes(row: Conversation, action: str, folder_id: int | None, tag: str) ->
         if len(others) >= MAX_TAGS:
             raise Invalid.field(
                 "to_tag",
-                say(
-                    "is one too many: “%(title)s” already has %(most)s",
-                    title=row.title or _("New conversation"),
-                    most=MAX_TAGS,
-                ),
+                "is one too many: “%(title)s” already has %(most)s",
+                title=row.title or _("New conversation"),
+                most=MAX_TAGS,
             )
         return ConversationChanges(tags=[*others, tag])
     if action == "untag":

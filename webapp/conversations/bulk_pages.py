@@ -11,10 +11,16 @@ from webapp.conversations import bulk_changes, folders, lists, service
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_redirect, redirect_to
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import (
+    PageBlueprint,
+    ViewResult,
+    commit_and_redirect,
+    redirect_to,
+    requested_cursor,
+    wants_partial,
+)
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import translate

@@ -8,7 +8,6 @@ from webapp.db.base import add_row, count_rows, db
 from webapp.errors import Conflict, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.i18n.marks import say
 
 MAX_FOLDERS = 500
 
@@ -22,7 +21,7 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
     """Return a new folder. Raises Conflict once there are too many."""
     if count_rows(Folder.user_id == user_id) >= MAX_FOLDERS:
-        raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MAX_FOLDERS))
+        raise Conflict("You already have %(most_folders)s folders. Delete some first.", most_folders=MAX_FOLDERS)
     return add_row(Folder(user_id=user_id, name=fields.name))
 
 

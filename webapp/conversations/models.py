@@ -1,18 +1,32 @@
 """Conversations and messages, as documented, with the columns the product adds."""
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, select, text
+from sqlalchemy import JSON, Boolean, Index, String, Text, event, select, text
 from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import (
+    LONG_TEXT,
+    Base,
+    Key,
+    Timestamp,
+    belongs_to,
+    current_timestamp,
+    now,
+    one_of,
+    refers_to,
+    set_at,
+)
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
 RATINGS = ("up", "down")
 TITLE_SOURCES = ("none", "auto", "user")
+SAID_AT = "said_at"
+"""In a message's payload: when its words were said, if they are sent again."""
 
 
 class Folder(Base):
@@ -22,9 +36,9 @@ class Folder(Base):
     __table_args__ = (Index("ix_folders_listing", "user_id", "name", "folder_id"),)
 
     folder_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     name: Mapped[str] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class Conversation(Base):
@@ -46,12 +60,10 @@ class Conversation(Base):
     )
 
     conversation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     title: Mapped[str | None] = mapped_column(String(255))
     # Documented as nullable, but never null: both the application and the database set a value.
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, nullable=True, default=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at(nullable=True)
     updated_at: Mapped[datetime] = mapped_column(
         Timestamp, nullable=True, default=now, server_default=current_timestamp(on_update=True)
     )
@@ -62,8 +74,8 @@ class Conversation(Base):
     title_source: Mapped[str] = mapped_column(
         one_of(*TITLE_SOURCES, name="title_source"), default="none", server_default="none"
     )
-    journey_id: Mapped[int | None] = mapped_column(ForeignKey("journeys.journey_id", ondelete="SET NULL"), index=True)
-    space_id: Mapped[int | None] = mapped_column(ForeignKey("spaces.space_id", ondelete="SET NULL"))
+    journey_id: Mapped[int | None] = refers_to("journeys.journey_id", index=True)
+    space_id: Mapped[int | None] = refers_to("spaces.space_id")
     persona: Mapped[str | None] = mapped_column(String(100))
     is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
@@ -141,12 +153,10 @@ class Message(Base):
     )
 
     message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
     role: Mapped[str] = mapped_column(one_of(*ROLES, name="message_role"))
     content: Mapped[str] = mapped_column(LONG_TEXT)
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, nullable=True, default=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at(nullable=True)
 
     tool_calls: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     suggested_values: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
@@ -162,8 +172,8 @@ class Message(Base):
     prompt_version: Mapped[str | None] = mapped_column(String(100))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
-    parent_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
-    reply_to_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
+    parent_id: Mapped[int | None] = refers_to("messages.message_id", index=True)
+    reply_to_id: Mapped[int | None] = refers_to("messages.message_id", index=True)
     # Whose words it is made of: [start, end, origin] as the composer or a program said; whether others' words are in it
     # or, of a reply, were in its prompt.
     spans: Mapped[list[tuple[int, int, str]] | None] = mapped_column(JSON(none_as_null=True))
@@ -178,6 +188,13 @@ class Message(Base):
     def provenance(self) -> tuple[tuple[int, int, str], ...]:
         """Start, end and origin of the spans that are known not to be typed."""
         return tuple((start, end, origin) for start, end, origin in self.spans or ())
+
+    @property
+    def said_at(self) -> datetime:
+        """Return when its words were said: before it was sent, if they are sent again."""
+        with suppress(KeyError, TypeError, ValueError):  # an export may have been changed by hand
+            return min(self.created_at, datetime.fromisoformat((self.custom_payload or {})[SAID_AT]))
+        return self.created_at
 
     @property
     def is_cut(self) -> str:
@@ -198,9 +215,7 @@ class MessageReasoning(Base):
 
     __tablename__ = "message_reasoning"
 
-    message_id: Mapped[int] = mapped_column(
-        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    message_id: Mapped[int] = belongs_to("messages.message_id", primary_key=True)
     content: Mapped[str] = mapped_column(LONG_TEXT)
     duration_ms: Mapped[int] = mapped_column(default=0, server_default=text("0"))
 
@@ -214,20 +229,16 @@ class MessageFeedback(Base):
         Index("ix_message_feedback_created_at", "created_at"),
     )
 
-    message_id: Mapped[int] = mapped_column(
-        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    message_id: Mapped[int] = belongs_to("messages.message_id", primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id")
     rating: Mapped[str] = mapped_column(one_of(*RATINGS, name="message_rating"))
     reasons: Mapped[list[str]] = mapped_column(JSON, default=list)
     comment: Mapped[str] = mapped_column(Text, default="")
     may_read: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     model: Mapped[str | None] = mapped_column(Key(200))
     prompt_version: Mapped[str | None] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 def rating_of_message() -> Any:

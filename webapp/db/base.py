@@ -9,12 +9,22 @@ from typing import Any, TypeVar, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import CursorResult, DateTime, Dialect, Enum, Executable, MetaData, String, Table, Text, event
+from sqlalchemy import (
+    CursorResult,
+    DateTime,
+    Dialect,
+    Enum,
+    Executable,
+    ForeignKey,
+    MetaData,
+    String,
+    Table,
+    Text,
+    event,
+)
 from sqlalchemy.dialects import mysql
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
+from sqlalchemy.orm import DeclarativeBase, MappedColumn, Session, SessionTransaction, mapped_column
 from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler, SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement, FunctionElement
@@ -81,6 +91,21 @@ class Key(TypeDecorator[str]):
         if dialect.name in ("mysql", "mariadb"):
             return dialect.type_descriptor(mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"))
         return dialect.type_descriptor(String(length))
+
+
+def set_at(**options: Any) -> MappedColumn[Any]:
+    """Return a column for a moment that is the present one if nothing else is said, here or in SQL."""
+    return mapped_column(Timestamp, default=now, server_default=current_timestamp(), **options)
+
+
+def belongs_to(key: str, **options: Any) -> MappedColumn[Any]:
+    """Return a column for the key of the row that this one is deleted with."""
+    return mapped_column(ForeignKey(key, ondelete="CASCADE"), **options)
+
+
+def refers_to(key: str, **options: Any) -> MappedColumn[Any]:
+    """Return a column for the key of another row, emptied when that is deleted."""
+    return mapped_column(ForeignKey(key, ondelete="SET NULL"), **options)
 
 
 def one_of(*values: str, name: str) -> Enum:
@@ -257,44 +282,3 @@ def init_sessions(app: Flask) -> None:
             except Exception:
                 log.exception("a session could not be dropped")
             db.session.registry.clear()
-
-
-LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 2055, 4031}
-"""MySQL: the connection is gone, or was refused."""
-ELSEWHERE = {1047, 1290, 1836}
-"""MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
-# Those, too many connections, an aborted connection, lock waits.
-_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
-# MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
-_DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
-_AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
-
-
-def error_code(error: BaseException) -> Any:
-    """Return the error number that the server or the driver gave; None without one."""
-    original = getattr(error, "orig", None)
-    return original.args[0] if original is not None and original.args else None
-
-
-def savepoint_is_gone(error: BaseException) -> bool:
-    """MySQL: whether a deadlock took a savepoint along with its transaction; a missing function has the same number."""
-    return error_code(error) == 1305 and "SAVEPOINT" in str(getattr(error, "orig", ""))
-
-
-def database_is_full(error: BaseException) -> bool:
-    """Return whether the database has no room left for what it was given."""
-    if not isinstance(error, DBAPIError):
-        return False
-    return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
-
-
-def database_is_away(error: BaseException) -> bool:
-    """Return whether the database failed temporarily, rather than our statement being wrong."""
-    if isinstance(error, PoolTimeoutError):
-        return True
-    if not isinstance(error, DBAPIError):
-        return False
-    if error.connection_invalidated or database_is_full(error) or savepoint_is_gone(error):
-        return True
-    by_number = isinstance(error, InternalError | OperationalError) and error_code(error) in _DATABASE_AWAY
-    return by_number or (isinstance(error, OperationalError) and any(map(str(error.orig).__contains__, _AWAY_WORDS)))

@@ -19,7 +19,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
-from webapp.db.base import LOST, Base, database_is_away, db, error_code, savepoint_is_gone
+from webapp.db.base import Base, db
+from webapp.db.failures import LOST, database_is_away, error_code, savepoint_is_gone
 
 log = logging.getLogger(__name__)
 

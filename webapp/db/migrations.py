@@ -15,8 +15,9 @@ from sqlalchemy import Connection, CursorResult, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.schema import ExecutableDDLElement
 
-from webapp.db.base import database_is_away, db
+from webapp.db.base import db
 from webapp.db.engine import database_file
+from webapp.db.failures import database_is_away
 from webapp.errors import reason
 
 log = logging.getLogger(__name__)

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, text
+from sqlalchemy import JSON, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, belongs_to, one_of, set_at
 
 SOURCES = ("model", "user", "service")
 
@@ -18,12 +18,12 @@ class ConversationMemory(Base):
     __table_args__ = (UniqueConstraint("conversation_id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
     memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
-    as_of: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    as_of: Mapped[datetime] = set_at()
 
 
 class ConversationMemoryVersion(Base):
@@ -33,10 +33,10 @@ class ConversationMemoryVersion(Base):
     __table_args__ = (UniqueConstraint("conversation_memory_id", "version"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_memory_id: Mapped[int] = mapped_column(ForeignKey("conversation_memories.id", ondelete="CASCADE"))
+    conversation_memory_id: Mapped[int] = belongs_to("conversation_memories.id")
     version: Mapped[int]
     memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
     source: Mapped[str] = mapped_column(one_of(*SOURCES, name="digest_source"))
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_version: Mapped[str | None] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -12,11 +12,10 @@ from webapp.db.base import db
 from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, Unavailable
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
 from webapp.http.validation import MAX_ID
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 

@@ -17,7 +17,6 @@ from webapp.files.models import FilePage
 from webapp.files.schemas import PictureQuery
 from webapp.files.service import get_file
 from webapp.files.uploads import drop_orphan, keep_after_commit, store_and_read
-from webapp.i18n.marks import say
 from webapp.spaces import documents
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.models import SpaceDocument
@@ -109,7 +108,7 @@ def _add(
     if (original.media_type or "").startswith("image/"):
         pages = ("",)
     if sum(map(len, pages)) > MAX_DOCUMENT:
-        raise Conflict(say("This file holds more than %(most)s characters. Add it in parts.", most=f"{MAX_DOCUMENT:,}"))
+        raise Conflict("This file holds more than %(most)s characters. Add it in parts.", most=f"{MAX_DOCUMENT:,}")
     return documents.add_pages(user_id, space_id, title or original.file_name or "", pages, original)
 
 

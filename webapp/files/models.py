@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import Boolean, ForeignKey, Index, String, Text, text
+from sqlalchemy import Boolean, Index, String, Text, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, belongs_to, one_of, set_at
 
 STATUSES = ("ready", "unreadable")
 MODES = ("whole", "search")
@@ -27,7 +27,7 @@ class File(Base):
     )
 
     file_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     digest: Mapped[str] = mapped_column(Key(64))
     name: Mapped[str] = mapped_column(String(255))
     media_type: Mapped[str] = mapped_column(Key(100))
@@ -40,7 +40,7 @@ class File(Base):
     picture_pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     # Whether pages that are pictures are still to be read by machine.
     scan_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
     @property
     def is_picture(self) -> bool:
@@ -53,7 +53,7 @@ class FilePage(Base):
 
     __tablename__ = "file_pages"
 
-    file_id: Mapped[int] = mapped_column(ForeignKey("files.file_id", ondelete="CASCADE"), primary_key=True)
+    file_id: Mapped[int] = belongs_to("files.file_id", primary_key=True)
     page: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     text: Mapped[str] = mapped_column(Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb"))
     tokens: Mapped[int]
@@ -70,7 +70,7 @@ class MessageFile(Base):
         Index("ix_message_files_file_id", "file_id"),
     )
 
-    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True)
-    file_id: Mapped[int] = mapped_column(ForeignKey("files.file_id", ondelete="CASCADE"), primary_key=True)
-    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    message_id: Mapped[int] = belongs_to("messages.message_id", primary_key=True)
+    file_id: Mapped[int] = belongs_to("files.file_id", primary_key=True)
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
     mode: Mapped[str] = mapped_column(one_of(*MODES, name="file_mode"), default="whole", server_default="whole")

@@ -1,5 +1,7 @@
 """A picture that goes with a message: what a prompt knows about it before its bytes are read; pure."""
 
+import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -10,6 +12,9 @@ MAX_PAGES_FOUND = 4
 """How many pages are shown of a retrieved document that consists of pictures."""
 PIXELS_A_TOKEN = 750
 """As several providers count; others charge less for a picture of this size."""
+
+MAX_DATA_URL = 64 * 1024**2
+_DATA_URL = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +57,13 @@ def with_parts(text: str, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
     """Return the content of a message with pictures, whose bytes are filled in before it is sent."""
     parts: list[dict[str, Any]] = [{"type": "picture", "picture": picture} for picture in pictures]
     return [*parts, {"type": "text", "text": text}]
+
+
+def read_data_url(url: Any) -> tuple[str, bytes] | None:
+    """Return the kind of the picture in a data URL, and its bytes; None for anything else."""
+    if not isinstance(url, str) or len(url) > MAX_DATA_URL or (head := _DATA_URL.match(url)) is None:
+        return None
+    try:
+        return head[1].lower(), base64.b64decode(url[head.end() :], validate=True)
+    except ValueError:
+        return None

@@ -16,7 +16,6 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import drop_orphan
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.i18n.marks import say
 
 MAX_ATTACHED = 20
 """The most files one message may have."""
@@ -61,7 +60,7 @@ def delete_file(user_id: int, file_id: int) -> None:
 def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
     """Attach files, by id with a mode, to a message; return ids and names. Raises NotFound, Invalid for too many."""
     if len(file_ids) > MAX_ATTACHED:
-        raise Invalid.field("file_ids", say("names more than %(most_attached)s files", most_attached=MAX_ATTACHED))
+        raise Invalid.field("file_ids", "names more than %(most_attached)s files", most_attached=MAX_ATTACHED)
     names = []
     for file_id, mode in file_ids.items():
         row = get_file(user_id, file_id)

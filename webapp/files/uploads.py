@@ -23,7 +23,6 @@ from webapp.files.models import File, FilePage
 from webapp.files.scans import request_scan
 from webapp.files.storage import file_storage, key_of
 from webapp.files.subprocesses import run_bounded
-from webapp.i18n.marks import say
 from webapp.spaces.models import SpaceDocument
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ class StoredContent:
 def store_upload(user_id: int, name: str, data: BinaryIO) -> File:
     """Store a file and read it; `data` stays open until the commit. Raises Invalid, TooLarge, Conflict, Unavailable."""
     if count_rows(File.user_id == user_id) >= MAX_FILES:
-        raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MAX_FILES))
+        raise Conflict("You already have %(most_files)s files. Delete some first.", most_files=MAX_FILES)
     content = store_and_read(name, data)
     row = _row_of(user_id, content)
     keep_after_commit(content.digest, lambda: data)
@@ -80,7 +79,7 @@ def _identify(name: str, data: BinaryIO) -> StoredContent:
     """Identify content before it is read. Raises Invalid, TooLarge."""
     size = data.seek(0, SEEK_END)
     if size > app_settings().max_file_bytes:
-        raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
+        raise TooLarge("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2)
     name = safe_name(name)
     try:
         media_type = kind_of(name, data, size)

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index
+from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, belongs_to, set_at
 
 
 class GatewayThread(Base):
@@ -15,10 +15,8 @@ class GatewayThread(Base):
     __table_args__ = (Index("ix_gateway_threads_fingerprint", "user_id", "fingerprint"),)
 
     thread_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     fingerprint: Mapped[str] = mapped_column(Key(64))
-    conversation_id: Mapped[int] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), index=True
-    )
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id", index=True)
     message_id: Mapped[int]
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

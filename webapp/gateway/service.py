@@ -102,9 +102,18 @@ def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> La
 def with_pictures(
     user_id: int, request: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
 ) -> LaunchableReply:
-    """Store a question's pictures, before anything is locked, and begin; if that fails they are deleted."""
-    pictures = _store_images(user_id, request)
+    """Store a question's pictures, before anything is locked, and begin; if either fails they are deleted. Raises
+    Invalid for what is no picture, and as `store_upload` and `begin` do.
+    """
+    pictures: list[int] = []
     try:
+        for number, data in enumerate(request.pictures, 1):
+            row = store_upload(user_id, f"image-{number}", BytesIO(data))
+            pictures.append(row.file_id)
+            problem = "" if row.is_picture else row.reason or "This is no image."
+            db.session.commit()
+            if problem:
+                raise Invalid.field(request.place, problem)
         reply = begin(dict.fromkeys(pictures, "whole"))
     except DomainError:
         db.session.rollback()
@@ -163,25 +172,6 @@ def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferenc
     turn.reply.model = preferences.model
     db.session.flush()
     return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
-
-
-def _store_images(user_id: int, request: GatewayRequest) -> list[int]:
-    """Store a question's images as files, all or none; return their ids. Raises Invalid, and as `store_upload`."""
-    file_ids: list[int] = []
-    try:
-        for number, data in enumerate(request.pictures, 1):
-            row = store_upload(user_id, f"image-{number}", BytesIO(data))
-            file_ids.append(row.file_id)
-            problem = "" if row.is_picture else row.reason or "This is no image."
-            db.session.commit()
-            if problem:
-                raise Invalid.field(request.place, problem)
-    except DomainError:
-        db.session.rollback()
-        _drop(user_id, file_ids)
-        db.session.commit()
-        raise
-    return file_ids
 
 
 def _drop(user_id: int, file_ids: Iterable[int]) -> None:

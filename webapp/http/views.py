@@ -1,10 +1,16 @@
-"""Common needs of views: the kind of answer the caller wants, and JSON bodies."""
+"""Common needs of views: the kind of answer the caller wants, JSON bodies, and answers that commit.
 
+What an answer says is read before the commit, or every row would be read again.
+"""
+
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from flask import Blueprint, Request, current_app, request
+from flask import Blueprint, Request, current_app, flash, redirect, request, session
+from flask import Response as FlaskResponse
 from flask_openapi3 import APIBlueprint
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
@@ -13,11 +19,14 @@ from werkzeug.exceptions import BadRequest, NotFound, RequestEntityTooLarge
 from werkzeug.routing import IntegerConverter
 from werkzeug.wrappers import Response
 
+from webapp.db.base import db
+from webapp.db.encryption import seal, unseal
 from webapp.errors import DomainError, Invalid, UnsupportedMediaType
 from webapp.extensions import app_settings
 from webapp.http.paging import MAX_CURSOR_LENGTH
 from webapp.http.validation import MAX_ID
 
+T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., Any])
 
 UPLOADS = {
@@ -182,3 +191,50 @@ def check_json_request() -> None:
 def static_version() -> str:
     """Return a version that changes whenever the static files are rebuilt."""
     return str(current_app.config.get("STATIC_VERSION", ""))
+
+
+ONCE = "shown once"
+
+
+def commit(answer: T) -> T:
+    db.session.commit()
+    return answer
+
+
+def commit_and_redirect(url: str, message: str = "", undo: str = "message") -> FlaskResponse:
+    """Commit, and send the browser to a page, which shows the message, with a button if there is a URL to undo it."""
+    db.session.commit()
+    if message:
+        flash(message, undo)
+    return redirect(url, 303)  # type: ignore[return-value]
+
+
+def show_once(url: str, **values: Any) -> FlaskResponse:
+    """Commit, and send the browser to a page that takes these values once, so that a reload repeats nothing."""
+    db.session.commit()
+    session[ONCE] = seal(ONCE.encode(), json.dumps({"path": urlsplit(url).path, "values": values}))
+    return redirect(url, 303)  # type: ignore[return-value]
+
+
+def take_values() -> dict[str, Any]:
+    """Return the values that this page is to show once; none if it is reloaded."""
+    sealed = session.get(ONCE)
+    stored = json.loads(unseal(ONCE.encode(), sealed) or "{}") if sealed else {}
+    if stored.get("path") != request.script_root + request.path:
+        return {}
+    del session[ONCE]
+    return dict(stored["values"])
+
+
+def download(data: str | bytes, name: str, media_type: str) -> FlaskResponse:
+    """Return a file to save under an ASCII name."""
+    response = FlaskResponse(data, mimetype=media_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def redirect_to(url: str, status: int = 200) -> FlaskResponse:
+    """Send the browser to a page, also if HTMX asked for a part of one, which gets an empty answer of this status."""
+    if wants_partial():
+        return FlaskResponse(status=status, headers={"HX-Redirect": url})
+    return redirect(url, 303)  # type: ignore[return-value]

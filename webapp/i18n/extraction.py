@@ -109,11 +109,16 @@ def texts_in_module(source: str, *, with_errors: bool = True) -> Iterator[Texts]
         elif name == "N_":
             yield from ((text,) for text in _values(node.args[0]))
         elif with_errors and isinstance(node.func, ast.Name) and name in ERRORS and node.args:
-            yield from ((_of_field(text, is_plain=True),) for text in _constants(node.args[0]))
+            yield from ((_of_field(text, is_plain=not _has_values(node)),) for text in _constants(node.args[0]))
         elif with_errors and name == "require" and len(node.args) == 2:
             yield from ((text,) for text in _constants(node.args[1]))
         elif with_errors and name == "field" and ast.unparse(node.func) == "Invalid.field" and len(node.args) == 2:
-            yield from ((_of_field(text, is_plain=True),) for text in _constants(node.args[1]))
+            yield from ((_of_field(text, is_plain=not _has_values(node)),) for text in _constants(node.args[1]))
+
+
+def _has_values(node: ast.Call) -> bool:
+    """Return whether values of the sentence are given to an error, besides the fields that every error has."""
+    return not {keyword.arg for keyword in node.keywords} <= {"errors", "retry_after"}
 
 
 def texts_in_details(source: str) -> Iterator[Texts]:

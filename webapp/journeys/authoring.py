@@ -15,7 +15,6 @@ from webapp.db.base import add_row, count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
-from webapp.i18n.marks import say
 from webapp.journeys.definitions import JourneyBody, definition_in, definition_of, fixture_of
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.journey_files import JourneyFixture, digest_of, write_journey, write_points
@@ -78,7 +77,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     author = get_or_raise(User, user_id)
     owner_id = user_id if is_private or not author.is_admin else None
     if owner_id is not None and count_rows(Journey.owner_id == owner_id) >= MAX_OWN:
-        raise Conflict(say("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN))
+        raise Conflict("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN)
     fixture = body.complete()
     slug = _free_slug(user_id, fixture.slug, is_asked_for=body.slug is not None)
     definition = {**definition_of(fixture), "slug": slug}

@@ -9,10 +9,9 @@ from pydantic import BaseModel, Field, ValidationError
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.errors import Invalid
-from webapp.http.answers import download
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Input, Instant, Whole
-from webapp.http.views import ViewResult
+from webapp.http.views import ViewResult, download
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
@@ -93,8 +92,7 @@ class ExportQuery(BaseModel):
 @idempotency.idempotent
 def create_journey(body: JourneyBody, query: NewJourneyQuery) -> JourneyWork:
     """Write a journey: a draft, which people see once it is published."""
-    work = authoring.create_draft(current_user_id(), body, is_private=query.private)
-    return JourneyWork.of(work)
+    return JourneyWork.of(authoring.create_draft(current_user_id(), body, is_private=query.private))
 
 
 @blueprint.post("/journeys/import", status=201)
@@ -132,8 +130,7 @@ def publish_journey(slug: Slug, body: PublishRequest) -> JourneyWork:
 @idempotency.idempotent
 def duplicate_journey(slug: Slug, query: NewJourneyQuery) -> JourneyWork:
     """A copy, as your own draft."""
-    work = authoring.duplicate(current_user_id(), slug, is_private=query.private)
-    return JourneyWork.of(work)
+    return JourneyWork.of(authoring.duplicate(current_user_id(), slug, is_private=query.private))
 
 
 @blueprint.delete("/journeys/<slug>")

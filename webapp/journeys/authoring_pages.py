@@ -10,10 +10,9 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import this_app
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentence, sentences
 from webapp.http.problems import field_errors
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import language_of, translate

@@ -14,29 +14,23 @@ from pydantic import Field
 from webapp.errors import Invalid
 from webapp.http.validation import Amount, Input
 from webapp.i18n import SOURCE
-from webapp.i18n.marks import say
-from webapp.journeys.journey_files import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
+from webapp.journeys.journey_files import Item, JourneyFixture, PointFixture, Slug, Text, Title
 from webapp.journeys.models import ConversationPoint, Journey
 
 Format = Literal["json", "yaml"]
 MAX_TEXT = 1_000_000
 
 
-class PointBody(Input):
+class PointBody(PointFixture):
     """A point as an author gives it; what is left out is derived from the title."""
 
-    slug: Slug | None = None
-    title: Title
-    description: Text | None = None
-    curiosity_prompt: Text | None = None
-    system_message_template: Text | None = None
-    elicitation_goals: Items
+    slug: Slug | None = None  # type: ignore[assignment]  # here and below: a file has what an author may leave out
+    description: Text | None = None  # type: ignore[assignment]
+    curiosity_prompt: Text | None = None  # type: ignore[assignment]
+    system_message_template: Text | None = None  # type: ignore[assignment]
     example_questions: list[Item] = Field(default_factory=list, max_length=50)
-    completion_criteria: Items
-    suggested_questions: list[Item] = Field(default_factory=list, max_length=10)
     semantic_keywords: list[Item] = Field(default_factory=list, max_length=50)
     confidence_threshold: Amount = Field(0.7, ge=0.1, le=1.0, strict=False)
-    keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
 
     def complete(self) -> dict[str, Any]:
         """Return the point in the form of a file, except for a slug if it has none."""
@@ -89,7 +83,7 @@ def read_definition(text: str) -> JourneyBody:
         data = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise Invalid.field("text", say("cannot be read: %(reason)s", reason=reason)) from None
+        raise Invalid.field("text", "cannot be read: %(reason)s", reason=reason) from None
     if not isinstance(data, Mapping):
         raise Invalid.field("text", "is not a journey")
     return JourneyBody.model_validate(data)

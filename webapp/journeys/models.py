@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Double, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, Boolean, Double, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, now, set_at
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 """Up to 16 MB; a summary takes a few dozen kilobytes."""
@@ -34,8 +34,8 @@ class Journey(Base):
     front_page: Mapped[str | None] = mapped_column(String(255))
     published_version: Mapped[int | None]
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class JourneyVersion(Base):
@@ -45,7 +45,7 @@ class JourneyVersion(Base):
     __table_args__ = (UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"),)
 
     version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
+    journey_id: Mapped[int] = belongs_to("journeys.journey_id")
     number: Mapped[int]
     definition: Mapped[dict[str, Any]] = mapped_column(JSON)
     author_id: Mapped[int | None]
@@ -59,7 +59,7 @@ class ConversationPoint(Base):
     __table_args__ = (UniqueConstraint("journey_id", "slug"),)
 
     point_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
+    journey_id: Mapped[int] = belongs_to("journeys.journey_id")
     slug: Mapped[str] = mapped_column(Key(100))
     title: Mapped[str] = mapped_column(String(255))
     description: Mapped[str] = mapped_column(Text)
@@ -74,8 +74,8 @@ class ConversationPoint(Base):
     keeps: Mapped[str | None] = mapped_column(String(10))
     position: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     is_archived: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class PointMemory(Base):
@@ -88,9 +88,9 @@ class PointMemory(Base):
     )
 
     point_memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
-    point_id: Mapped[int] = mapped_column(ForeignKey("conversation_points.point_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    journey_id: Mapped[int] = belongs_to("journeys.journey_id")
+    point_id: Mapped[int] = belongs_to("conversation_points.point_id", index=True)
     is_addressed: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     confidence_score: Mapped[float] = mapped_column(Double, default=0.0, server_default=text("0"))
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
@@ -110,7 +110,7 @@ class PointMemory(Base):
     settled_conflicts: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
     # The state and the evidence before the user's last change, for its undo.
     before_change: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = set_at()
 
 
 class PointEvidence(Base):
@@ -120,9 +120,9 @@ class PointEvidence(Base):
     __table_args__ = (UniqueConstraint("point_memory_id", "message_id", "start", "end", name="uq_point_evidence_span"),)
 
     evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    point_memory_id: Mapped[int] = mapped_column(ForeignKey("point_memories.point_memory_id", ondelete="CASCADE"))
-    message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"), index=True)
-    memory_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"), index=True)
+    point_memory_id: Mapped[int] = belongs_to("point_memories.point_memory_id")
+    message_id: Mapped[int | None] = belongs_to("messages.message_id", index=True)
+    memory_id: Mapped[int | None] = belongs_to("memories.memory_id", index=True)
     quote: Mapped[str] = mapped_column(Text)
     start: Mapped[int | None]
     end: Mapped[int | None]
@@ -143,9 +143,7 @@ class PointVectors(Base):
 
     __tablename__ = "point_vectors"
 
-    point_id: Mapped[int] = mapped_column(
-        ForeignKey("conversation_points.point_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    point_id: Mapped[int] = belongs_to("conversation_points.point_id", primary_key=True)
     model: Mapped[str] = mapped_column(String(200))
     digest: Mapped[str] = mapped_column(String(64))
     vectors: Mapped[bytes] = mapped_column(PDF)
@@ -157,9 +155,7 @@ class JourneyGuide(Base):
     __tablename__ = "journey_guides"
     __table_args__ = (Index("ix_journey_guides_report", "report_due"),)
 
-    conversation_id: Mapped[int] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id", primary_key=True)
     point_id: Mapped[int | None]
     is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     report_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
@@ -171,14 +167,12 @@ class ConversationReport(Base):
     __tablename__ = "conversation_reports"
 
     report_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_id: Mapped[int] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), unique=True
-    )
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id", unique=True)
     source_hash: Mapped[str] = mapped_column(Key(64), default="", server_default="")
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     pdf: Mapped[bytes] = mapped_column(PDF, deferred=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class ReportEvidence(Base):
@@ -186,9 +180,5 @@ class ReportEvidence(Base):
 
     __tablename__ = "report_evidence"
 
-    report_id: Mapped[int] = mapped_column(
-        ForeignKey("conversation_reports.report_id", ondelete="CASCADE"), primary_key=True
-    )
-    evidence_id: Mapped[int] = mapped_column(
-        ForeignKey("point_evidence.evidence_id", ondelete="CASCADE"), primary_key=True, index=True
-    )
+    report_id: Mapped[int] = belongs_to("conversation_reports.report_id", primary_key=True)
+    evidence_id: Mapped[int] = belongs_to("point_evidence.evidence_id", primary_key=True, index=True)

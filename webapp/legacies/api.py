@@ -28,8 +28,7 @@ def add_fact(space_id: Id, body: NewFact) -> FactOut:
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility")
 def set_visibility(memory_id: Id, body: VisibilityChange) -> FactOut:
     """Share a fact of yours with the members of its legacy, or withdraw it."""
-    fact = facts.set_visibility(current_user_id(), memory_id, body.visibility)
-    return FactOut.of(fact)
+    return FactOut.of(facts.set_visibility(current_user_id(), memory_id, body.visibility))
 
 
 @blueprint.delete("/ai/facts/<int:memory_id>")
@@ -41,5 +40,4 @@ def delete_fact(memory_id: Id) -> None:
 @blueprint.get("/conversations/<int:conversation_id>/move")
 def plan_move(conversation_id: Id, query: MoveQuery) -> MoveReport:
     """Return what moving a conversation into a space, or out of one, would do to the memories that rest on it."""
-    move = conversation_moves.plan_move(current_user_id(), conversation_id, query.space_id)
-    return MoveReport.of(move)
+    return MoveReport.of(conversation_moves.plan_move(current_user_id(), conversation_id, query.space_id))

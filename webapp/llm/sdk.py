@@ -78,7 +78,8 @@ def stream_headers(settings: ModelSettings) -> dict[str, str]:
 def _proxy(base_url: str) -> str | None:
     """Return the proxy that the environment names for a server; none for one on this machine."""
     parts, proxies = urlsplit(base_url), getproxies()
-    if is_loopback(base_url) or proxy_bypass(parts.hostname or ""):
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if is_loopback(base_url) or proxy_bypass(f"{parts.hostname}:{port}"):  # an exception may have a port
         return None
     proxy = proxies.get(parts.scheme) or proxies.get("all")
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy

@@ -9,7 +9,6 @@ from sqlalchemy import (
     Computed,
     Date,
     Float,
-    ForeignKey,
     Index,
     LargeBinary,
     ScalarSelect,
@@ -27,7 +26,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 from webapp.memories.rules.kinds import MEMORY_TYPES
 
 VISIBILITIES = ("private", "shared")
@@ -86,18 +85,14 @@ class Memory(Base):
     )
 
     memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     memory_type: Mapped[str] = mapped_column(one_of(*MEMORY_TYPES, name="memory_type"))
     category: Mapped[str | None] = mapped_column(String(100))
     content: Mapped[str] = mapped_column(Text)
-    source_conversation_id: Mapped[int | None] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="SET NULL")
-    )
-    source_message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"))
+    source_conversation_id: Mapped[int | None] = refers_to("conversations.conversation_id")
+    source_message_id: Mapped[int | None] = refers_to("messages.message_id")
     # Documented as nullable, and never null: both the application and the database give a value.
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, nullable=True, default=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at(nullable=True)
     last_accessed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     access_count: Mapped[int] = mapped_column(nullable=True, default=0, server_default=text("0"))
     is_pinned: Mapped[bool] = mapped_column(Boolean, nullable=True, default=False, server_default=text("0"))
@@ -107,9 +102,7 @@ class Memory(Base):
 
     space_id: Mapped[int | None]
     # Of a standing instruction: the one conversation in which it applies.
-    only_conversation_id: Mapped[int | None] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="CASCADE")
-    )
+    only_conversation_id: Mapped[int | None] = belongs_to("conversations.conversation_id")
     visibility: Mapped[str] = mapped_column(
         one_of(*VISIBILITIES, name="memory_visibility"), default="private", server_default="private"
     )
@@ -120,8 +113,8 @@ class Memory(Base):
     valid_to: Mapped[datetime | None] = mapped_column(Timestamp)
     # The last day on which it holds, where the user said one: afterwards it is in a prompt only if the question asks.
     until: Mapped[date | None] = mapped_column(Date)
-    superseded_by_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="SET NULL"))
-    contradicts_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="SET NULL"))
+    superseded_by_id: Mapped[int | None] = refers_to("memories.memory_id")
+    contradicts_id: Mapped[int | None] = refers_to("memories.memory_id")
     settled_with: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
     needs_review: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     origin: Mapped[str] = mapped_column(one_of(*ORIGINS, name="memory_origin"), default="user", server_default="user")
@@ -131,7 +124,7 @@ class Memory(Base):
     statement_hash: Mapped[str] = mapped_column(Key(64))
     revision: Mapped[int] = mapped_column(default=1, server_default=text("1"))
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = set_at()
 
     # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
     space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
@@ -156,15 +149,13 @@ class MemoryEvidence(Base):
     )
 
     evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"))
-    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    memory_id: Mapped[int] = belongs_to("memories.memory_id")
+    message_id: Mapped[int] = belongs_to("messages.message_id")
     quote: Mapped[str] = mapped_column(Text)
     start: Mapped[int]
     end: Mapped[int]
     said_at: Mapped[datetime] = mapped_column(Timestamp)
-    change_set_id: Mapped[int | None] = mapped_column(
-        ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL")
-    )
+    change_set_id: Mapped[int | None] = refers_to("memory_change_sets.change_set_id")
 
 
 class MemoryChangeSet(Base):
@@ -181,11 +172,9 @@ class MemoryChangeSet(Base):
     )
 
     change_set_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     cause: Mapped[str] = mapped_column(String(30))
-    conversation_id: Mapped[int | None] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
-    )
+    conversation_id: Mapped[int | None] = refers_to("conversations.conversation_id", index=True)
     through_message_id: Mapped[int | None]
     counts: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
     reasons: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
@@ -193,7 +182,7 @@ class MemoryChangeSet(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undoes_id: Mapped[int | None]
     memory_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
@@ -209,16 +198,14 @@ class MemoryRevision(Base):
     )
 
     revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"))
+    memory_id: Mapped[int] = belongs_to("memories.memory_id")
     revision: Mapped[int]
     snapshot: Mapped[dict[str, Any]] = mapped_column(JSON)
     statement_hash: Mapped[str] = mapped_column(Key(64))
     actor: Mapped[str] = mapped_column(String(30))
     cause: Mapped[str] = mapped_column(String(30))
-    change_set_id: Mapped[int | None] = mapped_column(
-        ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL"), index=True
-    )
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    change_set_id: Mapped[int | None] = refers_to("memory_change_sets.change_set_id", index=True)
+    created_at: Mapped[datetime] = set_at()
 
 
 class MemoryTombstone(Base):
@@ -227,11 +214,11 @@ class MemoryTombstone(Base):
 
     __tablename__ = "memory_tombstones"
 
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
     key_id: Mapped[str | None] = mapped_column(Key(16))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class TombstoneKey(Base):
@@ -239,10 +226,10 @@ class TombstoneKey(Base):
 
     __tablename__ = "tombstone_keys"
 
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     key_id: Mapped[str] = mapped_column(Key(16), primary_key=True)
     sealed: Mapped[str] = mapped_column(String(500))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class MemoryVersion(Base):
@@ -251,9 +238,7 @@ class MemoryVersion(Base):
 
     __tablename__ = "memory_versions"
 
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
 
 
@@ -278,7 +263,7 @@ class AdminAccess(Base):
     __tablename__ = "admin_access_log"
 
     access_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    admin_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    admin_id: Mapped[int | None] = refers_to("users.user_id", index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
     what: Mapped[str] = mapped_column(String(50))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

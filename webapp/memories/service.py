@@ -11,7 +11,6 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, require
 from webapp.http.paging import Keyset, Page
-from webapp.i18n.marks import say
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after
@@ -282,5 +281,6 @@ def _refuse_secrets(*texts: str | None) -> None:
     if kind := find_secret(*texts):
         raise Invalid.field(
             "content",
-            say("looks like a secret (%(replace)s); secrets are never kept", replace=kind.value.replace("_", " ")),
+            "looks like a secret (%(replace)s); secrets are never kept",
+            replace=kind.value.replace("_", " "),
         )

@@ -11,8 +11,7 @@ from webapp.accounts.auth import cookieless, public
 from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http import problems
-from webapp.http.answers import commit
-from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute
+from webapp.http.views import PROGRAMS, PageBlueprint, ViewResult, absolute, commit
 from webapp.i18n.marks import N_
 from webapp.oauth import clients, registry, service
 from webapp.oauth.clients import Metadata

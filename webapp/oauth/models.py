@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy import JSON, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, set_at
 
 
 class OAuthClient(Base):
@@ -19,7 +19,7 @@ class OAuthClient(Base):
     redirect_uris: Mapped[list[str]] = mapped_column(JSON)
     auth_method: Mapped[str] = mapped_column(Key(30), default="none")
     secret_hash: Mapped[str | None] = mapped_column(Key(64))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at(index=True)
     fetched_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
@@ -29,15 +29,13 @@ class OAuthGrant(Base):
     __tablename__ = "oauth_grants"
 
     grant_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    client_number: Mapped[int] = mapped_column(
-        ForeignKey("oauth_clients.client_number", ondelete="CASCADE"), index=True
-    )
-    token_id: Mapped[int] = mapped_column(ForeignKey("api_tokens.token_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
+    client_number: Mapped[int] = belongs_to("oauth_clients.client_number", index=True)
+    token_id: Mapped[int] = belongs_to("api_tokens.token_id", index=True)
     scope: Mapped[str] = mapped_column(Key(100))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    refreshed_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    expires_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    created_at: Mapped[datetime] = set_at()
+    refreshed_at: Mapped[datetime] = set_at()
+    expires_at: Mapped[datetime] = set_at(index=True)
 
 
 class OAuthCode(Base):
@@ -46,16 +44,14 @@ class OAuthCode(Base):
     __tablename__ = "oauth_codes"
 
     code_hash: Mapped[str] = mapped_column(Key(64), primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    client_number: Mapped[int] = mapped_column(
-        ForeignKey("oauth_clients.client_number", ondelete="CASCADE"), index=True
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
+    client_number: Mapped[int] = belongs_to("oauth_clients.client_number", index=True)
     redirect_uri: Mapped[str] = mapped_column(String(1_000))
     challenge: Mapped[str] = mapped_column(Key(128))
     scope: Mapped[str] = mapped_column(Key(100))
     space_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
-    expires_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
-    grant_id: Mapped[int | None] = mapped_column(ForeignKey("oauth_grants.grant_id", ondelete="CASCADE"), index=True)
+    expires_at: Mapped[datetime] = set_at(index=True)
+    grant_id: Mapped[int | None] = belongs_to("oauth_grants.grant_id", index=True)
 
 
 class OAuthRefreshToken(Base):
@@ -64,6 +60,6 @@ class OAuthRefreshToken(Base):
     __tablename__ = "oauth_refresh_tokens"
 
     token_hash: Mapped[str] = mapped_column(Key(64), primary_key=True)
-    grant_id: Mapped[int] = mapped_column(ForeignKey("oauth_grants.grant_id", ondelete="CASCADE"), index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    grant_id: Mapped[int] = belongs_to("oauth_grants.grant_id", index=True)
+    created_at: Mapped[datetime] = set_at()
     used_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -8,12 +8,11 @@ from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
-from webapp.http.answers import commit, commit_and_redirect
 from webapp.http.forms import sentences
 from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n.marks import N_, say
+from webapp.http.views import PageBlueprint, ViewResult, commit, commit_and_redirect
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.stored_texts import translate_stored
 from webapp.oauth import clients, registry, service
@@ -119,9 +118,7 @@ def _consent_request() -> tuple[Any, str, str | None] | Response:
             answer: Response = provider.refusal_response(error)
             return answer
         reason = error.description or error.error
-        raise Invalid.field(
-            "request", say("The program’s request cannot be answered: %(reason)s", reason=reason)
-        ) from None
+        raise Invalid.field("request", "The program’s request cannot be answered: %(reason)s", reason=reason) from None
     return consent_request
 
 

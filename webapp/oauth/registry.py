@@ -75,11 +75,11 @@ def _document(client_id: str) -> Metadata:
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:
         raise Invalid.field(
-            "client_id", say("The program's description cannot be read. %(reason)s", reason=error.reason)
+            "client_id", "The program's description cannot be read. %(reason)s", reason=error.reason
         ) from None
     if answer.status != 200:
         raise Invalid.field(
-            "client_id", say("The program's description cannot be read: it answers %(status)s.", status=answer.status)
+            "client_id", "The program's description cannot be read: it answers %(status)s.", status=answer.status
         )
     try:
         document = json.loads(answer.body)

@@ -37,8 +37,7 @@ def list_prompts(query: PageQuery) -> PromptList:
 @login_required(services=True)
 def get_prompt(name: PromptName) -> PromptWithVersions:
     """A prompt with the text in use and all its versions."""
-    prompt = service.get_prompt(name)
-    return PromptWithVersions.of_versions(prompt, service.versions(name))
+    return PromptWithVersions.of_versions(service.get_prompt(name), service.versions(name))
 
 
 @blueprint.post(f"{NAMED}/versions", status=201)
@@ -46,8 +45,7 @@ def get_prompt(name: PromptName) -> PromptWithVersions:
 def add_prompt_version(name: PromptName, query: ActivateQuery, body: NewPromptVersion) -> PromptVersionOut:
     """Add a version of a prompt. With `set_active` it is in use from the next turn on, in every process."""
     row = service.add_version(current_user_id(), name, body.prompt_text, set_active=query.set_active, note=body.note)
-    active = service.get_prompt(name).active_version
-    return PromptVersionOut.of(row, active)
+    return PromptVersionOut.of(row, service.get_prompt(name).active_version)
 
 
 @blueprint.post(f"{NAMED}/versions/<int:version>/activate")

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, ForeignKeyConstraint, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKeyConstraint, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, one_of, refers_to, set_at
 from webapp.prompts.catalogue import CATALOGUE, Definition
 
 ORIGINS = ("default", "admin")
@@ -23,8 +23,8 @@ class PromptVersion(Base):
     prompt_text: Mapped[str] = mapped_column(Text)
     origin: Mapped[str] = mapped_column(one_of(*ORIGINS, name="prompt_origin"))
     note: Mapped[str | None] = mapped_column(String(500))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    created_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    created_at: Mapped[datetime] = set_at()
+    created_by: Mapped[int | None] = refers_to("users.user_id", index=True)
 
 
 class Prompt(Base):
@@ -41,8 +41,8 @@ class Prompt(Base):
 
     name: Mapped[str] = mapped_column(Key(100), primary_key=True)
     active_version: Mapped[int]
-    activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    activated_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    activated_at: Mapped[datetime] = set_at()
+    activated_by: Mapped[int | None] = refers_to("users.user_id", index=True)
 
     @property
     def definition(self) -> Definition:
@@ -65,5 +65,5 @@ class PromptActivation(Base):
     activation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100))
     version: Mapped[int]
-    activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    activated_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    activated_at: Mapped[datetime] = set_at()
+    activated_by: Mapped[int | None] = refers_to("users.user_id", index=True)

@@ -9,7 +9,6 @@ from sqlalchemy.exc import IntegrityError
 
 from webapp.db.base import add_row, db, now
 from webapp.errors import Conflict, Invalid, NotFound, require
-from webapp.i18n.marks import say
 from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
 
@@ -61,7 +60,7 @@ def definition(name: str) -> Definition:
     """Return the prompt of that name or alias. Raises NotFound."""
     prompt = definition_of(name)
     if prompt is None:
-        raise NotFound(say("There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE)))
+        raise NotFound("There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE))
     return prompt
 
 
@@ -97,7 +96,8 @@ def check(name: str, text: str) -> None:
     problems = problems_of(definition(name), text)
     if problems:
         raise Invalid(
-            say("The prompt %(found)s.", found=problems[0]),
+            "The prompt %(found)s.",
+            found=problems[0],
             errors=[{"loc": ["prompt_text"], "msg": reason} for reason in problems],
         )
 
@@ -119,7 +119,7 @@ def activate(admin_id: int | None, name: str, version: int) -> Prompt:
     prompt = _lock_prompt(definition(name))
     row = get_version(prompt.name, version)
     if problems := problems_of(prompt.definition, row.prompt_text):
-        raise Conflict(say("This version cannot be used: it %(found)s.", found=problems[0]))
+        raise Conflict("This version cannot be used: it %(found)s.", found=problems[0])
     if prompt.active_version != version:
         _activate(prompt, version, admin_id)
     return prompt

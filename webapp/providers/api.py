@@ -5,10 +5,10 @@ from webapp.accounts.auth import current_identity, login_required
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
-from webapp.http.answers import commit
 from webapp.http.json_api import api_blueprint
 from webapp.http.paging import PageQuery
 from webapp.http.validation import Id
+from webapp.http.views import commit
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
 from webapp.providers import (

@@ -5,7 +5,7 @@ from typing import Any
 
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.i18n.marks import N_, say
+from webapp.i18n.marks import N_
 from webapp.llm.errors import classify_exception
 from webapp.llm.settings import ModelSettings
 from webapp.providers import connection_check
@@ -47,7 +47,7 @@ def examine(fields: NewConnection, model: str, rows: Sequence[ListedModel]) -> d
     if not result["streaming"]["ok"]:
         problem = result["streaming"]["detail"]
         raise Invalid.field(
-            "models", say("The model “%(model)s” does not answer: %(trouble)s", model=model, trouble=problem)
+            "models", "The model “%(model)s” does not answer: %(trouble)s", model=model, trouble=problem
         )
     listing = {"ok": True, "detail": "", "count": len(rows)}
     return {

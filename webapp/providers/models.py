@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Float, ForeignKey, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, Boolean, Float, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, set_at
 
 AUDIENCES = ("everyone", "admins")
 MIN_RECALL = 0.85
@@ -35,8 +35,8 @@ class ModelConnection(Base):
     background_model: Mapped[str | None] = mapped_column(String(200))
     test_result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
 
 class ModelOffer(Base):
@@ -46,7 +46,7 @@ class ModelOffer(Base):
     __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"),)
 
     offer_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))
+    connection_id: Mapped[int] = belongs_to("model_connections.connection_id")
     model: Mapped[str] = mapped_column(Key(200))
     label: Mapped[str] = mapped_column(String(100))
     # A character or two shown before its name, such as an emoji.
@@ -65,10 +65,8 @@ class ModelOfferGroup(Base):
 
     __tablename__ = "model_offer_groups"
 
-    offer_id: Mapped[int] = mapped_column(ForeignKey("model_offers.offer_id", ondelete="CASCADE"), primary_key=True)
-    group_id: Mapped[int] = mapped_column(
-        ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True, index=True
-    )
+    offer_id: Mapped[int] = belongs_to("model_offers.offer_id", primary_key=True)
+    group_id: Mapped[int] = belongs_to("user_groups.group_id", primary_key=True, index=True)
 
 
 class MemoryGrade(Base):
@@ -85,7 +83,7 @@ class MemoryGrade(Base):
     key_share: Mapped[float] = mapped_column(Float)
     false_share: Mapped[float] = mapped_column(Float)
     cases: Mapped[int]
-    examined_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    examined_at: Mapped[datetime] = set_at()
 
     @property
     def is_trusted(self) -> bool:

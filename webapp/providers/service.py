@@ -8,8 +8,8 @@ from sqlalchemy import delete, select
 from webapp.accounts.models import UserGroup
 from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.i18n.marks import say
 from webapp.providers.catalogue import catalogue
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup
@@ -51,19 +51,15 @@ def fields_of_offers(connection_id: int) -> list[OfferFields]:
 
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
     """Return all connections, oldest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("connections", query, int)
-    statement = select(ModelConnection).order_by(ModelConnection.connection_id).limit(query.limit + 1)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(ModelConnection.connection_id > last_id)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.connection_id,))
+    keyset, key = Keyset("connections", query, int), ModelConnection.connection_id
+    return read_page(keyset, select(ModelConnection), key, newest_first=False).map(lambda row: row.ModelConnection)
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
     """Return a new connection with its models and test. Raises Conflict, Invalid for a model named twice."""
     ids = db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()
     if len(ids) >= MAX_CONNECTIONS:
-        raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS))
+        raise Conflict("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS)
     row = ModelConnection(
         name=fields.name,
         base_url=fields.base_url,

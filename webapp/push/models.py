@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Text, UniqueConstraint
+from sqlalchemy import Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, belongs_to, set_at
 
 
 class PushSubscription(Base):
@@ -15,10 +15,10 @@ class PushSubscription(Base):
     __table_args__ = (UniqueConstraint("digest", name="uq_push_subscriptions_digest"),)
 
     subscription_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    session_id: Mapped[int] = mapped_column(ForeignKey("user_sessions.session_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
+    session_id: Mapped[int] = belongs_to("user_sessions.session_id", index=True)
     endpoint: Mapped[str] = mapped_column(Text)
     digest: Mapped[str] = mapped_column(Key(64))
     p256dh: Mapped[str] = mapped_column(Key(100))
     auth: Mapped[str] = mapped_column(Key(40))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

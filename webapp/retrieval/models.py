@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, Boolean, Float, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, belongs_to, one_of, set_at
 
 CHANGES = ("conversation", "memories", "documents", "verdicts")
 VERDICTS = ("wrong", "outdated", "not_relevant", "forget")
@@ -28,8 +28,8 @@ class ConversationChunk(Base):
     )
 
     chunk_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
+    user_id: Mapped[int | None] = belongs_to("users.user_id")
     space_id: Mapped[int | None]
     content: Mapped[str] = mapped_column(Text)
     embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
@@ -38,7 +38,7 @@ class ConversationChunk(Base):
     message_range_end: Mapped[int]
     level: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     model: Mapped[str | None] = mapped_column(String(200))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class MessageEmbedding(Base):
@@ -48,13 +48,11 @@ class MessageEmbedding(Base):
     __tablename__ = "message_embeddings"
     __table_args__ = (Index("ix_message_embeddings_user_id", "user_id", "model"),)
 
-    message_id: Mapped[int] = mapped_column(
-        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    message_id: Mapped[int] = belongs_to("messages.message_id", primary_key=True)
     piece: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=0, server_default=text("0"))
     from_char: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     to_char: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     model: Mapped[str] = mapped_column(String(200))
     embedding: Mapped[bytes] = mapped_column(LargeBinary(65_535))
 
@@ -66,9 +64,7 @@ class PassageVersion(Base):
 
     __tablename__ = "passage_versions"
 
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     memories_through: Mapped[int | None]
 
@@ -83,7 +79,7 @@ class PassageChange(Base):
     __table_args__ = (Index("ix_passage_changes_version", "user_id", "version"),)
 
     change_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     version: Mapped[int]
     what: Mapped[str] = mapped_column(one_of(*CHANGES, name="passage_change"))
     ref_id: Mapped[int] = mapped_column(default=0, server_default=text("0"))
@@ -100,7 +96,7 @@ class TurnReceipt(Base):
     )
 
     receipt_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    message_id: Mapped[int] = belongs_to("messages.message_id")
     kind: Mapped[str] = mapped_column(one_of("memory", "chunk", "message", "document", name="passage_kind"))
     passage_id: Mapped[int]
     revision: Mapped[int | None]
@@ -125,10 +121,10 @@ class PassageVerdict(Base):
     )
 
     verdict_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    message_id: Mapped[int] = belongs_to("messages.message_id")
     kind: Mapped[str] = mapped_column(one_of("memory", "chunk", "message", "document", name="verdict_kind"))
     passage_id: Mapped[int]
     verdict: Mapped[str] = mapped_column(one_of(*VERDICTS, name="passage_verdict"))
     terms: Mapped[list[Any]] = mapped_column(JSON, default=list)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -1,9 +1,7 @@
 """Finding what a user said and what is known about them, for the search box; and preparing replies' look-ups."""
 
 from collections.abc import Collection
-from concurrent.futures import Future
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 from webapp.db.base import db
 from webapp.retrieval import facts
@@ -87,9 +85,8 @@ def catch_up(user_id: int) -> Position | None:
     return current
 
 
-def embed_ahead(user_id: int, text: str) -> Future[Any] | None:
-    """Start embedding a question that will be looked up, before `retrieve`; return what to wait for."""
+def embed_ahead(user_id: int, text: str) -> None:
+    """Start embedding a question that will be looked up, before `retrieve`."""
     entry = index_cache().peek(user_id)
-    if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:
-        return None
-    return query_vectors().start(text).future
+    if entry is not None and entry.index.generations and len(terms_of(text)) >= FEW_TERMS:
+        query_vectors().start(text)

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, current_timestamp, now
+from webapp.db.base import Base, belongs_to, now, set_at
 
 
 class SavedPrompt(Base):
@@ -18,12 +18,10 @@ class SavedPrompt(Base):
     )
 
     saved_prompt_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    space_id: Mapped[int | None] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    space_id: Mapped[int | None] = belongs_to("spaces.space_id")
     name: Mapped[str] = mapped_column(String(100))
     description: Mapped[str] = mapped_column(String(255), default="")
     content: Mapped[str] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)

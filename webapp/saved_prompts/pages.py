@@ -9,10 +9,9 @@ from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.answers import commit_and_redirect, download
 from webapp.http.forms import read_form, sentences
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext, ngettext
 from webapp.rendering import reader_zone
@@ -94,7 +93,7 @@ def use(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
     variables = variables_to_fill(prompt.prompt.content)
     if not variables and not wants_partial():
-        return render_new(content=_fill(saved_prompt_id, []))
+        return render_new(content=_fill(saved_prompt_id, []), linked_draft=True)
     return _questions(prompt.prompt, variables, {}, {})
 
 
@@ -110,7 +109,7 @@ def fill_variables(saved_prompt_id: int) -> ViewResult:
         return _questions(prompt.prompt, variables, request.form, wrong), 422
     if wants_partial():
         return Response(text, mimetype="text/plain")
-    return render_new(content=text)
+    return render_new(content=text, linked_draft=True)
 
 
 @blueprint.get("/prompts/export")

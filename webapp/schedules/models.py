@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import Boolean, DateTime, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import Boolean, DateTime, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 Place = Literal["new", "same"] | int
 RUN_STATUSES = ("waiting", "running", "done", "failed")
@@ -24,10 +24,8 @@ class Schedule(Base):
     __table_args__ = (Index("ix_schedules_due", "is_active", "next_at"),)
 
     schedule_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    conversation_id: Mapped[int | None] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
+    conversation_id: Mapped[int | None] = refers_to("conversations.conversation_id", index=True)
     title: Mapped[str] = mapped_column(String(120))
     prompt: Mapped[str] = mapped_column(Text)
     rrule: Mapped[str] = mapped_column(String(500), default="", server_default="")
@@ -41,7 +39,7 @@ class Schedule(Base):
     token_id: Mapped[int | None]
     sends_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     failures: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
     @property
     def conversation(self) -> Place:
@@ -68,11 +66,11 @@ class ScheduleRun(Base):
     )
 
     run_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    schedule_id: Mapped[int] = mapped_column(ForeignKey("schedules.schedule_id", ondelete="CASCADE"))
-    due_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    schedule_id: Mapped[int] = belongs_to("schedules.schedule_id")
+    due_at: Mapped[datetime] = set_at()
     status: Mapped[str] = mapped_column(one_of(*RUN_STATUSES, name="schedule_run_status"), default="waiting")
     is_late: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
+    message_id: Mapped[int | None] = refers_to("messages.message_id", index=True)
     problem: Mapped[str | None] = mapped_column(String(300))
     ended_at: Mapped[datetime | None] = mapped_column(Timestamp)
     mail_due_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
@@ -84,8 +82,6 @@ class ScheduleFeed(Base):
     __tablename__ = "schedule_feeds"
     __table_args__ = (UniqueConstraint("digest", name="uq_schedule_feeds_digest"),)
 
-    user_id: Mapped[int] = mapped_column(
-        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     digest: Mapped[str] = mapped_column(Key(64))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

@@ -19,7 +19,6 @@ from webapp.db.base import add_row, count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
-from webapp.i18n.marks import say
 from webapp.journeys.authoring import visible_journey
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import local_time, next_time, rule_of, to_instant
@@ -64,7 +63,7 @@ def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | Non
     owner = get_or_raise(User, user_id, lock=True)
     limit = schedules_per_person()
     if count_rows(Schedule.user_id == user_id) >= limit:
-        raise TooMany(say("You have %(most)s schedules already.", most=limit))
+        raise TooMany("You have %(most)s schedules already.", most=limit)
     journey = fields.journey or None
     _require_places(user_id, journey, fields.conversation)
     timezone = fields.timezone or UserSettings.of(owner.settings).timezone

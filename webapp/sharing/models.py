@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, text
+from sqlalchemy import JSON, Boolean, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, now, one_of, set_at
 
 AUDIENCES = ("anyone", "accounts")
 
@@ -17,17 +17,15 @@ class ConversationShare(Base):
     __table_args__ = (Index("ix_conversation_shares_listing", "user_id", "share_id"),)
 
     share_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    conversation_id: Mapped[int] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), index=True
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id", index=True)
     token: Mapped[str] = mapped_column(Key(64), unique=True)
     is_live: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     audience: Mapped[str] = mapped_column(one_of(*AUDIENCES, name="share_audience"), default="anyone")
     first_message_id: Mapped[int | None]
     last_message_id: Mapped[int | None]
     message_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
     @property

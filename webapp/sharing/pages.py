@@ -10,9 +10,8 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
-from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import MAX_ID, parse_id
-from webapp.http.views import PageBlueprint, requested_cursor
+from webapp.http.views import PageBlueprint, commit_and_redirect, requested_cursor
 from webapp.i18n.request_language import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url

@@ -17,7 +17,6 @@ from webapp.db.base import add_row, count_rows, db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
-from webapp.i18n.marks import say
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
 
@@ -48,9 +47,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
     if count_rows(ConversationShare.conversation_id == conversation_id) >= MAX_LINKS:
-        raise Conflict(
-            say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MAX_LINKS)
-        )
+        raise Conflict("This conversation already has %(most_links)s links. Revoke some first.", most_links=MAX_LINKS)
     message_ids = db.session.scalars(
         select(Message.message_id).where(current(conversation_id), _is_showable()).order_by(Message.message_id)
     ).all()
@@ -65,11 +62,9 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     if len(selection) > MAX_MESSAGES and not fields.live:
         raise Invalid.field(
             "from",
-            say(
-                "leaves %(count)s messages; a snapshot can have at most %(most_messages)s",
-                count=f"{len(selection):,}",
-                most_messages=f"{MAX_MESSAGES:,}",
-            ),
+            "leaves %(count)s messages; a snapshot can have at most %(most_messages)s",
+            count=f"{len(selection):,}",
+            most_messages=f"{MAX_MESSAGES:,}",
         )
     row = ConversationShare(
         user_id=user_id,

@@ -56,7 +56,7 @@ def import_served() -> list[ModuleType]:
 
 def register(app: OpenAPI) -> None:
     """Register everything that people and programs can reach, and the commands."""
-    app.extensions["end_event_streams"] = events_api.end_all
+    app.extensions["end_event_streams"] = events_api.ending.set
     for module in import_served():
         for blueprint in vars(module).values():
             if isinstance(blueprint, APIBlueprint) and blueprint.import_name == module.__name__:

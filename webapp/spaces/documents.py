@@ -16,7 +16,6 @@ from webapp.db.base import add_row, count_rows, db, now, rows_changed, write_tra
 from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.i18n.marks import say
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of
@@ -58,7 +57,7 @@ def _add(
 ) -> DocumentOut:
     get_space(user_id, space_id, lock=True)
     if count_rows(SpaceDocument.space_id == space_id) >= MAX_DOCUMENTS:
-        raise Conflict(say("A space can hold %(max_documents)s documents.", max_documents=MAX_DOCUMENTS))
+        raise Conflict("A space can hold %(max_documents)s documents.", max_documents=MAX_DOCUMENTS)
     moment = now()
     row = SpaceDocument(
         space_id=space_id,

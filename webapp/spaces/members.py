@@ -14,7 +14,6 @@ from webapp.audit.actions import Action
 from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.extensions import app_settings
-from webapp.i18n.marks import say
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
 from webapp.spaces.service import end_membership, end_space, get_space, spaces_of
@@ -78,7 +77,7 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
     row = next((row for row in rows if row.email == email), None)
     if row is None:
         if len(rows) >= MAX_MEMBERS:
-            raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
+            raise Conflict("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS)
         # The account may already be invited under an earlier address: the invitation moves to the new one.
         row = next((row for row in rows if invitee_id is not None and row.user_id == invitee_id), None)
         row = row or SpaceMember(
@@ -132,7 +131,7 @@ def join_by_group(user_id: int, space_id: int) -> None:
         return
     if row is None:
         if count_rows(SpaceMember.space_id == space_id) >= MAX_MEMBERS:
-            raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
+            raise Conflict("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS)
         row = SpaceMember(space_id=space_id, user_id=user_id, role="member", created_at=now())
         db.session.add(row)
     row.status, row.email, row.joined_at, row.by_group = "active", None, now(), True

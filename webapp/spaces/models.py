@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy import Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, belongs_to, now, one_of, refers_to, set_at
 
 KINDS = ("project", "legacy")
 ROLES = ("owner", "member")
@@ -25,10 +25,8 @@ class Space(Base):
     instructions: Mapped[str] = mapped_column(Text, default="")
     persona: Mapped[str | None] = mapped_column(String(50))
     has_portrait: Mapped[bool] = mapped_column(default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 class SpaceMember(Base):
@@ -46,13 +44,13 @@ class SpaceMember(Base):
     )
 
     space_member_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    space_id: Mapped[int] = belongs_to("spaces.space_id")
+    user_id: Mapped[int | None] = belongs_to("users.user_id")
     email: Mapped[str | None] = mapped_column(Key(254))
     role: Mapped[str] = mapped_column(one_of(*ROLES, name="space_role"))
     status: Mapped[str] = mapped_column(one_of(*MEMBER_STATUSES, name="space_member_status"))
-    invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    invited_by: Mapped[int | None] = refers_to("users.user_id", index=True)
+    created_at: Mapped[datetime] = set_at()
     joined_at: Mapped[datetime | None] = mapped_column(Timestamp)
     by_group: Mapped[bool] = mapped_column(default=False, server_default=text("0"))
 
@@ -62,9 +60,7 @@ class SpaceVersion(Base):
 
     __tablename__ = "space_versions"
 
-    space_id: Mapped[int] = mapped_column(
-        ForeignKey("spaces.space_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    space_id: Mapped[int] = belongs_to("spaces.space_id", primary_key=True)
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
 
 
@@ -83,8 +79,8 @@ class SpaceDocument(Base):
     )
 
     document_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    space_id: Mapped[int] = belongs_to("spaces.space_id")
+    user_id: Mapped[int | None] = refers_to("users.user_id", index=True)
     title: Mapped[str] = mapped_column(String(255))
     content: Mapped[str] = mapped_column(LONG_TEXT)
     size: Mapped[int]
@@ -97,10 +93,8 @@ class SpaceDocument(Base):
     )
     chunks_total: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     chunks_done: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
-    )
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at(onupdate=now)
 
 
 class DocumentChunk(Base):
@@ -113,8 +107,8 @@ class DocumentChunk(Base):
     )
 
     document_chunk_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    document_id: Mapped[int] = mapped_column(ForeignKey("space_documents.document_id", ondelete="CASCADE"))
-    space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    document_id: Mapped[int] = belongs_to("space_documents.document_id")
+    space_id: Mapped[int] = belongs_to("spaces.space_id")
     position: Mapped[int]
     page: Mapped[int | None]
     content: Mapped[str] = mapped_column(Text)

@@ -7,10 +7,9 @@ from flask import flash, g, make_response, redirect, render_template, request, u
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form, sentences
 from webapp.http.paging import PageQuery
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.spaces import current_space, documents, members, service

@@ -14,7 +14,6 @@ from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page
-from webapp.i18n.marks import say
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS
@@ -37,7 +36,13 @@ def member_space_ids(user_id: int) -> frozenset[int]:
 
 def is_member(user_id: int, space_id: int) -> bool:
     """Return whether a user belongs to a space now."""
-    return db.session.scalar(spaces_of(user_id).where(SpaceMember.space_id == space_id)) is not None
+    return role_in(user_id, space_id) is not None
+
+
+def role_in(user_id: int, space_id: int) -> str | None:
+    """Return a user's role in a space; None if they do not belong to it now."""
+    role = spaces_of(user_id).with_only_columns(SpaceMember.role)
+    return db.session.scalar(role.where(SpaceMember.space_id == space_id))
 
 
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
@@ -70,14 +75,14 @@ def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
     if space.kind != "legacy":
         return persona
     if persona is not None and persona not in PERSONAS:
-        raise Invalid.field("persona", say("is not one of %(names)s", names=", ".join(PERSONAS)))
+        raise Invalid.field("persona", "is not one of %(names)s", names=", ".join(PERSONAS))
     return persona or space.persona or DEFAULT
 
 
 def create_space(user_id: int, fields: NewSpace) -> Space:
     """Return a new space with its creator as the owner and only member."""
     if count_rows(SpaceMember.user_id == user_id, SpaceMember.role == "owner") >= MAX_SPACES:
-        raise Conflict(say("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES))
+        raise Conflict("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES)
     if fields.persona and fields.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
     moment = now()

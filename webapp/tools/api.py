@@ -73,8 +73,7 @@ def list_tool_servers() -> ToolServerList:
 @idempotency.idempotent
 def create_tool_server(body: NewToolServer) -> ToolServerOut:
     """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
-    row = servers.create_server(current_user_id(), body, is_admin=is_admin())
-    return _out(row)
+    return _out(servers.create_server(current_user_id(), body, is_admin=is_admin()))
 
 
 @blueprint.get("/tool-servers/<int:server_id>")

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, Boolean, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now
+from webapp.db.base import Base, Key, Timestamp, belongs_to, set_at
 
 SINGLE_ROW_ID = 1
 
@@ -22,7 +22,7 @@ class WebAccess(Base):
     secrets: Mapped[str | None] = mapped_column(Text)
     key_set: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     is_enabled: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = set_at()
 
 
 class ToolServer(Base):
@@ -35,7 +35,7 @@ class ToolServer(Base):
     __tablename__ = "tool_servers"
 
     server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int | None] = belongs_to("users.user_id", index=True)
     name: Mapped[str] = mapped_column(String(60))
     url: Mapped[str] = mapped_column(String(500))
     secrets: Mapped[str | None] = mapped_column(Text)
@@ -45,7 +45,7 @@ class ToolServer(Base):
     tools: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     error: Mapped[str | None] = mapped_column(String(500))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class ToolGrant(Base):
@@ -55,7 +55,7 @@ class ToolGrant(Base):
     __table_args__ = (UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"),)
 
     grant_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    server_id: Mapped[int] = mapped_column(ForeignKey("tool_servers.server_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    server_id: Mapped[int] = belongs_to("tool_servers.server_id", index=True)
     tool: Mapped[str] = mapped_column(Key(128))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()

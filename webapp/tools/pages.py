@@ -11,8 +11,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
-from webapp.http.answers import commit_and_redirect
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.request_language import gettext as _
 from webapp.tools.web.service import web
 

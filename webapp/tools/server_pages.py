@@ -8,9 +8,8 @@ from pydantic import ValidationError
 from webapp.accounts.auth import current_identity, current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, DomainError, Invalid
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import sentences
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.tools import servers

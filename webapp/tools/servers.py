@@ -11,7 +11,6 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import add_row, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings, limiter
-from webapp.i18n.marks import say
 from webapp.llm.capabilities import tool_fingerprint
 from webapp.llm.settings import Target
 from webapp.providers.catalogue import HOME_ID, catalogue, models_for_user
@@ -52,7 +51,7 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
     if len(servers_of(owner)) >= MAX_SERVERS:
-        raise Conflict(say("There are already %(most)s servers.", most=MAX_SERVERS))
+        raise Conflict("There are already %(most)s servers.", most=MAX_SERVERS)
     row = ToolServer(
         user_id=owner,
         name=fields.name,

@@ -8,9 +8,8 @@ from webapp.accounts.auth import current_user_id, public
 from webapp.accounts.password_check_pages import PASSWORD_LABELS, returning_owner
 from webapp.db.base import db, now
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import on_form
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.transfer.account_erasure import list_account_contents
 
 blueprint = PageBlueprint("account_deletion_pages", __name__, access="user")

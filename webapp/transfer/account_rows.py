@@ -171,6 +171,9 @@ def own_spaces(user_id: int) -> Select[int]:
     return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
 
 
+DOCUMENT_FIELDS = ("document_id", "title", "content", "pages", "digest", "media_type", "file_name", "created_at")
+
+
 def space_lines(user_id: int) -> Rows:
     """Yield the spaces that the user owns, each with its documents and the portrait as its members can read it."""
     for row in walk(Space, Space.space_id.in_(own_spaces(user_id))):
@@ -178,19 +181,8 @@ def space_lines(user_id: int) -> Rows:
         documents = []
         for document in db.session.scalars(statement.order_by(SpaceDocument.document_id)):
             parts = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == document.document_id)
-            documents.append(
-                {
-                    "document_id": document.document_id,
-                    "title": document.title,
-                    "content": document.content,
-                    "pages": document.pages,
-                    "digest": document.digest,
-                    "media_type": document.media_type,
-                    "file_name": document.file_name,
-                    "created_at": document.created_at,
-                    "parts": list(db.session.scalars(parts.order_by(DocumentChunk.position))),
-                }
-            )
+            fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
+            documents.append(fields | {"parts": list(db.session.scalars(parts.order_by(DocumentChunk.position)))})
         stored = portraits.row_of(Members(row.space_id))
         portrait = portraits.valid_sentences(Members(row.space_id), stored.sentences) if stored else []
         yield dump(row) | {"documents": documents, "portrait": portrait}

@@ -118,8 +118,7 @@ def stop_learning(import_id: Id) -> LearningOut:
 @idempotency.idempotent
 def create_export(body: NewExport) -> ExportOut:
     """Have your account, a conversation or your memories written to a file."""
-    row = export_jobs.create_export(current_user_id(), body)
-    return ExportOut.from_row(row)
+    return ExportOut.from_row(export_jobs.create_export(current_user_id(), body))
 
 
 @blueprint.get("/exports")

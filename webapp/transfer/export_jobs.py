@@ -22,7 +22,7 @@ from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
-from webapp.i18n.marks import N_, say
+from webapp.i18n.marks import N_
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import being_forgotten
@@ -57,16 +57,14 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
     """Request an export. Raises NotFound, Invalid for a format that does not fit, Conflict for too many at once."""
     form = fields.format or FORMATS[fields.what][0]
     if form not in FORMATS[fields.what]:
-        raise Invalid.field("format", say("must be one of %(names)s", names=", ".join(FORMATS[fields.what])))
+        raise Invalid.field("format", "must be one of %(names)s", names=", ".join(FORMATS[fields.what]))
     if fields.what == "conversation":
         if fields.conversation_id is None:
             raise Invalid.field("conversation_id", "says which conversation; it is missing")
         get_conversation(user_id, fields.conversation_id)
     pending = _exports_of(user_id).where(Export.status == "waiting").limit(MAX_CONCURRENT)
     if len(db.session.scalars(pending).all()) >= MAX_CONCURRENT:
-        raise Conflict(
-            say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=MAX_CONCURRENT)
-        )
+        raise Conflict("%(at_once)s exports are already being made. Wait for one to finish.", at_once=MAX_CONCURRENT)
     row = Export(
         user_id=user_id,
         what=fields.what,

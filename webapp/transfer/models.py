@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 IMPORT_STATUSES = ("reading", "ready", "running", "done", "failed", "cancelled", "undone")
 ITEM_KINDS = ("conversation", "memory", "project", "problem")
@@ -26,7 +26,7 @@ class Import(Base):
     )
 
     import_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     status: Mapped[str] = mapped_column(one_of(*IMPORT_STATUSES, name="import_status"), default="reading")
     format: Mapped[str | None] = mapped_column(Key(30))
     filename: Mapped[str] = mapped_column(String(255))
@@ -43,8 +43,8 @@ class Import(Base):
     learning: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     # `running` while a job undoes it; the progress is in the options, as `undone`.
     undo_status: Mapped[str | None] = mapped_column(Key(10), index=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
+    updated_at: Mapped[datetime] = set_at()
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -70,7 +70,7 @@ class ImportItem(Base):
     __table_args__ = (Index("ix_import_items_import", "import_id", "item_id"),)
 
     item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    import_id: Mapped[int] = mapped_column(ForeignKey("imports.import_id", ondelete="CASCADE"))
+    import_id: Mapped[int] = belongs_to("imports.import_id")
     kind: Mapped[str] = mapped_column(one_of(*ITEM_KINDS, name="import_item_kind"))
     title: Mapped[str | None] = mapped_column(String(255))
     outcome: Mapped[str] = mapped_column(one_of(*OUTCOMES, name="import_outcome"))
@@ -85,7 +85,7 @@ class ImportSource(Base):
 
     __tablename__ = "import_sources"
 
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", primary_key=True)
     origin: Mapped[str] = mapped_column(Key(120), primary_key=True)
     target_id: Mapped[int]
 
@@ -99,11 +99,9 @@ class ImportedMessage(Base):
         Index("ix_imported_messages_import_id", "import_id"),
     )
 
-    message_id: Mapped[int] = mapped_column(
-        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
-    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
-    import_id: Mapped[int | None] = mapped_column(ForeignKey("imports.import_id", ondelete="SET NULL"))
+    message_id: Mapped[int] = belongs_to("messages.message_id", primary_key=True)
+    conversation_id: Mapped[int] = belongs_to("conversations.conversation_id")
+    import_id: Mapped[int | None] = refers_to("imports.import_id")
     source_id: Mapped[str] = mapped_column(Key(64))
     digest: Mapped[str | None] = mapped_column(Key(64))
 
@@ -118,7 +116,7 @@ class Export(Base):
     )
 
     export_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int] = belongs_to("users.user_id")
     what: Mapped[str] = mapped_column(Key(20))
     format: Mapped[str] = mapped_column(Key(20))
     conversation_id: Mapped[int | None]
@@ -128,7 +126,7 @@ class Export(Base):
     media_type: Mapped[str | None] = mapped_column(Key(100))
     size: Mapped[int | None]
     error: Mapped[str | None] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
@@ -137,9 +135,7 @@ class RestoredRow(Base):
 
     __tablename__ = "restored_rows"
 
-    import_id: Mapped[int] = mapped_column(
-        ForeignKey("imports.import_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    import_id: Mapped[int] = belongs_to("imports.import_id", primary_key=True)
     kind: Mapped[str] = mapped_column(Key(20), primary_key=True)
     old_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     new_id: Mapped[int]

@@ -8,11 +8,10 @@ from flask import flash, make_response, redirect, render_template, request, send
 from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import read_form
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.errors import NoModel

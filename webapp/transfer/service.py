@@ -20,7 +20,6 @@ from webapp.extensions import app_settings
 from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.http.validation import MAX_ID
-from webapp.i18n.marks import say
 from webapp.spaces.service import require_member
 from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem
@@ -46,7 +45,7 @@ def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
     stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
-        raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2))
+        raise TooLarge("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2)
     if not size:
         storage.drop(stored_as)
         raise Invalid.field("file", "is empty")
@@ -175,12 +174,12 @@ def undo(user_id: int, import_id: int) -> Import:
 
 def _check(user_id: int, reader: str | None) -> None:
     if reader and reader not in READERS:
-        raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
+        raise Invalid.field("format", "is not one of %(names)s", names=", ".join(READERS))
     for statuses, limit in ((("reading", "running"), MAX_CONCURRENT), (("ready",), MAX_READY)):
         statement = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(limit)
         if len(db.session.scalars(statement).all()) >= limit:
             raise Conflict(
-                say("%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=limit)
+                "%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=limit
             )
 
 

@@ -2,10 +2,10 @@
 
 from datetime import date, datetime
 
-from sqlalchemy import BigInteger, Boolean, Date, Float, ForeignKey, Index, String, text
+from sqlalchemy import BigInteger, Boolean, Date, Float, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, belongs_to, one_of, refers_to, set_at
 
 PERIODS = ("day", "month")
 CHAT, SCHEDULE = "chat", "schedule"
@@ -26,10 +26,8 @@ class UsageRecord(Base):
     )
 
     usage_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    conversation_id: Mapped[int | None] = mapped_column(
-        ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
-    )
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    conversation_id: Mapped[int | None] = refers_to("conversations.conversation_id", index=True)
     message_id: Mapped[int | None]
     kind: Mapped[str] = mapped_column(Key(40))
     target: Mapped[str | None] = mapped_column(String(220))
@@ -43,7 +41,7 @@ class UsageRecord(Base):
     input_price: Mapped[float | None] = mapped_column(Float)
     output_price: Mapped[float | None] = mapped_column(Float)
     is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
 
 class UsageSum(Base):
@@ -57,7 +55,7 @@ class UsageSum(Base):
     )
 
     sum_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    user_id: Mapped[int | None] = belongs_to("users.user_id")
     day: Mapped[date] = mapped_column(Date)
     source: Mapped[str] = mapped_column(one_of(*SOURCES, name="usage_source"))
     model: Mapped[str | None] = mapped_column(String(200))
@@ -87,8 +85,8 @@ class Quota(Base):
     __tablename__ = "quotas"
 
     quota_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    group_id: Mapped[int | None] = mapped_column(ForeignKey("user_groups.group_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int | None] = belongs_to("users.user_id", index=True)
+    group_id: Mapped[int | None] = belongs_to("user_groups.group_id", index=True)
     period: Mapped[str] = mapped_column(one_of(*PERIODS, name="quota_period"))
     tokens: Mapped[int | None]
     dollars: Mapped[float | None] = mapped_column(Float)

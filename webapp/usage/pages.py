@@ -16,10 +16,9 @@ from webapp.accounts.auth import current_user_id, login_required
 from webapp.charts import Columns, Part, stack, stacked_columns
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.answers import commit_and_redirect, download
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import service

@@ -11,7 +11,6 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.errors import Invalid
-from webapp.i18n.marks import say
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import catalogue
 from webapp.usage.models import BACKGROUND, CHAT, SCHEDULE, SOURCES
@@ -101,7 +100,7 @@ def span(query: UsageQuery) -> tuple[datetime, datetime]:
     if first > last:
         raise Invalid.field("to", "comes before the first day")
     if (last - first).days > MAX_DAYS:
-        raise Invalid.field("from", say("is more than %(most_days)s days before the last day", most_days=MAX_DAYS))
+        raise Invalid.field("from", "is more than %(most_days)s days before the last day", most_days=MAX_DAYS)
     return midnight(first), midnight(last) + timedelta(days=1)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import and_, delete, or_, select
 from webapp.accounts.groups import groups_of
 from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid, TooMany
-from webapp.i18n.marks import N_, say
+from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import reports
 from webapp.usage.models import Quota
@@ -88,7 +88,8 @@ def require_room(user_id: int) -> None:
             ends = _ends(state.period)
             phrase = _SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH
             raise TooMany(
-                say(phrase, day=f"{ends:%d %B}"),
+                phrase,
+                day=f"{ends:%d %B}",
                 retry_after=max(1, int((ends - now()).total_seconds())),
             )
 

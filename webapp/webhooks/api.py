@@ -53,8 +53,7 @@ def create_webhook(body: NewWebhook) -> CreatedWebhook:
 @password_required
 def change_webhook(webhook_id: Id, body: WebhookChanges) -> WebhookOut:
     """Change a webhook; only the given fields."""
-    row = service.change_webhook(current_user_id(), webhook_id, body)
-    return WebhookOut.of(row)
+    return WebhookOut.of(service.change_webhook(current_user_id(), webhook_id, body))
 
 
 @blueprint.delete("/webhooks/<int:webhook_id>")

@@ -30,12 +30,8 @@ PAUSE = 1.0
 
 _open: Counter[int] = Counter()
 _lock = threading.Lock()
-_ending = threading.Event()
-
-
-def end_all() -> None:
-    """End every open stream of this process, and each new one at once; clients reconnect by themselves."""
-    _ending.set()
+ending = threading.Event()
+"""Once set, every open stream of this process ends, and each new one at once; clients reconnect by themselves."""
 
 
 class EventQuery(BaseModel):
@@ -91,7 +87,7 @@ def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set
     if is_gap:
         yield sse.event("missed", {}, after)
     start = last = time.monotonic()
-    while time.monotonic() - start < LONGEST and not _ending.is_set():
+    while time.monotonic() - start < LONGEST and not ending.is_set():
         try:
             with app.app_context():
                 entries = list(read(identity.user_id, after))
@@ -103,7 +99,7 @@ def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set
             if not kinds or kind in kinds:
                 yield sse.event(kind, data, after)
         if not entries:
-            _ending.wait(PAUSE)
+            ending.wait(PAUSE)
         if time.monotonic() - last >= HEARTBEAT:
             if not _is_still_allowed(app, identity):
                 return

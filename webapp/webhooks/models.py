@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, text
+from sqlalchemy import JSON, Boolean, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, set_at
 
 STATUSES = ("waiting", "delivered", "failed", "skipped")
 
@@ -20,8 +20,8 @@ class Webhook(Base):
     __tablename__ = "webhooks"
 
     webhook_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    token_id: Mapped[int | None] = mapped_column(ForeignKey("api_tokens.token_id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
+    token_id: Mapped[int | None] = belongs_to("api_tokens.token_id", index=True)
     url: Mapped[str] = mapped_column(String(1_000))
     kinds: Mapped[str] = mapped_column(Key(500))
     secret: Mapped[str] = mapped_column(Text)
@@ -29,7 +29,7 @@ class Webhook(Base):
     is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     disabled_reason: Mapped[str | None] = mapped_column(String(300))
     failing_since: Mapped[datetime | None] = mapped_column(Timestamp)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at()
 
     @property
     def kind_list(self) -> list[str]:
@@ -47,12 +47,12 @@ class WebhookDelivery(Base):
     )
 
     delivery_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.webhook_id", ondelete="CASCADE"))
+    webhook_id: Mapped[int] = belongs_to("webhooks.webhook_id")
     event_id: Mapped[str] = mapped_column(Key(40))
     kind: Mapped[str] = mapped_column(Key(40))
     data: Mapped[dict[str, Any]] = mapped_column(JSON)
     status: Mapped[str] = mapped_column(one_of(*STATUSES, name="webhook_delivery_status"), default="waiting")
     attempts: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     answer: Mapped[str | None] = mapped_column(String(200))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
-    due_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = set_at(index=True)
+    due_at: Mapped[datetime] = set_at()

@@ -8,10 +8,9 @@ from pydantic import ValidationError
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.audit.targets import reason
 from webapp.errors import DomainError
-from webapp.http.answers import commit_and_redirect, show_once, take_values
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.webhooks import service

@@ -11,7 +11,7 @@ from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.retrieval.changes import position
 from webapp.retrieval.lookup import LookUp, Question, Result
 from webapp.retrieval.models import ConversationChunk
@@ -19,9 +19,7 @@ from webapp.retrieval.models import ConversationChunk
 
 def _turn(app: Flask, user: Person) -> int:
     with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=user.user_id, message_count=2)
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user.user_id, message_count=2))
         _, reply = messages.add_exchange(conversation, "Where is the heron's nest?", parent_id=None)
         return int(reply.message_id)
 
@@ -75,23 +73,19 @@ def test_with_spaces_their_versions_are_read_as_well(app, user, client):
 
 
 def _conversation(user_id: int) -> Conversation:
-    row = Conversation(user_id=user_id, title="Boats")
-    db.session.add(row)
-    db.session.flush()
-    return row
+    return add_row(Conversation(user_id=user_id, title="Boats"))
 
 
 def _chunk(conversation: Conversation, content: str, start: int = 1) -> int:
-    row = ConversationChunk(
-        conversation_id=conversation.conversation_id,
-        user_id=conversation.user_id,
-        content=content,
-        message_range_start=start,
-        message_range_end=start + 1,
-    )
-    db.session.add(row)
-    db.session.flush()
-    return row.chunk_id
+    return add_row(
+        ConversationChunk(
+            conversation_id=conversation.conversation_id,
+            user_id=conversation.user_id,
+            content=content,
+            message_range_start=start,
+            message_range_end=start + 1,
+        )
+    ).chunk_id
 
 
 def test_marks_are_filled_in_with_what_they_say_now(app_context, user):
@@ -125,10 +119,9 @@ def test_a_shortened_message_is_shown_as_it_was_sent(app_context, user):
     db.session.add_all([asked, reply])
     db.session.flush()
     stored = [{"role": "user", "message_id": asked.message_id, "shortened_to": 50}]
-    db.session.add(
+    add_row(
         PipelineStep(message_id=reply.message_id, ordinal=1, name="context", data={"prompt": stored}, created_at=now())
     )
-    db.session.flush()
     (step,) = service.pipeline_steps(user.user_id, reply.message_id)
     (shown,) = step.data["prompt"]
     assert "characters left out" in shown["content"]

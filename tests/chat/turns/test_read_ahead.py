@@ -28,7 +28,7 @@ from webapp.chat.turns.read_ahead import ReadAhead
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import make_redis
 from webapp.memories.store import forgetting
 from webapp.redis.clients import open_redis
@@ -103,9 +103,7 @@ def heard(told: Told, channel: str = CHANNEL) -> list[int]:
 def turn(user_id: int, created_at: datetime | None = None) -> int:
     """A reply to be written, in a new conversation or in one that was begun at some time."""
     with write_transaction():
-        conversation = Conversation(user_id=user_id, message_count=2, created_at=created_at or now())
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user_id, message_count=2, created_at=created_at or now()))
         _, reply = messages.add_exchange(conversation, QUESTION, parent_id=None)
         return int(reply.message_id)
 

@@ -18,6 +18,7 @@ from webapp.chat import service
 from webapp.chat.turns import recovery, runner, turn, turnlog
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.runner import TurnRunner
+from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 
@@ -78,17 +79,17 @@ def test_what_may_be_lost_is_what_is_promised():
 
 def test_storing_slowly_does_not_put_off_the_next_time(app, client, model, own_runner, soon, monkeypatch):
     """What is written meanwhile is as old as the beginning of the last save, not as its end."""
-    due, save = [], own_runner._tables.save
+    due, save = [], TurnDatabase.save
 
-    async def slowly(texts: dict[int, str]) -> recovery.FinishedElsewhere:
+    async def slowly(tables: TurnDatabase, texts: dict[int, str]) -> recovery.FinishedElsewhere:
         began = time.monotonic()
-        left = await save(texts)
+        left = await save(tables, texts)
         await asyncio.sleep(0.4)
         running = own_runner._turns.get(turn_id)
         asyncio.get_running_loop().call_soon(lambda: due.append(running._save_at - began if running else 0.0))
         return left
 
-    monkeypatch.setattr(own_runner._tables, "save", slowly)
+    monkeypatch.setattr(TurnDatabase, "save", slowly)
     model.script(reply=[f"w{n} " for n in range(100)], token_delay=0.02)
     (turn_id,) = _streaming(client, app, 1)
     own_runner.submit(turn_id, {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id})
@@ -142,7 +143,7 @@ def test_too_much_text_for_one_statement_takes_several(app, client, monkeypatch)
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
 
 
-def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client, model, own_runner, monkeypatch):
+def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client, model, own_runner, monkeypatch, redis):
     """Recovery has stored what the stream held; nobody is to see more than that."""
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(runner, "SAVE_SECONDS", 60)
@@ -152,7 +153,6 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client,
         header = {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id}
     own_runner.submit(turn_id, header)
     wait_for_text(app, turn_id)
-    redis = app.extensions["redis"]
     loop = own_runner.start()
     loop.call_soon_threadsafe(own_runner._upkeep[0].cancel)  # what renews the leases wakes up later than the writer
     loop.call_soon_threadsafe(time.sleep, 2.5)  # as SIGSTOP would
@@ -167,8 +167,7 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client,
     assert (deltas(events), events[-1].name) == (stored, "error")
 
 
-def test_a_lease_of_somebody_else_is_not_renewed(settings, app):
-    redis = app.extensions["redis"]
+def test_a_lease_of_somebody_else_is_not_renewed(settings, redis):
     lost: list[int] = []
 
     async def work() -> None:

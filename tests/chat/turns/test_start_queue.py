@@ -1,11 +1,8 @@
 """Requests that start turns are served in line, and nobody waits for ever."""
 
-import asyncio
-import gc
 import io
-import logging
 import threading
-from concurrent.futures import Future
+import time
 
 import pytest
 from flask import Flask, g
@@ -13,8 +10,9 @@ from flask import Flask, g
 from testkit.people import post_form
 from testkit.processes import wait_until
 from testkit.waiting import finished
-from webapp.chat.turns import start_queue, turn_database
-from webapp.chat.turns.start_queue import MAX_CONCURRENT, init_gate, starts_turn
+from webapp.chat.context import assembly
+from webapp.chat.turns import start_queue
+from webapp.chat.turns.start_queue import MAX_CONCURRENT, StartQueue, init_gate, starts_turn, take_place
 
 
 @pytest.fixture
@@ -40,7 +38,7 @@ def site() -> tuple[Flask, threading.Event, list[str], list[int]]:
     @app.post("/wait")
     @starts_turn
     def wait():
-        start_queue.leave()
+        take_place().close()
         inside.append("waiting")
         go.wait(20)
         return "waited"
@@ -125,10 +123,68 @@ def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
     quick.join(20)
 
 
-def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, login, user, monkeypatch):
+@pytest.mark.parametrize(
+    ("patience", "stay"),
+    [pytest.param(20, 0.0, id="in order"), pytest.param(1.0, 0.3, id="for longer than one waits where nobody moves")],
+)
+def test_a_line_that_moves_is_waited_in(monkeypatch, patience, stay):
+    monkeypatch.setattr(start_queue, "MAX_CONCURRENT", 1)
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", patience)
+    queue, entered, inside = StartQueue(), [], threading.Semaphore(1)
+    first = queue.enter()
+
+    def come(number: int) -> None:
+        with queue.enter():
+            assert inside.acquire(blocking=False), "two at a time"
+            entered.append(number)
+            time.sleep(stay)
+            inside.release()
+
+    threads = [threading.Thread(target=come, args=(number,)) for number in range(5)]
+    for number, thread in enumerate(threads, 1):
+        thread.start()
+        wait_until(lambda wanted=number: len(queue._waiting) == wanted, "the next in line")
+    first.close()
+    first.close()  # lets no second one in
+    for thread in threads:
+        thread.join(20)
+    assert entered == [0, 1, 2, 3, 4]
+
+
+def test_requests_wait_until_the_prompts_before_them_are_made(app, client, model, monkeypatch):
+    """Otherwise a hundred requests would all be served before the first prompt."""
+    go, made, assemble = threading.Event(), [], assembly.assemble
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", 20)
+
+    def wait_and_assemble(turn_id, *rest):
+        made.append(turn_id)
+        go.wait(20)
+        return assemble(turn_id, *rest)
+
+    monkeypatch.setattr(assembly, "assemble", wait_and_assemble)
+    ids = [client.post("/api/conversations", json={}).json["conversation_id"] for _ in range(MAX_CONCURRENT + 1)]
+    replies: list[int] = []
+
+    def ask(number: int) -> None:
+        replies.append(
+            client.post(f"/api/conversations/{number}/messages", json={"content": "Hello"}).json["response_id"]
+        )
+
+    for number in ids[:-1]:
+        ask(number)
+    wait_until(lambda: len(made) == MAX_CONCURRENT, "all prompts to be begun")
+    late = threading.Thread(target=ask, args=(ids[-1],))
+    late.start()
+    late.join(0.3)
+    assert late.is_alive()
+    go.set()
+    late.join(20)
+    assert [finished(client, reply)["status"] for reply in replies] == ["complete"] * (MAX_CONCURRENT + 1)
+
+
+def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, browser, monkeypatch):
     left = []
-    monkeypatch.setattr("webapp.chat.pages.follow", lambda *_, patience: left.append("gate" not in g) or [])
-    browser = login(user)
+    monkeypatch.setattr("webapp.chat.pages.follow", lambda *_, patience: left.append("place" not in g) or [])
     assert post_form(browser, "/conversations", content="Hello").status_code == 303
     assert left == [True]
 
@@ -137,62 +193,3 @@ def test_every_view_that_starts_a_turn_is_held_back(app):
     marked = {name for name, view in app.view_functions.items() if getattr(view, "starts_turn", False)}
     assert marked >= {"chat_api.chat_stream", "chat_api.send_message", "chat_pages.start", "chat_pages.send"}
     assert all(not name.endswith((".stop", ".resume_stream", ".get_response")) for name in marked)
-
-
-def test_a_vector_that_comes_is_waited_for_and_one_that_does_not_is_not():
-    async def waiting() -> None:
-        future: Future[int] = Future()
-        asyncio.get_running_loop().call_later(0.01, future.set_result, 1)
-        await turn_database.wait_for_result(future, 20)
-        assert future.result() == 1
-        never: Future[int] = Future()
-        await turn_database.wait_for_result(never, 0.01)
-        assert not never.done() and not never.cancelled()
-
-    asyncio.run(waiting())
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_a_vector_that_fails_is_nobodys_news(late, caplog):
-    async def waiting() -> None:
-        future: Future[int] = Future()
-        asyncio.get_running_loop().call_later(0.05 if late else 0.0, future.set_exception, ValueError("away"))
-        await turn_database.wait_for_result(future, 0.01 if late else 20)
-        await asyncio.sleep(0.1)
-
-    with caplog.at_level(logging.ERROR):
-        asyncio.run(waiting())
-        gc.collect()
-    assert not caplog.records
-
-
-@pytest.fixture
-def impatient(app, monkeypatch):
-    """The vector of the question never comes, and would be waited for for a minute."""
-    never: Future[int] = Future()
-    monkeypatch.setattr("webapp.chat.service.embed_ahead", lambda *_: never)
-    chat = app.extensions["chat"]
-    chat.runner.start()
-    tables = chat.runner._tables
-    patient = app.extensions["settings"].model_copy(update={"embedding_query_seconds": 60.0})
-    monkeypatch.setattr(tables, "_settings", patient)
-    return tables
-
-
-@pytest.fixture
-def reply(client, impatient):
-    """Ask something."""
-    started = client.post("/api/conversations", json={}).json["conversation_id"]
-    return lambda: client.post(f"/api/conversations/{started}/messages", json={"content": "Hello"}).json["response_id"]
-
-
-def test_a_turn_alone_begins_meanwhile(client, model, reply):
-    assert finished(client, reply())["status"] == "complete"
-
-
-def test_a_turn_is_stopped_while_it_waits(client, model, impatient, reply, monkeypatch):
-    """A stop that comes meanwhile is stored like any other."""
-    monkeypatch.setattr(impatient, "_reading", 1)  # others have work for the thread
-    reply_id = reply()
-    assert client.post(f"/api/chat/turns/{reply_id}/stop").status_code == 202
-    assert finished(client, reply_id)["status"] == "stopped"

@@ -1,7 +1,6 @@
 """What viewers get of a turn, from its writer in the same process, from the stream, and while one takes over."""
 
 import pytest
-from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
@@ -16,11 +15,6 @@ from webapp.extensions import make_redis
 
 TURN = 7
 END = {"message": {"content": "done"}}
-
-
-@pytest.fixture
-def redis(app: Flask) -> Redis:
-    return app.extensions["redis"]
 
 
 @pytest.fixture

@@ -148,8 +148,7 @@ def test_an_entry_whose_answer_was_lost_is_there_once(writing, app, monkeypatch)
     assert [item.kind for item in merge(there)] == ["turn", "delta", "done"] and turnlog.text_of(there) == "once only"
 
 
-def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing, app):
-    redis = app.extensions["redis"]
+def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing, redis):
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
         writer.begin(1, {})

@@ -14,7 +14,7 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import current_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db import index_hints
-from webapp.db.base import db, get_or_raise, write_transaction
+from webapp.db.base import add_row, db, get_or_raise, write_transaction
 from webapp.memories.store import copies
 
 TOLD = "Keeps walnuts in the old tide mill"
@@ -99,9 +99,7 @@ def test_replies_are_looked_through_a_few_at_a_time(app, replies):
 def _replies(user_id: int, said: Sequence[str]) -> list[int]:
     """Replies of one conversation; the caller has an application context."""
     with write_transaction():
-        conversation = Conversation(user_id=user_id, message_count=len(said))
-        db.session.add(conversation)
-        db.session.flush()
+        conversation = add_row(Conversation(user_id=user_id, message_count=len(said)))
         rows = [Message(conversation_id=conversation.conversation_id, role="assistant", content=text) for text in said]
         db.session.add_all(rows)
         db.session.flush()
@@ -129,11 +127,11 @@ def test_a_reply_is_read_only_if_it_has_two_words_of_what_is_forgotten(app, user
         said = ["About gardens", "You wrote about walnut and town.", "I wrote ABOUT  town, and walnuts"]
         ids = _replies(user.user_id, said)
         looked_at: list[str] = []
-        cut = copies._run
+        rows = copies.stream_rows
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(copies, "_run", lambda text: looked_at.append(text) or cut(text))
+            patch.setattr(copies, "stream_rows", lambda found: (looked_at.append(row[1]) or row for row in rows(found)))
             assert copies.strip_replies(user.user_id, [], {"about town, and walnuts"}) == [ids[2]]
-        assert said[0] not in looked_at
+        assert looked_at == [said[2]]
         assert get_or_raise(Message, ids[2]).content == f"I wrote {copies.FORGOTTEN_MARK}"
 
 

@@ -19,7 +19,7 @@ from webapp.conversations import messages, titles
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.digests import generation
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.schemas import MemoryFields
@@ -53,9 +53,9 @@ class Somebody:
         self.user_id = make_person(app).user_id
         with write_transaction():
             self.old = create_conversation(self.user_id, NewConversation(title="Old")).conversation_id
-            row = Message(conversation_id=self.old, role="user", content=f"Mind you, {SAID}.", created_at=now())
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(
+                Message(conversation_id=self.old, role="user", content=f"Mind you, {SAID}.", created_at=now())
+            )
             memory = create_memory(self.user_id, MemoryFields(memory_type="fact", content=CONTENT, is_pinned=True))
             self.memory_id = memory.memory_id
             start = row.content.index(SAID)

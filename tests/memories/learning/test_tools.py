@@ -41,7 +41,7 @@ def chats(model) -> list[dict]:
     return [call for call in model.calls() if call["path"] == "chat" and call["stream"]]
 
 
-def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, user, model):
+def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, user, model, redis):
     calls_tool(model, "remember", content="Vegan.", quote="I am vegan", memory_type="preference")
     reply = send(client, "Please remember that I am vegan")
     assert reply["content"] == "One moment.\n\nDone."
@@ -54,7 +54,6 @@ def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, u
     first, second = chats(model)
     assert "tools" in first["keys"] and second["messages"][-1]["role"] == "tool"
     assert second["messages"][-2]["content"] == "One moment."
-    redis = app.extensions["redis"]
     kinds = [item.kind for item in turnlog.read(redis, reply["id"])]
     assert "tool" in kinds
     assert turnlog.text_of(turnlog.read(redis, reply["id"])) == reply["content"]

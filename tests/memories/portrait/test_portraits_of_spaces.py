@@ -208,7 +208,7 @@ def test_with_a_member_their_sentences_go(pair, app, api, make_user, model, run_
         assert told[person] not in stored(app, space_id)
 
 
-def test_it_is_the_members(portrayed, api, make_user, anonymous, login):
+def test_it_is_the_members(portrayed, api, make_user, login):
     anna, _, space_id, *_ = portrayed
     stranger, admin, guest = api(make_user()), api(make_user(is_admin=True)), api(make_user())
     assert invite(anna, space_id, guest).status_code == 201
@@ -217,8 +217,6 @@ def test_it_is_the_members(portrayed, api, make_user, anonymous, login):
         browser = login(client.person)
         for page in (f"/spaces/{space_id}/portrait", f"/spaces/{space_id}/portrait/pdf"):
             assert browser.get(page).status_code == 404
-    assert anonymous.get(place(space_id)).status_code == 401
-    assert anonymous.get(f"/spaces/{space_id}/portrait").status_code == 303
 
 
 def test_at_night_it_is_written_if_something_has_changed(pair, app, model, run_jobs):

@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,12 +17,6 @@ from webapp.memories.store.outside_proposals import Proposal, propose
 
 HTMX = {"HX-Request": "true"}
 ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
-
-
-@pytest.fixture
-def browser(login: Callable[..., FlaskClient], user: Person) -> FlaskClient:
-    """The browser of `user`."""
-    return login(user)
 
 
 @pytest.fixture
@@ -169,17 +162,6 @@ def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, wai
     assert late.status_code == 422 and "This memory does not wait for a decision." in late.text
     assert question(late.text) == MOSS and "Discarded" not in late.text
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, False]
-
-
-def test_the_queue_is_ones_own(app, user, waiting, anonymous, login, make_user):
-    assert anonymous.get("/memories/review").status_code == 303
-    for other in (make_user(), make_user(is_admin=True)):
-        stranger = login(other)
-        assert GOATS not in stranger.get(f"/memories/review?held={waiting[2]}").text
-        for decision in ("accept", "reject"):
-            form = {"decision": decision, "queue": "/memories/review", "held": waiting[0]}
-            assert post_form(stranger, f"/memories/{waiting[2]}/review", **form).status_code == 404
-    assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
 
 
 def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting):

@@ -582,19 +582,38 @@ def test_words_without_a_key_do_not_bring_a_second_value_of_one_into_use(trusted
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-@pytest.mark.parametrize("keyed", [True, False])
-def test_what_holds_until_a_day_ends_nothing_that_holds_without_one(keyed, trusted):
-    home = {"fact_key": "identity/location", "fact_value": "Leeds"} if keyed else {}
+@pytest.mark.parametrize("action", ["keyed", "supersede", "update"])
+def test_what_holds_until_a_day_ends_nothing_that_holds_without_one(action, trusted):
+    home = {"fact_key": "identity/location", "fact_value": "Leeds"} if action == "keyed" else {}
     leeds = stored(7, "Lives in Leeds", **home)
     text, until = "I live in Bath until Friday", (NOON + timedelta(days=3)).date()
     state = known(leeds, messages=say(text))
     change = fact(1, text, "identity/location", "Bath", until=until)
-    if not keyed:
-        change = op("supersede", 1, text, memory_number=1, until=until)
+    if action != "keyed":
+        change = op(action, 1, text, memory_number=1, until=until)
     done = after(state, decide([change], state, trusted))
     assert leeds in done.memories
     assert [(memory.slot, memory.until) for memory in current(done)] == [(None, until), (leeds.slot, None)]
     assert decide([change], done, trusted).effects == ()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize(
+    ("held", "said", "holds"),
+    [(-9, None, None), (-9, 5, 5), (9, None, 9), (9, 5, 5), (None, 5, None), (None, None, None)],
+)
+def test_what_is_said_again_holds_until_the_day_that_was_said_last(held, said, holds, keyed, trusted):
+    def day(number):
+        return number and (NOON + timedelta(days=number)).date()
+
+    home = {"fact_key": "identity/location", "fact_value": "Bath"} if keyed else {}
+    state = known(stored(7, "I live in Bath", until=day(held), **home), messages=say("I live in Bath"))
+    done = after(state, decide([op("add", 1, "I live in Bath", until=day(said), **home)], state, trusted))
+    assert [(memory.ref, memory.until) for memory in done.memories] == [(7, day(holds))]
+    by_hand = replace(state, memories=tuple(replace(memory, origin="user") for memory in state.memories))
+    done = after(by_hand, decide([op("add", 1, "I live in Bath", until=day(said), **home)], by_hand, trusted))
+    assert [memory.until for memory in done.memories] == [day(held)]
 
 
 def test_a_number_taken_at_random_costs_nothing():

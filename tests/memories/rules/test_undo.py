@@ -80,6 +80,12 @@ def test_later_edits_are_not_overwritten(changes, now, obstacle):
     assert plan == UndoPlan(obstacles={7: obstacle})
 
 
+def test_what_stands_again_as_a_change_left_it_can_be_undone():
+    changes = [Change(7, BEFORE, AFTER), Change(8, None, AFTER)]
+    plan = plan_undo(changes, Present({7: snap(4, content="b"), 8: snap(4, content="b")}))
+    assert plan == UndoPlan((8,), {7: BEFORE.fields})
+
+
 def test_a_key_taken_since_is_not_taken_back():
     closed = snap(2, content="a", fact_key=NAME, valid_to="then")
     change = Change(7, snap(1, content="a", fact_key=NAME, valid_to=None), closed)

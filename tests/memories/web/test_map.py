@@ -14,7 +14,7 @@ from sqlalchemy import insert
 from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.showing.map_layout import NARROW
 from webapp.memories.showing.name_map import MAX_CARDS, MAX_NAMES, map_of, name_page
@@ -31,8 +31,7 @@ def remember(app: Flask, user: Person) -> Callable[..., int]:
         with app.app_context(), write_transaction():
             row = Memory(**{"user_id": user.user_id, "memory_type": "fact", "content": content} | fields)
             row.statement_hash = statement_hash(content)
-            db.session.add(row)
-            db.session.flush()
+            add_row(row)
             return row.memory_id
 
     return make
@@ -63,9 +62,7 @@ def test_names_are_sized_by_mentions_and_joined_by_shared_memories(app, user, re
 def test_only_what_is_ones_own_in_use_and_lasts(app, user, make_user, remember):
     other = make_user()
     with app.app_context(), write_transaction():
-        passing = Conversation(user_id=user.user_id, is_temporary=True)
-        db.session.add(passing)
-        db.session.flush()
+        passing = add_row(Conversation(user_id=user.user_id, is_temporary=True))
         number = passing.conversation_id
     remember("Met Tom")
     remember("Met Archie", is_archived=True)
@@ -80,19 +77,16 @@ def test_only_what_is_ones_own_in_use_and_lasts(app, user, make_user, remember):
     assert labels(app, other) == {"Olga": 1}
 
 
-def test_a_name_leads_to_all_that_is_known_with_quotes(app, user, login, remember):
+def test_a_name_leads_to_all_that_is_known_with_quotes(app, user, remember, browser):
     numbers = [remember(f"Walk {number} with Anna & <Tom>") for number in range(MAX_CARDS + 3)]
     remember("Walk with Rex")
     with app.app_context(), write_transaction():
-        talk = Conversation(user_id=user.user_id, title="About walks")
-        db.session.add(talk)
-        db.session.flush()
-        said = Message(conversation_id=talk.conversation_id, role="user", content="me and anna walk", status="complete")
-        db.session.add(said)
-        db.session.flush()
+        talk = add_row(Conversation(user_id=user.user_id, title="About walks"))
+        said = add_row(
+            Message(conversation_id=talk.conversation_id, role="user", content="me and anna walk", status="complete")
+        )
         quote = {"message_id": said.message_id, "quote": "me and anna", "start": 0, "end": 11, "said_at": now()}
         db.session.add(MemoryEvidence(memory_id=numbers[-1], **quote))
-    browser = login(user)
     page = browser.get(PAGE).text
     assert f'href="{PAGE}?name=anna"' in page and "Anna: 33 memories" in page and "<Tom>" not in page
     first = browser.get(f"{PAGE}?name=anna").text
@@ -105,8 +99,7 @@ def test_a_name_leads_to_all_that_is_known_with_quotes(app, user, login, remembe
     assert f"start={MAX_CARDS}" in first and "start=" not in second
 
 
-def test_the_page_says_what_will_be_there_and_survives_odd_addresses(client, user, login, remember):
-    browser = login(user)
+def test_the_page_says_what_will_be_there_and_survives_odd_addresses(client, remember, browser):
     assert "Nobody and nothing to show yet" in browser.get(PAGE).text
     tom = remember("Met Tom")
     for odd in ("name=Tom", "name=x", "name=%00", "name=tom&start=99", "name=tom&start=-1", "name=tom&start=x"):
@@ -128,9 +121,8 @@ def test_an_arabic_reader_sees_names_of_both_scripts(client, user, login):
 
 
 @pytest.mark.once
-def test_of_two_thousand_a_page_is_small_and_takes_few_statements(app, user, login):
+def test_of_two_thousand_a_page_is_small_and_takes_few_statements(app, user, browser):
     fill(app, user, 2_000)
-    browser = login(user)
     for address, most in ((PAGE, 5), (f"{PAGE}?name=anarastenvor", 7)):
         browser.get(address)
         with app.app_context(), count_queries() as queries:

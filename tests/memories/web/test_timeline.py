@@ -12,7 +12,7 @@ from flask import Flask
 from testkit.memory_rows import fill_memories
 from testkit.people import Person
 from tests.support.queries import count_queries
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.showing.timeline import MAX_ROWS, Period, timeline_of
 
@@ -27,10 +27,7 @@ def remember(app: Flask, user: Person) -> Callable[..., int]:
         with app.app_context(), write_transaction():
             times = {"valid_from": began, "valid_to": ended}
             same = {"user_id": user.user_id, "memory_type": "fact", "statement_hash": content}
-            row = Memory(content=content, **times, **(same | fields))
-            db.session.add(row)
-            db.session.flush()
-            return row.memory_id
+            return add_row(Memory(content=content, **times, **(same | fields))).memory_id
 
     return make
 
@@ -109,8 +106,7 @@ def test_the_chart_of_a_first_month_is_that_of_a_year(app, user, remember):
     assert bars[0].period != bars[-1].period
 
 
-def test_the_page_narrows_by_links_and_survives_odd_ones(client, user, login, remember):
-    browser = login(user)
+def test_the_page_narrows_by_links_and_survives_odd_ones(client, remember, browser):
     assert "Nothing to show yet" in browser.get("/memories/timeline").text
     number = remember("Lives in <Oslo>", at(2024))
     page = browser.get("/memories/timeline").text
@@ -123,10 +119,9 @@ def test_the_page_narrows_by_links_and_survives_odd_ones(client, user, login, re
     assert "Oslo" not in browser.get("/memories/timeline").text, "what is forgotten leaves it"
 
 
-def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app, user, login):
+def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app, user, browser):
     with app.app_context():
         fill_memories(user.user_id, 1_000, model="m", width=4)
-    browser = login(user)
     browser.get("/memories/timeline")
     with app.app_context(), count_queries() as queries:
         answer = browser.get("/memories/timeline")

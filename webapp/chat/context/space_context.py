@@ -14,7 +14,7 @@ from webapp.memories.schemas import KnownItem
 from webapp.memories.store.versions import PerVersion, current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
-from webapp.spaces.service import is_member
+from webapp.spaces.service import role_in
 
 MAX_INSTANTS = 16
 """For how many conversations of a user the result is kept."""
@@ -40,11 +40,15 @@ _per_version = PerVersion[_KnownAtVersion]()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`opening` replaces the active prompt, `label` the label of its version; both are empty outside a legacy."""
+    """`opening` replaces the active prompt, `label` the label of its version; both are empty outside a legacy.
+
+    `is_others`: the instructions are those of another person.
+    """
 
     opening: str = ""
     label: str = ""
     instructions: str = ""
+    is_others: bool = False
     facts_heading: str = ""
     facts: list[Fact] = field(default_factory=list)
     known: list[KnownItem] = field(default_factory=list)
@@ -79,10 +83,12 @@ def place_of(
     """
     user_id, space_id = conversation.user_id, conversation.space_id
     space = db.session.get(Space, space_id) if space_id is not None else None
-    if space is not None and not is_member(user_id, space.space_id):
+    role = role_in(user_id, space.space_id) if space is not None else None
+    if role is None:
         space = None
+    is_others = bool(space and space.instructions) and role != "owner"
     if not remembers:
-        return _without_memory(conversation, space)
+        return replace(_without_memory(conversation, space), is_others=is_others)
     if version is None:
         version = current_version(user_id)
     if space is None and not version:  # nothing was ever remembered
@@ -94,12 +100,12 @@ def place_of(
         return Place(known=_memories_at(lookups, user_id, since), standing=standing)
     if space.kind != "legacy":
         memories = context_memories(user_id, space.space_id, since=since)
-        return Place(instructions=space.instructions, known=memories, standing=standing)
+        return Place(instructions=space.instructions, is_others=is_others, known=memories, standing=standing)
     facts = [
         Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.author), fact.weight)
         for fact in facts_for_prompt(user_id, space.space_id)
     ]
-    return replace(_without_memory(conversation, space), facts=facts, standing=standing)
+    return replace(_without_memory(conversation, space), is_others=is_others, facts=facts, standing=standing)
 
 
 def _without_memory(conversation: Conversation | ConversationPlace, space: Space | None) -> Place:

@@ -5,8 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -90,23 +89,25 @@ class TurnRunner:
         self,
         turn_id: int,
         header: dict[str, Any],
-        embedded: Future[Any] | None = None,
         *,
+        place: ExitStack | None = None,
         consent: Consent = "ask",
         client: ClientTools | None = None,
     ) -> None:
         """Run a turn whose rows are committed, unless this process is shutting down: recovery finishes those.
 
-        Its prompt waits for `embedded`, as long as a vector is waited for. `consent`: which calls that write it makes.
+        Its `place` in the start queue is closed once its prompt is made. `consent`: which calls that write it makes.
         `client`: the tools of the calling program.
         """
+        place = place or ExitStack()
         if self._draining:
+            place.close()
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
             return
         loop = self.start()
         self._submitted.add(turn_id)
         self._hub.own(turn_id)
-        turn = partial(Turn, turn_id, header, self._services, embedded=embedded, consent=consent, client=client)
+        turn = partial(Turn, turn_id, header, self._services, place=place, consent=consent, client=client)
         loop.call_soon_threadsafe(self._start_task, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
@@ -143,7 +144,7 @@ class TurnRunner:
             retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
             max_connections=32,
         )
-        self._tables = TurnDatabase(self._app, settings)
+        self._tables = TurnDatabase(self._app)
         self._leases = Leases(
             self._redis,
             seconds=settings.turn_lease_seconds,
@@ -180,6 +181,7 @@ class TurnRunner:
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
+        task.add_done_callback(lambda _task: turn.place.close())  # also of one that was cancelled before it began
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn

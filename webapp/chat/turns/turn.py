@@ -1,12 +1,11 @@
 """One turn, from lease to final event, as a coroutine of the runner's loop."""
 
 import asyncio
-import concurrent.futures
 import logging
 import time
 from asyncio import Future
 from collections.abc import Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +20,7 @@ from webapp.chat.turns.tool_calls import Ask, Consent, ToolCalling
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.turnlog import PAUSE, READING
 from webapp.chat.turns.writer import TurnWriter
-from webapp.db.base import database_is_away
+from webapp.db.failures import database_is_away
 from webapp.i18n.marks import N_
 from webapp.llm.errors import ModelError
 from webapp.llm.events import Finish, Pause, ReasoningDelta, TextDelta, ThoughtSoFar
@@ -68,15 +67,15 @@ class TurnServices:
 class Turn:
     """A running turn, every end of which is stored in its row and reported on its stream.
 
-    The model is asked once `is_ours` is true and the question `embedded`; `consent`: which calls that write it makes;
-    `client`: the tools of the calling program.
+    The model is asked once `is_ours` is true; the `place` in the start queue is closed once the prompt is made;
+    `consent`: which calls that write it makes; `client`: the tools of the calling program.
     """
 
     id: int
     header: dict[str, Any]
     services: TurnServices
     is_ours: Future[bool]
-    embedded: concurrent.futures.Future[Any] | None = None
+    place: ExitStack = field(default_factory=ExitStack)
     consent: Consent = "ask"
     client: ClientTools | None = None
     assembled: AssembledPrompt | None = None
@@ -150,7 +149,8 @@ class Turn:
     async def _assemble(self) -> AssembledPrompt:
         """Return the prompt, once every earlier reply of the conversation is final."""
         while True:
-            assembled = await self.services.tables.assemble(self.id, self.embedded, self.client)
+            with self.place:
+                assembled = await self.services.tables.assemble(self.id, self.client)
             if assembled.waits_for is None:
                 return assembled
             await asyncio.sleep(WAIT_FOR_EARLIER)

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from flask import Flask
 from redis.exceptions import RedisError
@@ -15,10 +15,11 @@ from webapp.background.job_specs import push_all
 from webapp.chat.context import assembly
 from webapp.chat.turns import finish, recovery, turnlog
 from webapp.chat.turns.finish import FinishedTurn
-from webapp.config import Settings
-from webapp.db.base import database_is_away, write_transaction
+from webapp.chat.turns.start_queue import MAX_CONCURRENT
+from webapp.db.base import write_transaction
 from webapp.db.conflicts import repeat_on_conflict
-from webapp.extensions import redis
+from webapp.db.failures import database_is_away
+from webapp.extensions import app_settings, redis
 from webapp.files.pictures import fill_pictures
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.prompt.conversation_memory import note_uses
@@ -27,10 +28,9 @@ from webapp.tools.calls import ToolRun
 from webapp.tools.client_tools import ClientTools
 from webapp.tools.memory import run_tool
 
-STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
+STARTS, ENDS, SAVES, PICTURES = MAX_CONCURRENT, 2, 1, 1
 """How many threads read for turns that begin, write for those that end or use a tool, store running replies, and read
-pictures for prompts: none waits for another. More would not be faster, since Python computes on one thread at a time,
-but would hold up the running streams."""
+pictures for prompts: none waits for another. More would hold up the running streams."""
 
 PAUSES = (0.2, 0.6, 1.8)
 """Seconds between tries to read what a turn needs, while the database is away."""
@@ -43,30 +43,25 @@ T = TypeVar("T")
 class TurnDatabase:
     """Each call has its own application context: nothing is held in between."""
 
-    def __init__(self, app: Flask, settings: Settings):
+    def __init__(self, app: Flask):
         self._app = app
-        self._settings = settings
         self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
         self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
         self._saves = ThreadPoolExecutor(SAVES, thread_name_prefix="turn-saves")
         self._pictures = ThreadPoolExecutor(PICTURES, thread_name_prefix="turn-pictures")
-        self._reading = 0
 
-    async def assemble(
-        self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
-    ) -> assembly.AssembledPrompt:
-        """Build the prompt of a turn; if another is being built, wait for the vector `embedded` without a thread."""
-        if self._reading and embedded is not None and not embedded.done():
-            await wait_for_result(embedded, self._settings.embedding_query_seconds)
-
-        def work() -> assembly.AssembledPrompt:
-            return assembly.assemble(turn_id, self._settings, client)
-
-        self._reading += 1
-        try:
-            assembled = await self._read_with_retry(self._starts, work)
-        finally:
-            self._reading -= 1
+    async def assemble(self, turn_id: int, client: ClientTools | None = None) -> assembly.AssembledPrompt:
+        """Build the prompt of a turn, for a while if the database is away: one that fails over is back in a moment."""
+        settings = app_settings.of(self._app)
+        for pause in (*PAUSES, 0.0):
+            try:
+                assembled = await self._call(self._starts, lambda: assembly.assemble(turn_id, settings, client))
+                break
+            except SQLAlchemyError as error:
+                if not pause or not database_is_away(error):
+                    raise
+                log.warning("turn waits for the database", extra={"error": type(error).__name__})
+                await asyncio.sleep(pause)
         if any(isinstance(message["content"], list) for message in assembled.messages):
             messages = await self._call(self._pictures, lambda: fill_pictures(assembled.messages))
             return replace(assembled, messages=messages)
@@ -77,12 +72,7 @@ class TurnDatabase:
 
     async def save(self, texts: Mapping[int, str]) -> recovery.FinishedElsewhere:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""
-
-        def work() -> recovery.FinishedElsewhere:
-            with write_transaction():
-                return recovery.save_texts(texts)
-
-        return await self._call(self._saves, work)
+        return await self._call(self._saves, write_transaction()(lambda: recovery.save_texts(texts)))
 
     async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
         """Return which of some replies are still being written; all of them while the database is away."""
@@ -93,28 +83,11 @@ class TurnDatabase:
 
     async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.FinishedTurn | None:
         """Store the outcome in one transaction."""
-
-        def work() -> finish.FinishedTurn | None:
-            with write_transaction():
-                return finish.finish_turn(turn_id, outcome)
-
-        return await self._call(self._ends, work)
+        return await self._call(self._ends, write_transaction()(lambda: finish.finish_turn(turn_id, outcome)))
 
     async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None:
         """Put the turn's jobs on their queues."""
         await self._call(self._ends, lambda: queue_jobs(turn_id, finished_turn))
-
-    async def _read_with_retry(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """Return the same for reads only: a database that fails over is back in a moment."""
-        for pause in PAUSES:
-            try:
-                return await self._call(pool, work)
-            except SQLAlchemyError as error:
-                if not database_is_away(error):
-                    raise
-                log.warning("turn waits for the database", extra={"error": type(error).__name__})
-                await asyncio.sleep(pause)
-        return await self._call(pool, work)
 
     async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def run() -> T:
@@ -127,13 +100,6 @@ class TurnDatabase:
         """Take no more work."""
         for pool in (self._starts, self._ends, self._saves, self._pictures):
             pool.shutdown(wait=False)
-
-
-async def wait_for_result(future: Future[Any], seconds: float) -> None:
-    """Wait for another thread's result, however that ends."""
-    waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # its errors are for others to handle
-    await asyncio.wait([waited], timeout=seconds)
 
 
 def queue_jobs(turn_id: int, turn: FinishedTurn) -> None:

@@ -54,9 +54,7 @@ class Reply:
 )
 @in_space
 @as_json
-@click.pass_context
 def chat(
-    context: click.Context,
     message: tuple[str, ...],
     conversation_id: int | None,
     goes_on: bool,
@@ -70,7 +68,7 @@ def chat(
 
     Without either, a conversation begins: empty lines are ignored, Ctrl-C stops a reply, Ctrl-D ends it.
     """
-    api = server(context)
+    api = server()
     if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
         raise ClientError("Use only one of --conversation, --continue and --temporary.", USAGE)
     text = "\n\n".join(part for part in (words(message), read_piped_input()) if part)

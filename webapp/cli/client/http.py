@@ -194,9 +194,9 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSON
 in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metavar="ID", help="In this space.")
 
 
-def server(context: click.Context) -> Server:
+def server() -> Server:
     """Return the server that the command talks to. Raises ClientError without a token."""
-    return Server(config.find(context.find_root().obj))
+    return Server(config.find(click.get_current_context().find_root().obj))
 
 
 def read_piped_input() -> str:

@@ -21,9 +21,7 @@ PAGE = 100
 @click.option("-n", "--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @in_space
 @as_json
-@click.pass_context
 def search(
-    context: click.Context,
     query: tuple[str, ...],
     kinds: tuple[str, ...],
     limit: int,
@@ -31,7 +29,7 @@ def search(
     as_json: bool,
 ) -> None:
     """Search memories, messages, summaries and documents by words and meaning."""
-    api = server(context)
+    api = server()
     kind_list = ",".join(kinds) or None
     hits = api.get("/api/search", q=words(query), kinds=kind_list, limit=limit, space_id=space_id)
     if as_json:
@@ -57,24 +55,18 @@ def search(
 @click.option("--pin", is_flag=True, help="Always known to the assistant.")
 @in_space
 @as_json
-@click.pass_context
-def remember(
-    context: click.Context, text: tuple[str, ...], kind: str, pin: bool, space_id: int | None, as_json: bool
-) -> None:
+def remember(text: tuple[str, ...], kind: str, pin: bool, space_id: int | None, as_json: bool) -> None:
     """Keep TEXT as a memory. Piped in, every line becomes one."""
     statements = (
         [words(text)] if words(text) else [line.strip() for line in read_piped_input().splitlines() if line.strip()]
     )
     if not statements:
         raise ClientError("There is nothing to remember.", USAGE)
-    api = server(context)
+    api = server()
     for statement in statements:
         body: dict[str, Any] = {"memory_type": kind, "content": statement, "is_pinned": pin}
         memory = api.post("/api/memories", {**body, **({"space_id": space_id} if space_id else {})})
-        if as_json:
-            output.dump(memory)
-        else:
-            output.say(f"{memory['memory_id']}\t{output.one_line(memory['content'])}")
+        output.show(memory, as_json, f"{memory['memory_id']}\t{output.one_line(memory['content'])}")
 
 
 @click.group(invoke_without_command=True)
@@ -101,7 +93,7 @@ def memories(
     `memories forget ID` forgets one."""
     if context.invoked_subcommand is not None:
         return
-    api = server(context)
+    api = server()
     rows: list[dict[str, Any]] = []
     cursor: str | None = None
     while everything or len(rows) < limit:
@@ -128,10 +120,9 @@ def _mark(row: dict[str, Any]) -> str:
 @click.argument("memory_ids", metavar="ID...", nargs=-1, required=True, type=click.IntRange(min=1))
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @as_json
-@click.pass_context
-def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_json: bool) -> None:
+def forget(memory_ids: tuple[int, ...], yes: bool, as_json: bool) -> None:
     """Forget memories for good; they will not be learned again."""
-    api = server(context)
+    api = server()
     for memory_id in memory_ids:
         row = api.get(f"/api/memories/{memory_id}")
         if not yes:
@@ -139,9 +130,6 @@ def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_js
                 raise ClientError("There is no terminal to ask on. Use --yes to forget without asking.", USAGE)
             click.confirm(f"Forget for good: {output.one_line(row['content'])}?", abort=True, err=True)
         report = api.delete(f"/api/memories/{memory_id}")
-        if as_json:
-            output.dump(report)
-        else:
-            output.say(f"{memory_id}\tforgotten")
-            if use_count := report["used_in_count"]:
-                output.say(f"{memory_id}\tmay be said in other words in replies that used it: {use_count}")
+        output.show(report, as_json, f"{memory_id}\tforgotten")
+        if not as_json and (use_count := report["used_in_count"]):
+            output.say(f"{memory_id}\tmay be said in other words in replies that used it: {use_count}")

@@ -38,6 +38,14 @@ def dump(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
 
 
+def show(value: Any, as_json: bool, line: str) -> None:
+    """Print a value as JSON if that was asked for, otherwise a line about it."""
+    if as_json:
+        dump(value)
+    else:
+        say(line)
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
     """Print rows as a table in a terminal, otherwise one per line with tabs; if there are none, note `empty`."""
     lines = [[one_line(str(cell)) for cell in row] for row in rows]

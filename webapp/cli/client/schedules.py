@@ -17,7 +17,7 @@ def schedules(context: click.Context, as_json: bool) -> None:
     """List the messages that are sent for you at a time; add, pause, resume, run and remove them."""
     if context.invoked_subcommand is not None:
         return
-    listing = server(context).get("/api/schedules?limit=100")
+    listing = server().get("/api/schedules?limit=100")
     if as_json:
         output.dump(listing)
         return
@@ -42,9 +42,7 @@ def schedules(context: click.Context, as_json: bool) -> None:
 @click.option("--conversation", default="new", metavar="PLACE", help="new each time, the same for all, or an ID.")
 @click.option("--mail", is_flag=True, help="E-mail you when it has run.")
 @as_json
-@click.pass_context
 def add(
-    context: click.Context,
     text: tuple[str, ...],
     at: str,
     repeat: str | None,
@@ -66,45 +64,38 @@ def add(
         "sends_mail": mail,
         **({"timezone": timezone} if timezone else {}),
     }
-    schedule = server(context).post("/api/schedules", body)
-    if as_json:
-        output.dump(schedule)
-    else:
-        output.say(f"{schedule['schedule_id']}\t{schedule['next_at']}")
+    schedule = server().post("/api/schedules", body)
+    output.show(schedule, as_json, f"{schedule['schedule_id']}\t{schedule['next_at']}")
 
 
 @schedules.command()
 @Number
-@click.pass_context
-def pause(context: click.Context, schedule_id: int) -> None:
+def pause(schedule_id: int) -> None:
     """Send nothing until it is resumed."""
-    server(context).patch(f"/api/schedules/{schedule_id}", {"is_active": False})
+    server().patch(f"/api/schedules/{schedule_id}", {"is_active": False})
 
 
 @schedules.command()
 @Number
-@click.pass_context
-def resume(context: click.Context, schedule_id: int) -> None:
+def resume(schedule_id: int) -> None:
     """Send it again from now on."""
-    server(context).patch(f"/api/schedules/{schedule_id}", {"is_active": True})
+    server().patch(f"/api/schedules/{schedule_id}", {"is_active": True})
 
 
 @schedules.command()
 @Number
-@click.pass_context
-def run(context: click.Context, schedule_id: int) -> None:
+def run(schedule_id: int) -> None:
     """Send its message now, beside its times."""
-    server(context).post(f"/api/schedules/{schedule_id}/run")
+    server().post(f"/api/schedules/{schedule_id}/run")
     output.note("It is on its way.")
 
 
 @schedules.command()
 @Number
 @as_json
-@click.pass_context
-def runs(context: click.Context, schedule_id: int, as_json: bool) -> None:
+def runs(schedule_id: int, as_json: bool) -> None:
     """List the latest times it was due, with the conversation or the reason why there is none."""
-    listing = server(context).get(f"/api/schedules/{schedule_id}/runs")
+    listing = server().get(f"/api/schedules/{schedule_id}/runs")
     if as_json:
         output.dump(listing)
         return
@@ -114,7 +105,6 @@ def runs(context: click.Context, schedule_id: int, as_json: bool) -> None:
 
 @schedules.command()
 @Number
-@click.pass_context
-def remove(context: click.Context, schedule_id: int) -> None:
+def remove(schedule_id: int) -> None:
     """Delete it; the conversations it began stay."""
-    server(context).delete(f"/api/schedules/{schedule_id}")
+    server().delete(f"/api/schedules/{schedule_id}")

@@ -33,15 +33,14 @@ class Synced(TypedDict):
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("-y", "--yes", is_flag=True, help="Remove all documents if the folder is empty.")
 @as_json
-@click.pass_context
-def sync(context: click.Context, folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+def sync(folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Keep the documents of a space like the files of FOLDER: add, replace and remove what changed.
 
     A document is called like its path, and takes the place of one with the same name. Hidden files and what a
     .commonplaceignore names (a pattern a line, as *.tmp or drafts/) are left out. Of documents without a file those are
     removed that were added from here, which .commonplace-sync.json lists.
     """
-    api = server(context)
+    api = server()
     space_id = _space_id(api, space)
     sync_of = _Sync(api, folder, space_id)
     if not sync_of.files and sync_of.synced and not (yes or dry_run):

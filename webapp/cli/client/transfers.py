@@ -34,9 +34,7 @@ FORMATS = {
 @click.option("--dry-run", is_flag=True, help="Only say what is in it.")
 @in_space
 @as_json
-@click.pass_context
 def import_file(
-    context: click.Context,
     file: Path,
     kind: str | None,
     take: tuple[str, ...],
@@ -49,7 +47,7 @@ def import_file(
 
     You see what is in it first. Memories arrive as proposals for you to review.
     """
-    api = server(context)
+    api = server()
     if not (yes or dry_run or (sys.stdin.isatty() and str(file) != "-")):
         raise ClientError(
             "There is no terminal to ask on. Use --yes to import it, or --dry-run to see what is in it.", USAGE
@@ -94,9 +92,7 @@ def import_file(
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @as_json
-@click.pass_context
 def export_file(
-    context: click.Context,
     what: str,
     conversation_id: int | None,
     kind: str | None,
@@ -111,7 +107,7 @@ def export_file(
         raise ClientError(f"{what} can be exported as {', '.join(FORMATS[what])}.", USAGE)
     if target == "-" and as_json:
         raise ClientError("Standard output can be the file or JSON, not both.", USAGE)
-    api = server(context)
+    api = server()
     body = {"what": what, "format": kind, "conversation_id": conversation_id}
     export = api.post("/api/exports", {name: value for name, value in body.items() if value is not None})
     row = _wait_until_done(api, "exports", export, ("waiting",))

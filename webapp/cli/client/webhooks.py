@@ -30,7 +30,7 @@ def webhooks(context: click.Context, as_json: bool) -> None:
     """List the URLs that what happens is sent to; add, test and remove them."""
     if context.invoked_subcommand is not None:
         return
-    listing = server(context).get("/api/webhooks")
+    listing = server().get("/api/webhooks")
     if as_json:
         output.dump(listing)
         return
@@ -46,41 +46,34 @@ def webhooks(context: click.Context, as_json: bool) -> None:
 @click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
 @click.option("--with-content", is_flag=True, help="Include texts, not only ids.")
 @as_json
-@click.pass_context
-def add(context: click.Context, url: str, kinds: tuple[str, ...], with_content: bool, as_json: bool) -> None:
+def add(url: str, kinds: tuple[str, ...], with_content: bool, as_json: bool) -> None:
     """Send what happens to URL. The secret that signs it is shown only this once."""
     body = {"url": url, "kinds": list(kinds or KINDS), "with_content": with_content}
-    webhook = server(context).post("/api/webhooks", body)
-    if as_json:
-        output.dump(webhook)
-    else:
-        output.say(f"{webhook['webhook_id']}\t{webhook['secret']}")
+    webhook = server().post("/api/webhooks", body)
+    output.show(webhook, as_json, f"{webhook['webhook_id']}\t{webhook['secret']}")
 
 
 @webhooks.command()
 @click.argument("webhook_id", type=click.IntRange(min=1), metavar="ID")
-@click.pass_context
-def test(context: click.Context, webhook_id: int) -> None:
+def test(webhook_id: int) -> None:
     """Send a ping."""
-    server(context).post(f"/api/webhooks/{webhook_id}/test")
+    server().post(f"/api/webhooks/{webhook_id}/test")
     output.note("It is on its way.")
 
 
 @webhooks.command()
 @click.argument("webhook_id", type=click.IntRange(min=1), metavar="ID")
-@click.pass_context
-def remove(context: click.Context, webhook_id: int) -> None:
+def remove(webhook_id: int) -> None:
     """Remove one at once."""
-    server(context).delete(f"/api/webhooks/{webhook_id}")
+    server().delete(f"/api/webhooks/{webhook_id}")
 
 
 @click.command()
 @click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
 @click.option("-n", "--count", type=click.IntRange(min=1), help="Stop after this many.")
-@click.pass_context
-def events(context: click.Context, kinds: tuple[str, ...], count: int | None) -> None:
+def events(kinds: tuple[str, ...], count: int | None) -> None:
     """Show what happens as it happens, one JSON object per line."""
-    api, after, failures, event_count = server(context), "", 0, 0
+    api, after, failures, event_count = server(), "", 0, 0
     path = "/api/events" + (f"?kinds={','.join(kinds)}" if kinds else "")
     while True:
         try:

@@ -118,7 +118,14 @@ def _pairs(user_id: int) -> list[Pair]:
     ).all()
     groups: dict[tuple[object, ...], list[Memory]] = {}
     for row in rows:
-        place = (row.space_id, row.memory_type, row.embedding_model, row.visibility, row.only_conversation_id)
+        place = (
+            row.space_id,
+            row.memory_type,
+            row.embedding_model,
+            row.visibility,
+            row.only_conversation_id,
+            row.until,
+        )
         groups.setdefault(place, []).append(row)
     pairs = [pair for group in groups.values() for pair in _similar_pairs(group)]
     return sorted(pairs, key=lambda pair: (-pair.cosine, pair.kept_id, pair.other))

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Timestamp, current_timestamp, now
+from webapp.db.base import Base, belongs_to, set_at
 
 
 class ForgetProposal(Base):
@@ -18,7 +18,7 @@ class ForgetProposal(Base):
     )
 
     proposal_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"), index=True)
-    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    memory_id: Mapped[int] = belongs_to("memories.memory_id", index=True)
+    message_id: Mapped[int] = belongs_to("messages.message_id")
+    created_at: Mapped[datetime] = set_at()

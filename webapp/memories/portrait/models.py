@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
+from sqlalchemy import JSON, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp
+from webapp.db.base import Base, Key, Timestamp, belongs_to
 
 
 class Portrait(Base):
@@ -22,8 +22,8 @@ class Portrait(Base):
     )
 
     portrait_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
-    space_id: Mapped[int | None] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    user_id: Mapped[int | None] = belongs_to("users.user_id")
+    space_id: Mapped[int | None] = belongs_to("spaces.space_id")
     sentences: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     before: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     made_from: Mapped[str | None] = mapped_column(Key(64))

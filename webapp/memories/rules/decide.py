@@ -11,6 +11,7 @@ from webapp.memories.rules.relations import (
     claim_standing,
     contains,
     earlier_loss,
+    is_briefer,
     is_known,
     is_related,
     may_contradict,
@@ -71,8 +72,8 @@ def _weigh(claim: Claim, board: Board) -> Refusal | None:
         return _weigh_fact(claim, board)
     target = board.get(claim.target)
     is_change = target is not None and target.is_open and not target.has_said(claim.form)
-    if target is not None and is_change and is_related(claim, target):  # a number chosen at random costs no memory
-        return _weigh_change(claim, target, board)
+    if target is not None and is_change and is_related(claim, target) and not is_briefer(claim, target):
+        return _weigh_change(claim, target, board)  # a number chosen at random costs no memory
     return _weigh_statement(claim, board)
 
 
@@ -90,6 +91,9 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     if duplicate is not None and (current in (None, duplicate) or is_waiting):
         _confirm(claim, duplicate, board)
         return None
+    if current is not None and is_briefer(claim, current):
+        draft = replace(claim.draft, fact_key=None, fact_value=None)
+        return _weigh_statement(replace(claim, draft=draft), board)
     if current is not None:
         return _settle_conflict(claim, current, board)
     said_at = claim.evidence.said_at
@@ -108,11 +112,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
 
 def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusal | None:
     """Another value for a known fact, or another statement: the later word wins if it is sure enough. From a trusted
-    model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it.
-    What holds until a day ends nothing that holds without one: it is used beside it."""
-    if claim.draft.until and not current.until:
-        draft = replace(claim.draft, fact_key=None, fact_value=None)
-        return _weigh_statement(replace(claim, draft=draft), board)
+    model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it."""
     standing = claim_standing(claim, current)
     if standing is ClaimStanding.YIELDS:
         loss = earlier_loss(claim, current, board)

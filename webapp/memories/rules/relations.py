@@ -57,6 +57,11 @@ def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:
     return ClaimStanding.REPLACES if claim.is_trusted else ClaimStanding.PRECEDES
 
 
+def is_briefer(claim: Claim, memory: KnownMemory) -> bool:
+    """Return whether a claim holds until a day and a memory without one, which it therefore does not end."""
+    return claim.draft.until is not None and memory.until is None
+
+
 def is_known(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory, closed or not, already says this based on these very words."""
     if not memory.rests_on(claim.evidence) or (claim.draft.slot and memory.slot != claim.draft.slot):

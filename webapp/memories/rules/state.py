@@ -172,12 +172,13 @@ class Insert:
 
 @dataclass(frozen=True)
 class AddEvidence:
-    """More evidence for a memory, with its new confidence; `clears_review` ends its wait for the user, and brings back
-    one that was set aside unanswered."""
+    """More evidence for a memory, with its new confidence and last day; `clears_review` ends its wait for the user, and
+    brings back one that was set aside unanswered."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
     confidence: float
+    until: date | None = None
     clears_review: bool = False
 
 
@@ -256,7 +257,7 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
         return
     memory = memories[effect.ref]
     if isinstance(effect, AddEvidence):
-        memory = replace(memory, confidence=effect.confidence)
+        memory = replace(memory, confidence=effect.confidence, until=effect.until)
         if effect.clears_review:
             memory = replace(memory, needs_review=False, contradicts=None, is_archived=False)
     elif isinstance(effect, Revise):

@@ -33,6 +33,10 @@ class Snapshot:
             return None
         return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category"))
 
+    def is_like(self, other: "Snapshot | None") -> bool:
+        """Return whether the memory stood like this at another revision, perhaps since later changes were undone."""
+        return other is not None and (self.revision == other.revision or self.fields == other.fields)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -81,7 +85,7 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
                 obstacles[change.ref] = Obstacle.FORGOTTEN
             continue
         if change.before is None:
-            if change.after is None or now.revision != change.after.revision:
+            if not now.is_like(change.after):
                 obstacles[change.ref] = Obstacle.CHANGED_SINCE
             else:
                 removals.append(change.ref)
@@ -104,7 +108,7 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
 def _obstacle(
     change: Change, now: Snapshot, present: Present, held_before: Mapping[int, str | None]
 ) -> Obstacle | None:
-    if change.before is None or change.after is None or now.revision != change.after.revision:
+    if change.before is None or not now.is_like(change.after):
         return Obstacle.CHANGED_SINCE
     if present.is_forgotten(change.before.fields):
         return Obstacle.FORGOTTEN

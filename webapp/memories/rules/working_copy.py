@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any
 
 from webapp.memories.rules.check import Claim, Refusal
+from webapp.memories.rules.policy import is_older
 from webapp.memories.rules.state import (
     AddEvidence,
     Close,
@@ -104,7 +106,8 @@ class Board:
     def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
         """Add evidence to a memory; what the user wrote keeps its own confidence."""
         confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
-        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
+        clears_review = clears_review and memory.needs_review
+        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, _last_day(memory, claim), clears_review))
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
         """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
@@ -114,6 +117,7 @@ class Board:
             content=memory.content if is_superset else claim.draft.content,
             confidence=max(memory.confidence, claim.draft.confidence),
             importance=max(memory.importance, claim.draft.importance),
+            until=_last_day(memory, claim),
         )
         embedding = memory.embedding if is_superset else claim.embedding
         evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
@@ -127,6 +131,14 @@ class Board:
         """Decide on an effect."""
         apply_effect(self._memories, effect)
         self.effects.append(effect)
+
+
+def _last_day(memory: KnownMemory, claim: Claim) -> date | None:
+    """Return until when a memory holds that a claim says again: as was said last, but without end if it had none."""
+    if memory.until is None or memory.is_protected or is_older(claim.evidence.moment, memory):
+        return memory.until
+    goes_on = memory.until >= claim.evidence.said_at.date()
+    return claim.draft.until or (memory.until if goes_on else None)
 
 
 def _sort_key(memory: KnownMemory) -> tuple[Any, ...]:

@@ -14,10 +14,16 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
-from webapp.http.answers import commit_and_redirect, redirect_to
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import (
+    PageBlueprint,
+    ViewResult,
+    commit_and_redirect,
+    redirect_to,
+    requested_cursor,
+    wants_partial,
+)
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext

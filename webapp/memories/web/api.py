@@ -76,10 +76,8 @@ def create_memory(body: NewMemory) -> Answer:
     """Write a memory by hand; it replaces the current value of its key. Or store a conversation's digest."""
     if body.conversation_id is not None:
         # The digests domain builds on this one, so it is called through the application.
-        answer = digest_upsert()(require_identity(), body.conversation_id, body.memory_data or {})
-        return answer, 200
-    row = service.create_memory(current_user_id(), body.fields)
-    return MemoryOut.of(row), 201
+        return digest_upsert()(require_identity(), body.conversation_id, body.memory_data or {}), 200
+    return MemoryOut.of(service.create_memory(current_user_id(), body.fields)), 201
 
 
 @blueprint.get("/memories/<int:memory_id>")
@@ -102,8 +100,7 @@ def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
     if query.archive:
         return ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id)))
     service.get_memory(user_id, memory_id)
-    forgotten = forgetting.forget(user_id, [memory_id], whole_key=query.whole_key)
-    return ForgottenOrMemory(forgotten)
+    return ForgottenOrMemory(forgetting.forget(user_id, [memory_id], whole_key=query.whole_key))
 
 
 @blueprint.get("/memories/<int:memory_id>/history")

@@ -8,10 +8,9 @@ from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import messages
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.http.answers import commit_and_redirect
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
-from webapp.i18n.marks import NN_, say
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
+from webapp.i18n.marks import NN_
 from webapp.i18n.request_language import gettext as _
 from webapp.i18n.request_language import ngettext
 from webapp.memories import service
@@ -90,7 +89,7 @@ def _chosen_ids() -> list[int]:
     """Return the chosen ids. Raises Invalid for none, or for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
     if not 0 < len(ids) <= MAX_DECISIONS:
-        raise Invalid.field("ids", say("choose between one and %(most)s", most=MAX_DECISIONS))
+        raise Invalid.field("ids", "choose between one and %(most)s", most=MAX_DECISIONS)
     return ids
 
 

@@ -13,9 +13,8 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.http.answers import commit_and_redirect
 from webapp.http.forms import first_sentence, read_form, sentences
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.memories import service

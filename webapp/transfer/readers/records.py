@@ -1,6 +1,5 @@
 """The common parts of readers of conversations: the loop over records, files of messages, and documents beside them."""
 
-import base64
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
+from webapp.files.picture import read_data_url
 from webapp.i18n.marks import N_
 from webapp.llm.dialects import THOUGHTS, any_of
 from webapp.llm.reply_markup import answer_and_thought
@@ -56,8 +56,6 @@ def _place(item: Any, name: str, number: int) -> str:
 
 
 _POINTER = re.compile(r"file[-_][A-Za-z0-9_-]+")
-_DATA = re.compile(r"^data:image/(png|jpeg|gif|webp);base64,", re.IGNORECASE)
-MAX_DATA = 64 * 1024**2
 
 
 class Assets:
@@ -101,13 +99,8 @@ class Assets:
 
 def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
     """Return the picture in a data URL; None for any other URL."""
-    if not isinstance(url, str) or len(url) > MAX_DATA or not (match := _DATA.match(url)):
-        return None
-    try:
-        data = base64.b64decode(url[match.end() :], validate=True)
-    except ValueError:
-        return None
-    return ReadFile(text_or_none(name) or f"picture.{match[1].lower()}", data=data)
+    picture = read_data_url(url)
+    return ReadFile(text_or_none(name) or f"picture.{picture[0]}", data=picture[1]) if picture else None
 
 
 def picture_of(part: dict[str, Any]) -> ReadFile | None:

@@ -16,7 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Work
 from webapp.conversations.models import Conversation
-from webapp.db.base import database_is_away, db, now, write_transaction
+from webapp.db.base import db, now, write_transaction
+from webapp.db.failures import database_is_away
 from webapp.errors import DomainError
 from webapp.files.uploads import store_upload
 from webapp.memories.models import Memory

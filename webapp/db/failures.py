@@ -1,0 +1,45 @@
+"""The reason why the database failed, by the number that it or its driver gave."""
+
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 2055, 4031}
+"""MySQL: the connection is gone, or was refused."""
+ELSEWHERE = {1047, 1290, 1836}
+"""MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
+# Those, too many connections, an aborted connection, lock waits; no such column or table, as during an upgrade.
+_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213} | {1054, 1146}
+# MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
+_DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
+_AWAY_WORDS = ("is locked", "unable to open", "readonly", "disk I/O", "no such table", "no such column", "no column")
+
+
+def error_code(error: BaseException) -> Any:
+    """Return the error number that the server or the driver gave; None without one."""
+    original = getattr(error, "orig", None)
+    return original.args[0] if original is not None and original.args else None
+
+
+def savepoint_is_gone(error: BaseException) -> bool:
+    """MySQL: whether a deadlock took a savepoint along with its transaction; a missing function has the same number."""
+    return error_code(error) == 1305 and "SAVEPOINT" in str(getattr(error, "orig", ""))
+
+
+def database_is_full(error: BaseException) -> bool:
+    """Return whether the database has no room left for what it was given."""
+    if not isinstance(error, DBAPIError):
+        return False
+    return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
+
+
+def database_is_away(error: BaseException) -> bool:
+    """Return whether the database failed temporarily, rather than our statement being wrong."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, PoolTimeoutError)
+    if error.connection_invalidated or database_is_full(error) or savepoint_is_gone(error):
+        return True
+    kinds = InternalError | OperationalError | ProgrammingError
+    by_number = isinstance(error, kinds) and error_code(error) in _DATABASE_AWAY
+    return by_number or (isinstance(error, OperationalError) and any(map(str(error.orig).__contains__, _AWAY_WORDS)))
