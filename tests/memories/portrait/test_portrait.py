@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
 from webapp.background.queues import enqueue
-from webapp.db.base import db
+from webapp.db.base import db, now
 from webapp.llm.errors import ModelError
 from webapp.memories.portrait import generation, service, subjects
 from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
@@ -180,6 +181,19 @@ def stored(app: Flask, user: Person) -> str:
 def exported(app: Flask, user: Person) -> str:
     with app.app_context():
         return str(list(PARTS["portrait.jsonl"].read(user.user_id)))
+
+
+def test_what_held_until_yesterday_is_told_no_more(client, user, model, run_jobs, monkeypatch):
+    today = f"{now():%Y-%m-%d}"
+    for content, until in ((BOAT, None), ("I am in Bern this week", today)):
+        client.post("/api/memories", json={"memory_type": "fact", "content": content, "until": until})
+    boat, bern = numbers(client, BOAT, "I am in Bern this week")
+    answers(model, (KESTREL, [boat]), ("You are in Bern this week.", [bern]))
+    client.post(PLACE)
+    run_jobs()
+    assert texts(client) == [KESTREL, "You are in Bern this week."]
+    monkeypatch.setattr(service, "now", lambda: now() + timedelta(days=1))
+    assert texts(client) == [KESTREL]
 
 
 def test_with_its_memory_a_sentence_goes_at_once(app, client, user, model, run_jobs):

@@ -16,6 +16,7 @@ from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.models import Memory
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.portrait.subjects import Members, Person, Subject, memory_is_enabled
+from webapp.memories.prompt.always_used import is_over
 from webapp.memories.schemas import KnownItem
 from webapp.memories.store.copies import without
 from webapp.memories.store.forgetting import being_forgotten
@@ -141,14 +142,15 @@ def digest_of(memories: Sequence[KnownItem]) -> str:
 
 
 def valid_sentences(subject: Subject, sentences: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the sentences whose memories are all in use, at the revision they had."""
+    """Return the sentences whose memories are all in prompts, at the revision they had."""
     return _filter_valid(sentences, _memories(subject, sentences))
 
 
 def _memories(subject: Subject, sentences: Sequence[dict[str, Any]]) -> dict[int, Memory]:
     ids = {number for item in sentences for number, _ in item["memories"]}
     in_use = subject.in_use().where(Memory.memory_id.in_(ids)).execution_options(populate_existing=True)
-    return {row.memory_id: row for row in db.session.scalars(in_use)} if ids else {}
+    rows, moment = db.session.scalars(in_use).all() if ids else (), now()
+    return {row.memory_id: row for row in rows if not is_over(row, moment)}
 
 
 def _filter_valid(sentences: Sequence[dict[str, Any]], memories: Mapping[int, Memory]) -> list[dict[str, Any]]:

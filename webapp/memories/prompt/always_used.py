@@ -57,7 +57,7 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
     usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
     usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(limit)
     moment = now()
-    rows = [row for row in db.session.execute(usable) if not _is_over(row, moment)]
+    rows = [row for row in db.session.execute(usable) if not is_over(row, moment)]
     names = names_of({row.user_id for row in rows})
     return [
         (row.user_id, replace(item, author=names.get(row.user_id, "")))
@@ -68,7 +68,7 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
 def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
     """Return what changed after an instant, latest first, as NEW."""
     rows, moment = db.session.execute(_changed_since(user_id, space_id), {"since": since}), now()
-    return _items([row for row in rows if not _is_over(row, moment)], NEW)
+    return _items([row for row in rows if not is_over(row, moment)], NEW)
 
 
 @lru_cache(maxsize=256)
@@ -89,7 +89,7 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     most = {"most": len(rows) + RECENT}
     rows |= {row.memory_id: row for row in db.session.execute(recent, parameters | most)}
     moment = now()
-    rows = {memory_id: row for memory_id, row in rows.items() if not _is_over(row, moment)}
+    rows = {memory_id: row for memory_id, row in rows.items() if not is_over(row, moment)}
     return [item for group, members in by_group(rows.values()).items() for item in _items(members, group)]
 
 
@@ -162,7 +162,7 @@ def _use_index(statement: Select[*tuple[Any, ...]], space_id: int | None, index:
     return statement if space_id is not None else use_index(statement, Memory, f"ix_memories_{index}")
 
 
-def _is_over(row: Row[Any], moment: datetime) -> bool:
+def is_over(row: Row[Any] | Memory, moment: datetime) -> bool:
     """Return whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
