@@ -18,6 +18,7 @@ BAD = [
     *("com.:/callback", ".com:/callback", "com..example:/callback", "file:///etc/passwd", "https://exa mple.org/"),
     *("https://example.org\\@evil.example/", "https://example.org/\n", "https://ex\u00e4mple.org/"),
     *("https://example.org:port/", "https://example.org/" + "x" * 1_000),
+    *("https://example.org;sandbox/", "https://example.org,script-src/", "https://example.org'/"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Checks what a program says about itself: its name, its redirect URLs, how it authenticates; pure."""
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from webapp.http.validation import Line
 
 AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
 GRANT_TYPES = ("authorization_code", "refresh_token")
+_HOST = re.compile(r"[\w.:-]+", re.ASCII)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _OF_BROWSERS = frozenset(
     ("about", "blob", "brave", "chrome", "chrome-extension", "content", "data", "edge", "file", "filesystem", "ftp")
@@ -75,7 +77,8 @@ def redirect_problem(uri: str) -> str:
     if parts.fragment or "#" in uri or parts.username or parts.password:
         return "must have neither a fragment nor a password"
     if parts.scheme == "https":
-        return "" if host else "holds an address without a host"
+        # The host becomes part of the consent page's policy.
+        return "" if _HOST.fullmatch(host) else "holds an address without a host"
     if parts.scheme == "http":
         return "" if host in _LOOPBACK else "may be http only on the person's own machine"
     is_an_apps = _is_reversed_domain(parts.scheme) or (bool(parts.netloc) and parts.scheme not in _OF_BROWSERS)
