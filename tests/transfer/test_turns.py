@@ -279,7 +279,16 @@ def test_a_model_is_known_by_its_coming_again(talks):
     assert [message.content for message in talks(text, "a.md")[0].messages][1] == "At 80.\n\n## Why\n- x"
 
 
-@pytest.mark.parametrize("text", ["**User:** a baker\n\n**Town:** Porto\n", "# User\n- Bakes.\n\n# Work\n- Sells.\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**User:** a baker\n\n**Town:** Porto\n",
+        "# User\n- Bakes.\n\n# Work\n- Sells.\n",
+        "# User\n- Bakes.\n- Sells.\n\n# Assistant\n- Is to be brief.\n",
+        "- Work: bakes\n- Work: sells\n- Home: Porto\n- Home: a boat\n",
+        "* Work: bakes\n* Work: sells\n* Home: Porto\n* Home: a boat\n",
+    ],
+)
 def test_a_list_with_a_head_is_no_transcript(talks, text):
     assert {type(part).__name__ for part in talks(text.encode(), "a.md")} == {"ReadMemory"}
 
