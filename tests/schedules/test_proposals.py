@@ -5,11 +5,16 @@ import html
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, csrf_token
+from tests.memories.conversing import answers, converse, current, operation
 from tests.tools.test_turns import calls_tool, send
-from webapp.db.base import now
+from webapp.chat.service import edit_message
+from webapp.conversations.models import Message
+from webapp.db.base import db, now
+from webapp.memories.learning import extraction
 from webapp.schedules import service
 from webapp.tools.registry import BUILT_IN
 from webapp.tools.toolset import ToolContext
@@ -103,3 +108,33 @@ def test_what_a_schedule_says_of_its_person_can_be_remembered(client, model, run
     assert client.get(f"/api/schedules/{number}/runs").json["runs"][0]["status"] == "done"
     (kept,) = client.get("/api/memories").json["memories"]
     assert kept["content"] == "Is training for a marathon"
+
+
+def test_what_it_says_again_was_said_when_it_was_sent_first(app, client, user, model, run_jobs):
+    def lives_in(place: str) -> dict[str, Any]:
+        fact = {"fact_key": "home", "fact_value": place, "confidence": 1.0}
+        return operation(f"I live in {place}", f"Lives in {place}", **fact)
+
+    def send_it() -> None:
+        client.post(f"/api/schedules/{number}/run")
+        run_jobs()
+
+    body = {"prompt": "I live in Rome. Will it rain?", "at": "2036-12-01T18:00"}
+    number = client.post("/api/schedules", json=body).json["schedule_id"]
+    answers(model, lives_in("Rome"), times=None)
+    send_it()
+    assert current(app, user.user_id) == ["Lives in Rome"]
+    answers(model, lives_in("Oslo"))
+    with app.app_context():
+        extraction.extract(converse(app, user.user_id, "I live in Oslo now"))
+    for _again in range(2):
+        send_it()
+        assert current(app, user.user_id) == ["Lives in Oslo"]
+    with app.app_context():
+        sent = db.session.scalar(select(func.max(Message.message_id)).where(Message.content == body["prompt"]))
+        edited = edit_message(user.user_id, sent, body["prompt"] + " Tell me.").question
+        assert edited.said_at == edited.created_at, "what is edited is said now"
+        db.session.rollback()
+    client.patch(f"/api/schedules/{number}", json={"prompt": "I live in Rome again. Will it rain?"})
+    send_it()
+    assert current(app, user.user_id) == ["Lives in Rome"]

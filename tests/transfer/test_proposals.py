@@ -1,6 +1,5 @@
 """What imports brought, in groups of the review: counted, looked through, kept and dropped as a whole."""
 
-import html
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testkit.people import Person, csrf_token, post_form
+from tests.support.queries import scalars
 from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.schemas import MemoryFields
@@ -73,8 +73,7 @@ def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(app, user, login, i
         some.contradicts_id = held.memory_id
     answer = decide(login(user), number, "accept")
     assert "5 memories kept. 1 left as they were: they contradict another." in answer.text
-    with app.app_context():
-        waiting = db.session.scalars(db.select(Memory.memory_id).where(Memory.needs_review)).all()
+    waiting = scalars(app, db.select(Memory.memory_id).where(Memory.needs_review))
     assert len(waiting) == 1
 
 
@@ -115,34 +114,10 @@ def test_a_group_has_a_queue_of_its_own(app, user, login, imported):
     number = imported(user, ["Keeps bees on the roof", "Plays the cello"])
     imported(user, ["Lives in Porto"], "other.zip")
     browser, place = login(user), f"/imports/{number}/proposals"
-    with app.app_context():
-        ids = db.session.scalars(db.select(Memory.memory_id).order_by(Memory.memory_id)).all()
+    ids = scalars(app, db.select(Memory.memory_id).order_by(Memory.memory_id))
     form = {"queue": place, "asked": ids[1], "of": 2}
     wrong = post_form(browser, f"/memories/{ids[1]}/review", decision="until", **form)
     assert wrong.status_code == 422 and "Plays the cello" in wrong.text and "From ChatGPT: memories.json" in wrong.text
     then = post_form(browser, f"/memories/{ids[1]}/review", decision="accept", **form).location
     page = browser.get(then).text
     assert then.startswith(place) and "2 of 2" in page and "Keeps bees" in page
-
-
-CAKE, CATS = "Birthday cake on 4 March is a must", "Has 4 cats and 1984 books"
-
-
-@pytest.mark.parametrize(
-    ("known", "value", "brought", "others"),
-    [
-        ("Birthday is 5 March 1985.", "1985-03-05", "Birthday is 4 March 1984", (CAKE, CATS)),
-        ("The user's birthday is 1985-03-05.", "1985-03-05", "The user's birthday is 4 March 1984", ()),
-        ("Birthday: 5 March 1985", "5 March 1985", "birthday: 4 March 1984", ()),
-    ],
-)
-def test_another_value_of_a_known_key_waits_beside_it(app, user, imported, known, value, brought, others, browser):
-    with app.app_context(), write_transaction():
-        fields = {"memory_type": "fact", "fact_key": "identity/birthday", "fact_value": value}
-        create_memory(user.user_id, MemoryFields(content=known, **fields))
-        twice = Proposal("Birthday on 5 March", key="identity/date_of_birth", value=value)
-        assert propose(user.user_id, [twice], cause="import").counts == {"known": 1}, "the same value is known"
-    for said in (brought, *others):
-        page = html.unescape(browser.get(f"/imports/{imported(user, [said])}/proposals").text)
-        assert ("These two disagree" if said == brought else "Is this right?") in page, said
-        assert page.count(said) == 1 and (page.count(known) == 1) == (said == brought), said

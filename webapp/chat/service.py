@@ -15,7 +15,7 @@ from webapp.chat.turns.start_queue import take_place
 from webapp.chat.turns.tool_calls import Consent
 from webapp.conversations import branches, messages
 from webapp.conversations.current_messages import first_unfinished
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import SAID_AT, Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.db.base import db
@@ -87,7 +87,7 @@ def start_turn(
         conversation,
         content,
         parent_id=parent_id,
-        custom_payload=custom_payload or None,
+        custom_payload=custom_payload,
         model=model or None,
         spans=spans,
         is_counted=conversation_id is None,
@@ -193,7 +193,7 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
         conversation,
         content,
         parent_id=message.parent_id,
-        custom_payload=message.custom_payload,
+        custom_payload={name: value for name, value in (message.custom_payload or {}).items() if name != SAID_AT},
         spans=[*spans, *carried],
     )
     messages.supersede_from(conversation, message.message_id, question, keep=[reply.message_id])

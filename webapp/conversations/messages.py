@@ -107,7 +107,7 @@ def add_exchange(
         status="complete",
         parent_id=parent_id,
         created_at=now(),
-        custom_payload=custom_payload,
+        custom_payload=custom_payload or None,
         spans=[*spans] or None,
         is_tainted=bool(spans_of_others(content, tuple(spans))),
     )

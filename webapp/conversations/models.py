@@ -1,5 +1,6 @@
 """Conversations and messages, as documented, with the columns the product adds."""
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,8 @@ ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
 RATINGS = ("up", "down")
 TITLE_SOURCES = ("none", "auto", "user")
+SAID_AT = "said_at"
+"""In a message's payload: when its words were said, if they are sent again."""
 
 
 class Folder(Base):
@@ -185,6 +188,13 @@ class Message(Base):
     def provenance(self) -> tuple[tuple[int, int, str], ...]:
         """Start, end and origin of the spans that are known not to be typed."""
         return tuple((start, end, origin) for start, end, origin in self.spans or ())
+
+    @property
+    def said_at(self) -> datetime:
+        """Return when its words were said: before it was sent, if they are sent again."""
+        with suppress(KeyError, TypeError, ValueError):  # an export may have been changed by hand
+            return min(self.created_at, datetime.fromisoformat((self.custom_payload or {})[SAID_AT]))
+        return self.created_at
 
     @property
     def is_cut(self) -> str:

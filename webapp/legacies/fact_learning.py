@@ -80,7 +80,7 @@ def keep_facts(
     tombstones = tombstone_set(user_id)
     messages = mark_forgotten(
         [
-            SourceMessage(number, row.message_id, row.role, row.content, row.created_at, row.provenance)
+            SourceMessage(number, row.message_id, row.role, row.content, row.said_at, row.provenance)
             for number, row in enumerate(rows, 1)
         ],
         tombstones,

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Update, insert, select, true, update
+from sqlalchemy.orm import aliased
 
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.scopes import is_sufficient
@@ -18,7 +19,7 @@ from webapp.chat.service import StartedTurn, launch, retry_turn, start_turn
 from webapp.chat.turns.follow import follow
 from webapp.chat.turns.runtime import runtime
 from webapp.conversations.messages import current_messages
-from webapp.conversations.models import Message
+from webapp.conversations.models import SAID_AT, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed, write_transaction
@@ -156,7 +157,7 @@ def _begin(run_id: int) -> StartedTurn | None:
         schedule.prompt,
         conversation_id=conversation_id,
         new=None if conversation_id else NewConversation(title=schedule.title, journey=schedule.journey),
-        custom_payload={"schedule": schedule.schedule_id},
+        custom_payload={"schedule": schedule.schedule_id, **_when_said(schedule)},
         spans=() if _may_speak(schedule) else [(0, len(schedule.prompt), "pasted")],
     )
     turn.consent = "none"
@@ -165,6 +166,22 @@ def _begin(run_id: int) -> StartedTurn | None:
         schedule.conversation_id = turn.conversation.conversation_id
     run_row.status, run_row.message_id = "running", turn.turn_id
     return turn
+
+
+def _when_said(schedule: Schedule) -> dict[str, str]:
+    """Return when its person said its words, if they were sent before: what was said since is later."""
+    reply = aliased(Message)
+    question = db.session.scalar(
+        select(Message)
+        .join(reply, reply.reply_to_id == Message.message_id)
+        .join(ScheduleRun, ScheduleRun.message_id == reply.message_id)
+        .where(ScheduleRun.schedule_id == schedule.schedule_id)
+        .order_by(ScheduleRun.run_id.desc())
+        .limit(1)
+    )
+    if question is None or question.content != schedule.prompt:
+        return {}
+    return {SAID_AT: question.said_at.isoformat()}
 
 
 def _may_speak(schedule: Schedule) -> bool:

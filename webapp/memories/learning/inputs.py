@@ -66,7 +66,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     still_holds = watch(user_id)
     lines = _lines(conversation, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
-    first = next((line.content for line in lines if line.role == "user"), "")
+    first = next((line.shown for line in lines if line.role == "user"), "")
     user_lines = [line for line in lines if line.is_new and line.role == "user"]
     substance = any(has_substance(line.shown, line.shown) for line in user_lines)
     related: Sequence[KnownMemory] = ()
@@ -135,7 +135,7 @@ def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
             row.message_id,
             row.role,
             row.content,
-            row.created_at,
+            row.said_at,
             row.message_id > after,
             row.provenance,
             tuple(outside_texts(row.tool_calls)),

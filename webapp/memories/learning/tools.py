@@ -157,7 +157,7 @@ def lock_conversation(turn: Message) -> Conversation:
 def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
     rows = db.session.scalars(previous_messages(turn.conversation_id, turn.message_id, "user", RECENT_MESSAGES)).all()
     return tuple(
-        SourceMessage(number, row.message_id, "user", row.content, row.created_at, row.provenance)
+        SourceMessage(number, row.message_id, "user", row.content, row.said_at, row.provenance)
         for number, row in enumerate(reversed(rows), 1)
     )
 
