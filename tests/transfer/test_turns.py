@@ -138,6 +138,13 @@ def test_a_memory_that_has_ended_is_left_alone(talks, row):
     assert [memory.content for memory in talks(rows)] == ["New."]
 
 
+@pytest.mark.parametrize("key", ["conversations", "messages", "chats"])
+def test_conversations_in_an_object_stay_apart(talks, key):
+    rows = [{"role": "user", "content": "How?"}, {"role": "assistant", "content": "At 80."}]
+    found = talks({key: [{"title": "Tea", "messages": rows}, {"title": "Cake", "messages": rows}]})
+    assert [(talk.title, len(talk.messages)) for talk in found] == [("Tea", 2), ("Cake", 2)]
+
+
 def test_of_several_answers_the_first_is_read(talks):
     answers = [{"model": "GPT", "messages": [{"role": "assistant", "content": "At 80."}]}, {"messages": []}]
     rows = [{"role": "user", "content": "How?"}, {"role": "tm_multi_responses", "responses": answers}]
