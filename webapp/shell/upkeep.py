@@ -128,8 +128,7 @@ def purge() -> dict[str, int]:
         "audit": partial(audit.purge, app_settings().audit_days),
         "idempotency_keys": partial(_purge_keys, moment),
     }
-    counts = run_each({name: partial(_store, work) for name, work in steps.items()})
-    add_up()  # what this slice leaves, the next one takes
+    counts = run_each({name: partial(_store, work) for name, work in steps.items()} | {"usage": add_up})
     return {name: counts[name] or 0 for name in ("conversations", "idempotency_keys", "reports")}
 
 
