@@ -64,3 +64,17 @@ def test_what_others_wrote_is_theirs_by_its_form(message):
     assert any(left <= start and start + len(words) <= right for left, right in spans_of_others(text))
     if text.rpartition("\n")[2].endswith("?"):
         assert not others(text)[-1].endswith("?")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "<item>\n<item>\nno\n</item>\nyes\n</item>",
+        "[quote]\nno\n[quote]\nyes\n[/quote]\nperhaps\n[/quote]",
+        "<file />",
+        "This is not sure [citation]",
+    ],
+)
+def test_what_people_type_around_a_block_is_theirs(block):
+    text = f"I live in Leeds.\n{block}\nI have two dogs."
+    assert not any("Leeds" in span or "dogs" in span for span in others(text))

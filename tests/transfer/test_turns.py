@@ -111,7 +111,16 @@ def test_a_model_is_known_by_its_coming_again(talks):
     assert [message.content for message in talks(text, "a.md")[0].messages][1] == "At 80.\n\n## Why\n- x"
 
 
-@pytest.mark.parametrize("text", ["**User:** a baker\n\n**Town:** Porto\n", "# User\n- Bakes.\n\n# Work\n- Sells.\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**User:** a baker\n\n**Town:** Porto\n",
+        "# User\n- Bakes.\n\n# Work\n- Sells.\n",
+        "# User\n- Bakes.\n- Sells.\n\n# Assistant\n- Is to be brief.\n",
+        "- Work: bakes\n- Work: sells\n- Home: Porto\n- Home: a boat\n",
+        "* Work: bakes\n* Work: sells\n* Home: Porto\n* Home: a boat\n",
+    ],
+)
 def test_a_list_with_a_head_is_no_transcript(talks, text):
     assert {type(part).__name__ for part in talks(text.encode(), "a.md")} == {"ReadMemory"}
 
@@ -127,6 +136,13 @@ def test_of_a_transcript_without_a_known_person_nothing_becomes_a_memory(talks):
 def test_a_memory_that_has_ended_is_left_alone(talks, row):
     rows = [{"memory": "Old.", **row}, {"memory": "New.", "deleted": "false", "is_active": "true"}]
     assert [memory.content for memory in talks(rows)] == ["New."]
+
+
+@pytest.mark.parametrize("key", ["conversations", "messages", "chats"])
+def test_conversations_in_an_object_stay_apart(talks, key):
+    rows = [{"role": "user", "content": "How?"}, {"role": "assistant", "content": "At 80."}]
+    found = talks({key: [{"title": "Tea", "messages": rows}, {"title": "Cake", "messages": rows}]})
+    assert [(talk.title, len(talk.messages)) for talk in found] == [("Tea", 2), ("Cake", 2)]
 
 
 def test_of_several_answers_the_first_is_read(talks):

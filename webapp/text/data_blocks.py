@@ -57,13 +57,20 @@ def _between_tags(text: str) -> Iterator[Span]:
     """Yield what stands between a tag and the one that closes it, and tags with attributes."""
     tags = [*_TAG.finditer(text)]
     own_lines = {line.start("tag") for line in OWN_LINE.finditer(text)}
-    yield from _pairs(text, [(mark, mark[2].casefold(), bool(mark[1])) for mark in tags], own_lines)
+    pairs = (mark for mark in tags if not (mark[3] or "").endswith("/"))
+    yield from _pairs(text, [(mark, mark[2].casefold(), bool(mark[1])) for mark in pairs], own_lines)
     yield from (Span(*mark.span()) for mark in tags if mark[3] and "=" in mark[3])
-    quotes = [*_PAIRED.finditer(text)]
-    lines = {mark.start() for mark in quotes if text[mark.end() : mark.end() + 1] in ("", "\n")}
-    names = (next(filter(None, (mark[2], mark[4], mark[6]))) for mark in quotes)
-    closes = (bool(mark["bb"] or mark["tex"] or mark["card"]) for mark in quotes)
-    yield from _pairs(text, zip(quotes, names, closes, strict=True), lines)
+    quotes = [
+        (mark, next(filter(None, (mark[2], mark[4], mark[6]))), bool(mark["bb"] or mark["tex"] or mark["card"]))
+        for mark in _PAIRED.finditer(text)
+    ]
+    rows = f"\n{text}\n"  # a mark that opens has its line alone, or a note in brackets would open something
+    cut_off = {
+        mark.start()
+        for mark, _, closes in quotes
+        if rows[mark.end() + 1] == "\n" and (closes or rows[mark.start()] == "\n")
+    }
+    yield from _pairs(text, quotes, cut_off)
 
 
 def _pairs(text: str, marks: Iterable[tuple[re.Match[str], str, bool]], cut_off: Collection[int]) -> Iterator[Span]:
@@ -73,11 +80,15 @@ def _pairs(text: str, marks: Iterable[tuple[re.Match[str], str, bool]], cut_off:
     of the text, or from its beginning.
     """
     opened: dict[str, int] = {}
+    inner: dict[str, list[int]] = {}
     for mark, name, closes in marks:
         if not closes:
-            opened.setdefault(name, mark.start())
+            if opened.setdefault(name, mark.start()) != mark.start():
+                inner.setdefault(name, []).append(mark.start())
         elif name in opened:
             yield Span(opened.pop(name), mark.end())
+        elif inner.get(name):  # it was closed by a mark that belongs to one within it
+            yield Span(inner[name].pop(), mark.end())
         elif mark.start() in cut_off:
             yield Span(0, mark.end())
     yield from (Span(start, len(text)) for start in opened.values() if start in cut_off)

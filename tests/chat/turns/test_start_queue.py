@@ -97,6 +97,20 @@ def test_failures_and_streams_leave_the_gate_open(site):
         assert b"".join(stream.response) == b"xxx"
 
 
+def test_a_request_that_is_begun_again_has_one_place(site, monkeypatch):
+    """What comes before a view is repeated after a conflict in the database (webapp/db/conflicts.py)."""
+    app, go, _, _ = site
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", 20)
+    for _ in range(MAX_CONCURRENT):
+        with app.test_request_context("/start", method="POST"):
+            app.preprocess_request()
+            app.preprocess_request()
+    go.set()
+    (thread,) = _posts(app, "/start", 1)
+    thread.join(10)
+    assert not thread.is_alive()
+
+
 def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
     app, go, _, _ = site
     monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", 20)

@@ -76,7 +76,7 @@ def init_gate(app: Flask) -> None:
     @app.before_request
     def _queue_request() -> None:
         view = current_app.view_functions.get(request.endpoint or "")
-        if getattr(view, "starts_turn", False):
+        if getattr(view, "starts_turn", False) and "place" not in g:  # a request that is begun again has one
             request.get_data()  # read the whole body, however slow: nobody waits in line for another's network
             g.place = queue.enter()
 

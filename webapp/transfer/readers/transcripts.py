@@ -8,6 +8,7 @@ from webapp.transfer.readers.turns import MODELS, PEOPLE
 
 _MARKS = "#*_ "
 _MAX_LABEL = 40
+_ITEM = re.compile(r"(?:[-*+•·]|\d{1,3}[.)])\s")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|={3,})[ \t]*\Z")
 
 
@@ -18,7 +19,7 @@ class _Label(NamedTuple):
 
 
 def turns_of(text: str) -> list[dict[str, str]]:
-    """Return the turns of a transcript, if its labels tell who is the person; none of another text."""
+    """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
     lines = text.splitlines()
     labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
     style = next((label.style for label in labels.values() if label.name in PEOPLE), None)
@@ -34,7 +35,8 @@ def turns_of(text: str) -> list[dict[str, str]]:
         content = "\n".join([alike[start].rest, *lines[start + 1 : end]]).rstrip()
         role = "user" if alike[start].name in PEOPLE else "assistant"
         turns.append({"role": role, "content": _RULE.sub("", content).strip()})
-    return turns if len({turn["role"] for turn in turns}) > 1 else []
+    said = filter(None, (line.strip() for turn in turns for line in turn["content"].splitlines()))
+    return turns if len({turn["role"] for turn in turns}) > 1 and not all(map(_ITEM.match, said)) else []
 
 
 def is_transcript(text: str) -> bool:
@@ -46,6 +48,8 @@ def is_transcript(text: str) -> bool:
 
 def _label(line: str) -> _Label | None:
     text = line.strip().replace("：", ":", 1)
+    if _ITEM.match(text):
+        return None
     bare = text.lstrip(_MARKS)
     style = text[: len(text) - len(bare)].strip()
     head, colon, rest = bare.partition(":")

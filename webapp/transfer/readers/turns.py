@@ -116,7 +116,7 @@ def as_turns(row: Any) -> list[Any]:
         if isinstance(inner, dict):
             turn = {**turn, **inner}
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
-    if not first_of(turn, _TEXTS) and (inner_rows := as_list(turn.get("messages"))):
+    if versions and not first_of(turn, _TEXTS) and (inner_rows := as_list(turn.get("messages"))):
         return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
     question, answer = first_of(turn, _QUESTIONS), first_of(turn, _ANSWERS)
     if isinstance(question, str) and isinstance(answer, str):
