@@ -411,6 +411,18 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     expect(asked).to_contain_text("Kept: Compares brokers.")
 
 
+def test_a_page_of_its_own_shows_what_was_remembered_and_nothing_of_what_was_forgotten(tab):
+    page = tab.go("/memories/new")
+    page.get_by_label("What should be remembered?").fill("Owns a green canoe")
+    page.get_by_role("button", name="Remember", exact=True).click()
+    place = cards(page).filter(has_text="Owns a green canoe").get_attribute("id")
+    tab.go(f"/memories/{place.removeprefix('memory-')}")
+    page.get_by_label("Forget this memory for good").click()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    expect(page.locator(".mem-deleted")).to_be_visible()
+    expect(page.locator("main")).not_to_contain_text("canoe")
+
+
 def test_no_two_names_of_the_picture_meet(app, user, open_tab):
     names = [
         "Wilhelmina Oldenburg",
