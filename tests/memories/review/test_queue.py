@@ -159,7 +159,7 @@ def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, wai
     page = browser.get("/memories/review").text
     answer(browser, page, waiting[2], decision="accept")
     late = answer(browser, page, waiting[2], decision=decision)
-    assert late.status_code == 422 and "This memory does not wait for a decision." in late.text
+    assert late.status_code == 422 and "That memory no longer waits for a decision; nothing was changed." in late.text
     assert question(late.text) == MOSS and "Discarded" not in late.text
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, False]
 

@@ -104,7 +104,7 @@ def waiting_memory(user_id: int, memory_id: int) -> WaitingMemory:
     get_memory(user_id, memory_id)
     items = review_queue(user_id, MemoryQuery(limit=1), Memory.memory_id == memory_id).items
     if not items:
-        raise Conflict("This memory does not wait for a decision.")
+        raise Conflict("That memory no longer waits for a decision; nothing was changed.")
     return items[0]
 
 

@@ -40,7 +40,7 @@ def settle(
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
         return _reinstate(memory, other, moment)
     if not memory.needs_review or not memory.is_open:
-        raise Conflict("This memory does not wait for a decision.")
+        raise Conflict("That memory no longer waits for a decision; nothing was changed.")
     if decision is Decision.REJECT:
         return {}
     current = other if other is not None and other.is_open and other.ref != memory.ref else None
