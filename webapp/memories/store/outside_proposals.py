@@ -34,6 +34,22 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class KeyedFact:
+    """A fact with a key, in use; or what a statement says of such a key."""
+
+    key: str
+    category: str | None
+    value: str | None
+    content: str
+
+    def agrees_with(self, other: "KeyedFact") -> bool:
+        """Tell whether both give one key the same value."""
+        return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
+            other.value, other.content
+        )
+
+
+@dataclass(frozen=True)
 class ProposalCounts:
     """Counts of statements that were proposed, already known, once forgotten, secrets or empty; and the change set."""
 
@@ -57,12 +73,11 @@ def propose(
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
     hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
-    values = _values_in_use(user_id, space_id)
+    facts = _facts_in_use(user_id, space_id)
     for item, piece in pieces:
-        key = canonical_fact_key(item.key)
-        value = (item.value or "")[:VALUE_MAX] or None if key else None
-        outcome = _outcome(piece, key, value, hashes, tombstones)
-        if outcome == "proposed" and (key, canonical_value(value, piece)) in values:
+        fact = _fact_of(item, piece)
+        outcome = "empty" if not piece else _refusal(piece, fact, hashes, tombstones)
+        if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
         forgotten.update([piece] if outcome == "forgotten" else [])
@@ -78,9 +93,9 @@ def propose(
             needs_review=True,
             origin="import",
             confidence=CONFIDENCE,
-            fact_key=key,
-            category=category_of(key, None),
-            fact_value=value,
+            fact_key=fact.key if fact else None,
+            category=fact.category if fact else None,
+            fact_value=fact.value if fact else None,
             asserted_at=item.at or now(),
             statement_hash=statement_hash(piece),
         )
@@ -92,19 +107,25 @@ def propose(
     return ProposalCounts(dict(counts), journal.id if journal else None, frozenset(forgotten))
 
 
-def _values_in_use(user_id: int, space_id: int | None) -> set[tuple[str | None, str]]:
-    """Return the keys that have a value now, each with it."""
+def _fact_of(item: Proposal, piece: str) -> KeyedFact | None:
+    """Return a statement's key and value, if they came with it."""
+    key = canonical_fact_key(item.key)
+    if key is None:
+        return None
+    return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+
+
+def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     rows = db.session.execute(
-        select(Memory.fact_key, Memory.fact_value, Memory.content).where(
+        select(Memory.fact_key, Memory.category, Memory.fact_value, Memory.content).where(
             Memory.user_id == user_id, Memory.space_slot == (space_id or 0), Memory.current_slot.is_not(None)
         )
     )
-    return {(key, canonical_value(value, content)) for key, value, content in rows}
+    return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _outcome(piece: str, key: str | None, value: str | None, hashes: set[str], tombstones: TombstoneSet) -> str:
-    if not piece:
-        return "empty"
+def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], tombstones: TombstoneSet) -> str:
+    key, value = (fact.key, fact.value) if fact else (None, None)
     if statement_hash(piece) in hashes:
         return "known"
     if tombstones.forbids(piece, key, value) or tombstones.quotes_in(piece):
