@@ -1,6 +1,7 @@
 """Memories from elsewhere arrive as proposals: in review, never in use before the user says so."""
 
-from collections import Counter
+import os
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -17,6 +18,7 @@ from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.text.canonical import plain_text
 from webapp.text.sentences import sentences_of
+from webapp.text.words import words
 
 CONFIDENCE = 0.5
 
@@ -74,8 +76,11 @@ def propose(
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
     hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
     facts = _facts_in_use(user_id, space_id)
+    similar = defaultdict(list)
+    for memory in facts:
+        similar[_start(memory.content)].append(memory)
     for item, piece in pieces:
-        fact = _fact_of(item, piece)
+        fact = fact_in(item, piece, similar[_start(piece)])
         outcome = "empty" if not piece else _refusal(piece, fact, hashes, tombstones)
         if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
@@ -107,12 +112,32 @@ def propose(
     return ProposalCounts(dict(counts), journal.id if journal else None, frozenset(forgotten))
 
 
-def _fact_of(item: Proposal, piece: str) -> KeyedFact | None:
-    """Return a statement's key and value, if they came with it."""
-    key = canonical_fact_key(item.key)
-    if key is None:
-        return None
-    return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
+    """Return a statement's key and value: its own, or those of a fact in use that it begins like."""
+    if key := canonical_fact_key(item.key):
+        return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+    piece_words = words(piece)
+    for fact in facts:
+        fact_words = words(fact.content)
+        start = len(os.path.commonprefix([piece_words, fact_words]))
+        name = words(fact.key.rpartition("/")[2].replace("_", " "))
+        tails = piece_words[start:], fact_words[start:]
+        if (
+            set(name) <= set(piece_words[:start])
+            and all(tails)
+            and (tails[1] == words(fact.value or "") or _similar_statement(*tails))
+        ):
+            return KeyedFact(fact.key, fact.category, None, piece)
+    return None
+
+
+def _start(text: str) -> str:
+    return next(iter(words(text)), "")
+
+
+def _similar_statement(left: list[str], right: list[str]) -> bool:
+    numbers = [[word.isdigit() for word in side] for side in (left, right)]
+    return numbers[0] == numbers[1] and any(numbers[0])
 
 
 def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
