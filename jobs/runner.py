@@ -22,6 +22,7 @@ from webapp.chat.turns import turnlog
 from webapp.db import conflicts
 from webapp.db.base import db, expect_writes
 from webapp.db.failures import database_is_away
+from webapp.errors import reason
 from webapp.extensions import redis
 from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited
 from webapp.telemetry import logs, tracing
@@ -157,7 +158,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
         db.session.rollback()
         if database_is_away(error) or isinstance(error, RedisError):
             _allow_new_request(client, name, ids)
-            log.warning("job failed: outage", extra={"error": type(error).__name__, "last_try": run.last_try})
+            log.warning("job failed: outage", extra={"error": reason(error), "last_try": run.last_try})
         else:
             log.exception("job failed", extra={"last_try": run.last_try})
         if run.last_try:

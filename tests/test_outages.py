@@ -16,9 +16,10 @@ from redis.exceptions import ConnectionError as RedisAway
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeout
 from sqlalchemy import event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tests.chat.helpers import deltas, iterate, names
+from tests.support.queries import scalars
 from webapp import create_app
 from webapp.accounts.models import SiteSetting
 from webapp.chat.turns import follow
@@ -131,6 +132,20 @@ def test_codes_of_mysql(code, full):
     assert database_is_full(error) is full
 
 
+def test_a_table_that_an_upgrade_has_yet_to_make_is_an_outage(app, client, monkeypatch):
+    """Whoever meets it is asked to try again soon, and a job is: another version is being installed."""
+
+    def ask(*_args: Any) -> None:
+        db.session.execute(db.text("SELECT 1 FROM no_such_table"))
+
+    monkeypatch.setattr(lists, "list_conversations", ask)
+    answer = client.get("/api/conversations")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    with app.app_context(), pytest.raises(DBAPIError) as failed:
+        db.session.execute(db.text("SELECT no_such_column FROM users"))
+    assert database_is_away(failed.value)
+
+
 def test_readyz_writes(app, anonymous, servers, monkeypatch):
     assert anonymous.get("/readyz").status_code == 200
     redis: Redis = app.extensions["redis"]
@@ -161,8 +176,7 @@ def test_readyz_tells_a_read_only_database(app, anonymous, monkeypatch):
             assert (answer.status_code, answer.get_json()["database"]) == (503, "away")
         finally:
             event.remove(db.engine, "before_cursor_execute", refuse)
-    with app.app_context():
-        assert db.session.scalars(db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))).all() == []
+    assert scalars(app, db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))) == []
 
 
 def test_the_limiter_leaves_retry_after_alone(settings, app, user, monkeypatch):

@@ -110,7 +110,7 @@ def require(thing: T | None, otherwise: str, /, **values: Any) -> T:
     return thing
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return what a file, a disk or a database says is wrong, on one line."""
     original = getattr(error, "orig", None)
     detail = str(original.args[-1] if original is not None and original.args else error)

@@ -14,22 +14,7 @@ from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
 from webapp.config import Settings
-from webapp.db.base import db
 from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, FailFastRetry, open_redis
-
-__all__ = [
-    "Part",
-    "app_settings",
-    "csrf",
-    "db",
-    "htmx",
-    "limiter",
-    "login",
-    "make_redis",
-    "redis",
-    "redis_options",
-    "this_app",
-]
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.http.validation import Amount, Input, Line, SearchText, Whole
+from webapp.http.validation import Amount, Input, Lines, SearchText, Whole
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
@@ -35,7 +35,7 @@ class Parameters(Input, JsonColumn):
     top_p: Amount | None = Field(None, gt=0, le=1)
     max_tokens: Whole | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
-    system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
+    system: Lines | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
     @property
     def non_empty(self) -> dict[str, Any]:

@@ -16,8 +16,6 @@ from migrations.tables.first import metadata
 
 revision = "0067"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -9,8 +9,6 @@ from alembic import op
 
 revision = "0069"
 down_revision = "0067"
-branch_labels = None
-depends_on = None
 
 NAMES = (("content", "prompt"), ("rule", "rrule"), ("starts_at", "at"), ("zone", "timezone"))
 

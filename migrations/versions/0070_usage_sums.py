@@ -11,8 +11,6 @@ from migrations.columns import one_of
 
 revision = "0070"
 down_revision = "0069"
-branch_labels = None
-depends_on = None
 
 _INDEXES = {
     "ix_usage_sums_user": ["user_id", "day"],

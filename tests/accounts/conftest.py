@@ -43,6 +43,10 @@ def probes() -> Blueprint:
         view.__name__ = path.strip("/").replace("/", "_")
         blueprint.add_url_rule(path, view_func=mark(view) if mark else view, methods=methods)  # type: ignore[operator]
 
+    def only_services(view: object) -> object:
+        view.access = "service"  # type: ignore[attr-defined]
+        return view
+
     probe("/page/public", auth.public)
     probe("/page/user", auth.login_required)
     probe("/page/admin", auth.admin_only)
@@ -51,7 +55,7 @@ def probes() -> Blueprint:
     probe("/api/probe/user", auth.login_required)
     probe("/api/probe/either", auth.login_required(services=True))
     probe("/api/probe/admin", auth.admin_only)
-    probe("/api/internal/probe", auth.service_only)
+    probe("/api/internal/probe", only_services)
 
     @blueprint.post("/test-login")
     @auth.public

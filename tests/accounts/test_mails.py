@@ -18,6 +18,7 @@ from sqlalchemy import func, select, text, update
 
 from testkit.people import Person, csrf_token, post_form
 from testkit.processes import free_port
+from tests.support.queries import execute, scalar, scalars
 from webapp.accounts import mails, tokens
 from webapp.accounts.mail_pages import init_mail
 from webapp.accounts.mail_texts import JOIN, KINDS, compose
@@ -109,8 +110,7 @@ def test_the_first_account_is_not_made_by_a_mail(postman, anonymous, run_jobs, a
     assert ask(anonymous, "stranger@example.org").status_code == 403
     run_jobs()
     assert postman.letters == []
-    with app.app_context():
-        assert db.session.scalar(select(AccountMail.mail_id)) is None
+    assert scalar(app, select(AccountMail.mail_id)) is None
 
 
 def test_joining_by_a_link(postman, anonymous, run_jobs, make_user, app):
@@ -297,8 +297,7 @@ def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonym
     ):
         assert anonymous.get(spoiled).status_code == 410
     assert anonymous.get(path.replace("/reset-password", "/join")).status_code == 410
-    with app.app_context(), write_transaction():
-        db.session.execute(update(User).values(auth_version=User.auth_version + 1))
+    execute(app, update(User).values(auth_version=User.auth_version + 1))
     assert anonymous.get(path).status_code == 410
     with app.app_context(), write_transaction():
         db.session.execute(update(User).values(auth_version=User.auth_version - 1))
@@ -314,8 +313,7 @@ def test_confirming_an_address(postman, run_jobs, user, app, browser):
     assert "confirm this address" in browser.get("/settings").text, "looking at it is not enough"
     assert post_form(app.test_client(), path, path).status_code == 303
     assert "confirm this address" not in browser.get("/settings").text
-    with app.app_context():
-        events = db.session.scalars(select(AuditEvent.action).where(AuditEvent.user_id == user.user_id)).all()
+    events = scalars(app, select(AuditEvent.action).where(AuditEvent.user_id == user.user_id))
     assert "email_verified" in events
 
 

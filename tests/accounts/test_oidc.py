@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from tests.support.queries import scalar
 from webapp.accounts import deletion, identities, second_factor, service
 from webapp.accounts.identities import ProviderClaims
 from webapp.accounts.models import User
@@ -89,8 +90,7 @@ def confirm(app, person):
 
 def accounts(app):
     """How many there are."""
-    with app.app_context():
-        return db.session.scalar(select(func.count()).select_from(User))
+    return scalar(app, select(func.count()).select_from(User))
 
 
 def me(browser):
@@ -106,8 +106,7 @@ def test_the_first_account_of_an_open_site_is_no_strangers(app, configure, provi
     assert anonymous.get(at_the_provider(anonymous)).status_code == 403
     configure(oidc_admin_group="admins")
     assert anonymous.get(at_the_provider(anonymous)).status_code == 403
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(User)) == 0
+    assert scalar(app, select(func.count()).select_from(User)) == 0
     provider.claims["groups"] = ["admins"]
     assert anonymous.get(at_the_provider(anonymous)).status_code == 303
     assert me(anonymous)["is_admin"] is True

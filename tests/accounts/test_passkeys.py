@@ -14,9 +14,10 @@ from werkzeug.test import TestResponse
 
 from testkit.people import Person, csrf_token, post_form
 from tests.accounts.authenticator import PRESENT, Authenticator
+from tests.support.queries import execute
 from webapp.accounts.models import Passkey, User, UserSession
 from webapp.audit.models import AuditEvent
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db, now
 
 
 def options_on(page: str) -> dict[str, Any]:
@@ -89,8 +90,7 @@ SPOILT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("spoilt", SPOILT)
 def test_what_does_not_fit_is_refused(key, anonymous, app, spoilt):
-    with app.app_context(), write_transaction():
-        db.session.execute(update(Passkey).values(sign_count=5))
+    execute(app, update(Passkey).values(sign_count=5))
     vars(key).update({"counter": 5, **SPOILT[spoilt]})
     refused = sign_in(anonymous, key)
     assert refused.status_code == 401 and "The passkey could not be used" in refused.text
@@ -115,8 +115,7 @@ def test_nonsense_is_refused(key, anonymous):
 
 
 def test_a_stopped_account_stays_out(key, anonymous, app, user):
-    with app.app_context(), write_transaction():
-        db.session.execute(update(User).where(User.user_id == user.user_id).values(is_active=False))
+    execute(app, update(User).where(User.user_id == user.user_id).values(is_active=False))
     assert sign_in(anonymous, key).status_code == 401
 
 
@@ -148,26 +147,22 @@ def test_it_is_seen_renamed_and_removed_by_a_program_of_its_owner(key, login, cl
     owner = login(user)
     assert [sent(owner, "PATCH", json={"name": name}) for name in (" Old phone ", "", "x" * 101)] == [200, 422, 422]
     assert client.get("/api/account/passkeys").get_json()["passkeys"][0]["name"] == "Old phone"
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
     assert sent(owner, "DELETE") == 403
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now()))
+    execute(app, update(UserSession).values(proved_at=now()))
     assert [sent(owner, "DELETE"), sent(owner, "DELETE")] == [204, 404]
     assert sign_in(app.test_client(), key).status_code == 401
 
 
 def test_adding_and_removing_take_the_password_again(key, app, browser):
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
     for answer in (browser.get("/settings/passkeys/new"), post_form(browser, "/settings/passkeys", "/settings")):
         assert answer.status_code == 303 and answer.location.startswith("/confirm")
     assert post_form(browser, "/settings/passkeys/1/remove", "/settings").location.startswith("/confirm")
 
 
 def test_a_passkey_proves_again_who_one_is(key, app, browser):
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
     asked_again = browser.get("/settings/passkeys/new").location
     assert "Use a passkey" in browser.get(asked_again).text
     token = csrf_token(browser.get(asked_again).text)

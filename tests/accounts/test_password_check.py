@@ -12,9 +12,10 @@ from sqlalchemy import select, update
 from werkzeug.datastructures import MultiDict
 
 from testkit.people import PASSWORD, csrf_token, follow, post_form
+from tests.support.queries import execute
 from webapp.accounts import password_check, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db, now
 from webapp.errors import TooMany
 
 
@@ -88,8 +89,7 @@ def test_the_second_step_lapses_and_cannot_be_begun_without_the_first(app, login
 def test_a_password_changed_between_the_steps_ends_the_sign_in(app, login, user):
     secret, _ = set_up(login(user))
     browser = first_step(app, user)
-    with app.app_context(), write_transaction():
-        db.session.execute(update(User).where(User.user_id == user.user_id).values(auth_version=User.auth_version + 1))
+    execute(app, update(User).where(User.user_id == user.user_id).values(auth_version=User.auth_version + 1))
     assert browser.get("/login/code").location == "/login"
 
 
@@ -123,8 +123,7 @@ def test_an_admin_helps_on_the_command_line(app, login, user):
 
 def grow_old(app):
     """Every session's password was given an hour ago."""
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
 
 
 def test_what_is_sensitive_asks_for_the_password_again(app, browser):
@@ -253,7 +252,7 @@ def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, l
 
 
 def test_who_is_refused_keeps_the_form(anonymous, login, user, monkeypatch):
-    def refuse(*_attempt):
+    def refuse(*_attempt, **_options):
         raise TooMany.within(40)
 
     monkeypatch.setattr("webapp.accounts.auth.throttle.count_attempt", refuse)

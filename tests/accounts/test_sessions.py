@@ -5,6 +5,7 @@ from datetime import timedelta
 from sqlalchemy import func, select, update
 
 from testkit.people import PASSWORD, csrf_token, post_form
+from tests.support.queries import execute, scalar
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.models import UserSession
 from webapp.db.base import db, now, write_transaction
@@ -82,8 +83,7 @@ def test_a_password_change_ends_other_sessions_and_if_asked_other_access(app, lo
     assert here.get("/settings").status_code == here.get("/api/account").status_code == 200
     assert (there.get("/settings").status_code, there.get("/api/account").status_code) == (303, 401)
     assert client.get("/api/account").status_code == 200
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(UserSession)) == 1
+    assert scalar(app, select(func.count()).select_from(UserSession)) == 1
     here.token = csrf_token(here.get("/settings").text)
     calendar = "/schedules/" + client.get("/api/schedules/feed").json["url"].rpartition("/")[2]
     page = here.get("/settings/security").text
@@ -101,8 +101,7 @@ def test_everywhere_else_can_be_signed_out_at_once(login, user):
 
 
 def test_use_is_noted_now_and_then_and_costs_one_statement(app, browser):
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
+    execute(app, update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
     browser.get("/api/account")
     with app.app_context():
         assert db.session.scalar(select(UserSession.last_seen_at)) > now() - timedelta(minutes=1)

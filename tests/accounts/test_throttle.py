@@ -54,6 +54,15 @@ def test_guessing_elsewhere_does_not_lock_the_owner_out(people):
     assert attempt(browser, "ann@example.com", PASSWORD, "10.0.1.1").status_code == 200
 
 
+def test_a_code_is_guessed_at_from_no_number_of_addresses(probe_app):
+    """Whoever has the password could guess six digits soon enough, with a network for every few of them."""
+    for number in range(18):
+        throttle.count_attempt("code", f"2001:db8:{number}::1", "7", everywhere=True)
+    with pytest.raises(TooMany):
+        throttle.count_attempt("code", "2001:db8:ffff::1", "7", everywhere=True)
+    throttle.count_attempt("code", "2001:db8:ffff::1", "8", everywhere=True)
+
+
 def test_a_network_of_ipv6_addresses_is_one(people):
     browser = Browser(people.app.test_client())
     for number in range(6):

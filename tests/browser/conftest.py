@@ -19,7 +19,7 @@ from testkit.people import Person, browser_client
 from tests.support.live import LiveServer
 from webapp.cli.prepare.machine import find_chromium
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, write_transaction
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = "/static/vendor/axe.js"
@@ -224,6 +224,12 @@ def tab(open_tab: Callable[..., Tab], user: Person) -> Tab:
     return open_tab(user)
 
 
+@pytest.fixture
+def page(tab: Tab) -> Page:
+    """The page of `tab`, on the start page."""
+    return tab.page
+
+
 def session_cookies(app: Flask, person: Person, url: str) -> list[Any]:
     """What a browser holds after signing in by the form, but without its two pages, and opening the memory panel."""
     jar = browser_client(app, person)._cookies or {}
@@ -263,16 +269,13 @@ def held(model: Any, after: int = 3, **rule: Any) -> Hold:
 def plant(app: Flask, person: Person, *said: str, title: str = "A talk") -> str:
     """A conversation in which questions and replies were said by turns, without a turn; its path."""
     with app.app_context(), write_transaction():
-        talk = Conversation(user_id=person.user_id, title=title, title_source="user", message_count=len(said))
-        db.session.add(talk)
-        db.session.flush()
+        talk = add_row(Conversation(user_id=person.user_id, title=title, title_source="user", message_count=len(said)))
         last = None
         for number, words in enumerate(said):
             role = "assistant" if number % 2 else "user"
             row = Message(conversation_id=talk.conversation_id, role=role, content=words, parent_id=last)
             row.reply_to_id = last if number % 2 else None
-            db.session.add(row)
-            db.session.flush()
+            add_row(row)
             last = row.message_id
         return f"/c/{talk.conversation_id}"
 

@@ -78,9 +78,8 @@ def test_pages_before_signing_in_are_accessible(open_tab, user):
     tab.forgive()
 
 
-def test_the_streaming_page_is_accessible_and_announces_sentences(tab, model):
+def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
     hold = held(model, after=10, reply=["One sentence. ", "Another ", "one. ", *["more "] * 20])
-    page = tab.page
     send(page, "Read it to me")
     expect(page.locator("#announcer")).to_contain_text("One sentence.")
     assert serious_findings(page) == []
@@ -91,9 +90,8 @@ def test_the_streaming_page_is_accessible_and_announces_sentences(tab, model):
     hold.release()
 
 
-def test_scrolling_up_stops_following(tab, model):
+def test_scrolling_up_stops_following(model, page):
     hold = held(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
-    page = tab.page
     send(page, "Go on and on")
     expect(page.locator(".stream-end")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")

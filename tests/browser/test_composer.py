@@ -51,10 +51,9 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
     expect(field).to_be_focused()
 
 
-def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, tab, model):
+def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page):
     hold = held(model, match="first")
     model.script(reply="The second reply.", match="second")
-    page = tab.page
     send(page, "The first")
     page.get_by_label("Message", exact=True).click()  # before the server has answered at all
     page.keyboard.type("  The second: ")
@@ -71,9 +70,8 @@ def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, tab, model)
     assert _pasted(app) == ["I am Ann."]
 
 
-def test_files_come_back_with_words_that_did_not_arrive(tab, model):
+def test_files_come_back_with_words_that_did_not_arrive(tab, model, page):
     model.script(reply="Read.")
-    page = tab.page
     attach = page.locator("[data-attach]")
     attach.set_input_files([{"name": "bees.txt", "mimeType": "text/plain", "buffer": b"Bees dance."}])
     expect(page.locator("#composer-files")).to_contain_text("bees.txt")
@@ -91,8 +89,7 @@ def test_files_come_back_with_words_that_did_not_arrive(tab, model):
     tab.forgive()
 
 
-def test_commands_are_found_by_their_words(tab):
-    page = tab.page
+def test_commands_are_found_by_their_words(page):
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", name="New conversation", exact=True)).to_be_visible()
     expect(page.get_by_role("option", name="Delete this conversation")).to_have_count(0)
@@ -110,9 +107,8 @@ def test_commands_are_found_by_their_words(tab):
     assert serious_findings(page) == []
 
 
-def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model):
+def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model, page):
     hold = held(model)
-    page = tab.page
     other = open_tab(user, beside=tab).go("/")
     send(page, "A question of mine")
     expect(other.locator(".side-link")).to_have_text(re.compile("A question of mine"))
@@ -128,9 +124,8 @@ def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, use
     expect(other.locator(".side-item[data-unread]")).to_have_count(0)
 
 
-def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, model):
+def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, model, page):
     model.script(reply="Between us.")
-    page = tab.page
     page.get_by_text("Temporary conversation", exact=True).click()
     expect(page.get_by_role("switch", name="Temporary conversation")).to_be_checked()
     send(page, "My name is Nobody and I prefer silence")
@@ -206,9 +201,8 @@ def _pasted(app) -> list[str]:
         return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
 
 
-def test_what_was_pasted_is_marked_while_the_rest_is_typed(app, tab, model):
+def test_what_was_pasted_is_marked_while_the_rest_is_typed(app, model, page):
     model.script(reply="Read.")
-    page = tab.page
     field = page.get_by_label("Message", exact=True)
     field.click()
     page.keyboard.type("My 🐝 letter: ")

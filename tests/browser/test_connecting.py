@@ -1,4 +1,4 @@
-"""A model is connected in the browser: a key and two clicks, with scripts and without, by mouse and by keyboard."""
+"""A model is connected in the browser: a key and two clicks, by mouse and by keyboard."""
 
 from collections.abc import Iterator
 
@@ -19,10 +19,8 @@ def server() -> Iterator[Ollama]:
     catalogue.forget()
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_key_and_two_clicks(open_tab, make_user, server, scripts):
-    tab = open_tab(make_user(is_admin=True), PHONE, scripts=scripts, path="/admin/models/new")
-    page = tab.page
+def test_a_key_and_two_clicks(open_tab, make_user, server):
+    page = open_tab(make_user(is_admin=True), PHONE, path="/admin/models/new").page
     expect(page.get_by_role("link", name="OpenAI", exact=True)).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="Another server").click()
     page.get_by_label("Address").fill(server.base_url)
@@ -33,8 +31,7 @@ def test_a_key_and_two_clicks(open_tab, make_user, server, scripts):
     expect(page.get_by_role("checkbox", name="tern-7b")).to_be_checked()
     expect(page.get_by_role("radio", name="tern-7b is the default")).to_be_checked()
     assert not scrolls_sideways(page)
-    if scripts:
-        assert serious_findings(page) == []
+    assert serious_findings(page) == []
     page.get_by_role("button", name="Start chatting").click()
     expect(page.get_by_text(f"Replies now come from {host}.")).to_be_visible()
     page.goto(page.url.rstrip("/") + "/admin/models")
@@ -42,8 +39,7 @@ def test_a_key_and_two_clicks(open_tab, make_user, server, scripts):
     page.get_by_label("Settings of tern-1b").click()
     expect(page.get_by_label("Name here")).to_have_count(2)
     assert not scrolls_sideways(page)
-    if scripts:
-        assert serious_findings(page) == []
+    assert serious_findings(page) == []
     page.get_by_text("Delete this connection").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Undo").click()

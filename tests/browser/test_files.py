@@ -15,9 +15,8 @@ def text_file(name: str, text: str) -> dict[str, Any]:
     return {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
 
 
-def test_a_picture_and_a_page_that_is_quoted(tab, model):
+def test_a_picture_and_a_page_that_is_quoted(model, page):
     model.script(reply="They “dance in the dark” (bees.pdf, page 2).")
-    page = tab.page
     page.locator("[data-attach]").set_input_files(
         [
             {"name": "hive.png", "mimeType": "image/png", "buffer": photo(900, 600, "PNG")},
@@ -39,10 +38,9 @@ def test_a_picture_and_a_page_that_is_quoted(tab, model):
     expect(page.locator("mark")).to_have_text("dance in the dark")
 
 
-def test_files_wait_with_the_message_they_were_attached_to(tab, model):
+def test_files_wait_with_the_message_they_were_attached_to(model, page):
     hold = held(model, match="first")
     model.script(reply="Both.", match="second")
-    page = tab.page
     send(page, "The first")
     expect(page.locator("#thread [data-streaming]")).to_have_count(1)  # the conversation has its own composer now
     chips = page.locator("#composer-files .file-chip")
@@ -60,8 +58,7 @@ def test_files_wait_with_the_message_they_were_attached_to(tab, model):
     expect(chips).to_contain_text("wasps.txt")
 
 
-def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model):
-    page = tab.page
+def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model, page):
     attach = page.locator("[data-attach]")
     attach.evaluate("input => input.dataset.largest = 100")
     attach.set_input_files([text_file("long.txt", "word " * 40), text_file("bees.txt", "Bees dance.")])
@@ -83,8 +80,7 @@ def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model)
     tab.forgive()
 
 
-def test_a_message_waits_for_files_that_are_on_their_way(tab, model):
-    page = tab.page
+def test_a_message_waits_for_files_that_are_on_their_way(model, page):
     held: list[Route] = []
     page.route("**/files", lambda route: held.append(route))  # noqa: PLW0108 - playwright looks at its signature
     with page.expect_request("**/files"):
@@ -103,8 +99,7 @@ def test_a_message_waits_for_files_that_are_on_their_way(tab, model):
     expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
 
 
-def test_files_of_a_page_that_was_left_hold_nothing_up_and_send_nothing(tab, model):
-    page = tab.page
+def test_files_of_a_page_that_was_left_hold_nothing_up_and_send_nothing(model, page):
     held: list[Route] = []
     page.route("**/files", lambda route: route.continue_() if held else held.append(route))
     with page.expect_request("**/files"):
@@ -123,8 +118,7 @@ def test_files_of_a_page_that_was_left_hold_nothing_up_and_send_nothing(tab, mod
     assert model.calls() == []
 
 
-def test_files_that_wait_to_be_sent_are_there_again_after_a_reload(tab, model):
-    page = tab.page
+def test_files_that_wait_to_be_sent_are_there_again_after_a_reload(model, page):
     attach, chips = page.locator("[data-attach]"), page.locator("#composer-files .file-chip")
     attach.set_input_files([text_file("bees.txt", "Bees dance."), text_file("wasps.txt", "Wasps do not.")])
     expect(chips.nth(1)).to_contain_text("wasps.txt 1 page")

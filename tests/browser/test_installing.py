@@ -272,8 +272,7 @@ def test_a_shared_picture_lies_in_the_composer_beside_its_words_until_they_are_s
     _forgive_refusals(tab, "401")  # of what the page asked for when its session had just ended
 
 
-def test_a_form_whose_session_had_ended_has_its_words_again_after_signing_in(app, open_tab, user, make_user):
-    tab = open_tab(user)
+def test_a_form_whose_session_had_ended_has_its_words_again_after_signing_in(app, user, make_user, tab):
     page = tab.go("/prompts/new")
     for person, words in ((user, "Explain it like a lighthouse keeper."), (make_user(), "")):
         page.locator("#content").fill("Explain it like a lighthouse keeper.")

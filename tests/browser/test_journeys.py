@@ -28,10 +28,9 @@ def begin(page) -> None:
     expect(page.get_by_role("heading", name="A garden", level=1)).to_be_visible()
 
 
-def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path):
+def test_from_the_first_click_to_the_pdf(garden, model, tmp_path, page):
     model.script(match="(?s)Conversation Point: The place", reply="How large is your garden?")
     model.script(match="(?s)Conversation Point: Your wishes", reply="What do you want to grow?")
-    page = tab.page
     begin(page)
     panel = page.locator("#panel-points")
     expect(panel.get_by_text("0 of 2 topics covered")).to_be_visible()
@@ -75,9 +74,8 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path):
         assert words in text
 
 
-def test_two_clicks_ask_once(garden, tab, model):
+def test_two_clicks_ask_once(garden, model, page):
     model.script(match="(?s)Conversation Point", reply="How large is your garden?", first_delay=0.5)
-    page = tab.page
     begin(page)
     button = page.locator("#point-place").get_by_role("button", name=re.compile("The place"))
     button.dblclick()
@@ -113,8 +111,7 @@ def test_what_was_told_elsewhere_is_offered_and_a_click_while_the_points_are_fet
         assert serious_findings(page) == []
 
 
-def test_ask_a_question_offers_the_usual_ones(garden, tab):
-    page = tab.page
+def test_ask_a_question_offers_the_usual_ones(garden, page):
     begin(page)
     ask = page.get_by_role("button", name="Ask a question")
     expect(ask).to_have_attribute("aria-expanded", "true")  # questions of the topic that was begun with

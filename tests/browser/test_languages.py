@@ -1,5 +1,8 @@
 """German, whose words are long, and Arabic, which is read from the right, at the width of a telephone."""
 
+import json
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -7,27 +10,7 @@ from testkit.people import api_client
 from tests.browser.conftest import DESKTOP, PHONE, SLOW, replies, scrolls_sideways
 
 # Of these, German has every other one and Arabic the rest; with `--slow` each has all.
-PAGES = [
-    "/",
-    "/memory",
-    "/memories/review",
-    "/memories/health",
-    "/settings",
-    "/settings/two-step",
-    "/journeys",
-    "/spaces",
-    "/organise",
-    "/archive",
-    "/transfer",
-    "/usage",
-    "/files",
-    "/help/memory",
-    "/admin",
-    "/admin/users",
-    "/admin/prompts",
-    "/admin/models",
-    "/search?q=tea",
-]
+PAGES: list[str] = json.loads(Path(__file__).with_name("languages.json").read_text())
 
 CUT = """() => [...document.querySelectorAll("button, .button, h1, h2, h3, .tag, label, nav a, th, dt, .field-hint")]
   .filter((node) => node.offsetParent && node.textContent.trim() && !node.closest(".visually-hidden"))

@@ -200,8 +200,7 @@ def test_search_from_anywhere_opens_at_the_message_or_the_memory(app, tab, user)
     expect(page.get_by_role("heading", level=1, name="The Tide Mill")).to_be_visible()
 
 
-def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):
-    page = tab.page
+def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(page):
     waiting: list[Route] = []
 
     def hold(route: Route) -> None:  # Playwright marks the function, which a list's own method does not let it
@@ -230,8 +229,7 @@ def test_a_page_below_a_room_stays_marked_when_the_list_is_refreshed(titles, ope
     expect(page.locator(".side-room[aria-current]")).to_have_text("Memory")
 
 
-def test_the_sidebar_and_the_panel_stay_as_they_were_left(tab):
-    page = tab.page
+def test_the_sidebar_and_the_panel_stay_as_they_were_left(page):
     page.get_by_role("button", name="Hide the sidebar").click()
     page.get_by_label("Hide the memory panel").click()
     expect(page.locator(".side-find")).to_be_hidden()
@@ -283,8 +281,7 @@ def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab
     expect(page.locator("#main")).to_have_js_property("inert", False)
 
 
-def test_a_menu_is_used_by_keys_alone(tab, model):
-    page = tab.page
+def test_a_menu_is_used_by_keys_alone(model, page):
     account, menu = page.locator(".account"), page.locator("#account-menu")
     account.press("Enter")
     expect(menu).to_be_visible()
@@ -330,8 +327,7 @@ def waiting(tab):
     tab.page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model, waiting):
-    page = tab.page
+def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(model, waiting, page):
     model.script(reply="Yes.")
     send(page, "Hello")
     expect(replies(page)).to_have_count(1)
@@ -343,9 +339,8 @@ def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model,
         expect(replies(page)).to_have_count(2)
 
 
-def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles):
+def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, page):
     """It stayed unread when it was reloaded, or opened by its address: the list that came with it did not say so."""
-    page = tab.page
     titles("Opened by its address")
     with app.app_context(), write_transaction():
         db.session.execute(update(Conversation).values(seen_at=datetime(2020, 1, 1, tzinfo=UTC)))
@@ -359,9 +354,8 @@ def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles):
     expect(page.locator("[data-unread]")).to_have_count(0)
 
 
-def test_the_open_conversation_never_looks_unread(tab, model, waiting):
+def test_the_open_conversation_never_looks_unread(model, waiting, page):
     """A list that was asked for before the page had its address, and comes while the reply is being written."""
-    page = tab.page
     hold = held(model)
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")

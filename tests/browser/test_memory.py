@@ -56,10 +56,9 @@ def learned(app, tab, user, model) -> Page:
     return page
 
 
-def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(tab, model):
+def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(model, page):
     model.script(reply="Good to know.")
     answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
-    page = tab.page
     send(page, TOLD)
     expect(cards(page)).to_have_count(2)
     expect(opened(page, "Ada")).to_contain_text("My name is Ada")
@@ -273,8 +272,7 @@ def test_deleting_a_conversation_asks_when_memories_rest_on_it(learned):
     expect(page.locator(".side-link")).to_have_count(0)
 
 
-def test_a_list_that_did_not_come_is_asked_for_again(tab):
-    page = tab.page
+def test_a_list_that_did_not_come_is_asked_for_again(tab, page):
     page.route("**/memories/panel?*", lambda route: route.abort())
     with page.expect_event("requestfailed", lambda request: "/memories/panel?" in request.url):
         page.reload()

@@ -59,9 +59,8 @@ def test_what_was_typed_into_a_form_meanwhile_is_there_again(tab, live_server):
     tab.forgive()
 
 
-def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model):
+def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model, page):
     model.script(reply="Here after all.")
-    page = tab.page
     answers = (lambda route: route.abort(), lambda route: route.fulfill(status=503))  # the last is used first
     for answer in answers:
         page.route("**/turns/*/events", answer, times=1)

@@ -1,10 +1,8 @@
 """Letting a program in, in a real browser: the consent page, where it leads, and the end of it."""
 
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
+from http.server import HTTPServer
 from urllib.parse import urlencode
 
 import httpx2
@@ -12,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.oauth.helpers import challenge
+from tests.support.serving import Handler, serving
 
 from .conftest import on_every_screen, scrolls_sideways, serious_findings
 
@@ -20,21 +19,15 @@ from .conftest import on_every_screen, scrolls_sideways, serious_findings
 def callback() -> Iterator[str]:
     """Where a program on the person's machine waits for the code."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Callback(Handler):
         def do_GET(self) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             self.wfile.write(b"<!doctype html><title>Back</title><link rel=icon href=data:,><p>You can close this.")
 
-        def log_message(self, *_: Any) -> None:
-            """Nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/callback"
-    server.shutdown()
-    server.server_close()
+    with serving(HTTPServer(("127.0.0.1", 0), Callback)) as server:
+        yield f"http://127.0.0.1:{server.server_port}/callback"
 
 
 @on_every_screen

@@ -74,20 +74,3 @@ def test_the_digest_in_the_header(open_tab, planted):
     page.locator(".digest").get_by_role("link", name="version").click()
     expect(page.get_by_role("heading", name="Versions of the digest")).to_be_visible()
     assert faults(page) == []
-
-
-def test_without_scripts(open_tab, planted, model):
-    admin, conversation_id, _ = planted
-    tab = open_tab(admin, scripts=False)
-    page = tab.go(f"/c/{conversation_id}")
-    page.get_by_label("Digest of this conversation").click()
-    page.locator(".digest").get_by_role("link", name="Edit").click()
-    page.get_by_label("Topics").fill("Only this")
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator(".digest")).to_contain_text("Only this")
-    tab.go("/admin/prompts/chat?version=2")
-    page.get_by_role("button", name="Preview").click()
-    expect(page.locator("#preview")).to_contain_text('`main_topics` is "Only this"')
-    expect(page.get_by_label("Prompt", exact=True)).to_have_value(TEXT)
-    page.get_by_role("link", name="Compare").click()
-    expect(page.locator(".diff")).to_contain_text("Be brief.")

@@ -20,8 +20,7 @@ DRAWN = (
 )
 
 
-def test_the_search_field_is_one_line_and_escape_closes_at_once(tab):
-    page = tab.page
+def test_the_search_field_is_one_line_and_escape_closes_at_once(page):
     for device in (DESKTOP, PHONE):
         page.set_viewport_size(device["viewport"])
         page.keyboard.press("Control+k")
@@ -71,8 +70,7 @@ def test_a_wide_table_scrolls_on_a_phone(app, open_tab, user):
     assert scroller.evaluate("node => node.firstElementChild.offsetWidth <= node.clientWidth")
 
 
-def test_a_table_is_sorted_and_copied_and_code_wraps_is_numbered_saved_and_folded(tab, model):
-    page = tab.page
+def test_a_table_is_sorted_and_copied_and_code_wraps_is_numbered_saved_and_folded(model, page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     model.script(reply=f"{TABLE}\n{CODE}")
     send(page, "Show me")
@@ -122,8 +120,7 @@ def test_diagrams_are_pictures_that_run_nothing_or_say_that_they_cannot_be_drawn
     tab.forgive()
 
 
-def test_an_image_from_elsewhere_a_footnote_from_right_to_left_and_tasks(app, tab, user):
-    page = tab.page
+def test_an_image_from_elsewhere_a_footnote_from_right_to_left_and_tasks(app, tab, user, page):
     asked: list[str] = []
     page.context.route("http://images.test/**", lambda route: (asked.append(route.request.url), route.abort()))
     replied = ("مرحبا بالعالم[^1]\n\n- أولا\n\n[^1]: ملاحظة", "- [x] done\n- plain")

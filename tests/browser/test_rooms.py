@@ -7,8 +7,9 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
+from tests.support.queries import execute
 from webapp.accounts.models import UserSession
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import now, write_transaction
 from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 
@@ -79,7 +80,7 @@ def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_ta
         expect(rooms).to_be_visible()
 
 
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("device", [PHONE, pytest.param(DESKTOP, marks=pytest.mark.slow)], ids=["phone", "desktop"])
 def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
     tab = open_tab(make_user(is_admin=True), device)
     for old, place, seen in (
@@ -94,8 +95,7 @@ def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
         expect(page.get_by_text(seen, exact=True).first).to_be_visible()
 
 
-def test_rooms_by_keyboard_and_by_name(open_tab, user):
-    page = open_tab(user).page
+def test_rooms_by_keyboard_and_by_name(page):
     for typed, place in (("memory switch", "/settings/personalisation"), ("security", "/settings/security")):
         page.keyboard.press("Control+k")
         page.locator("#palette-text").fill(typed)
@@ -110,12 +110,10 @@ def test_rooms_by_keyboard_and_by_name(open_tab, user):
     expect(page.get_by_role("link", name="Programs", exact=True)).to_have_attribute("aria-current", "page")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user, scripts):
+def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user):
     admin = make_user(is_admin=True)
-    tab = open_tab(admin, scripts=scripts)
-    with app.app_context(), write_transaction():
-        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    tab = open_tab(admin)
+    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
     page = tab.go("/admin/users")
     form = page.locator("#add")
     form.get_by_label("E-mail address").fill("new@example.org")
@@ -124,14 +122,5 @@ def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, mak
     expect(page.get_by_role("heading", name="Confirm your password")).to_be_visible()
     page.get_by_label("Password").fill(admin.password)
     page.get_by_role("button", name="Continue").click()
-    if not scripts:
-        page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Newcomer")).to_be_visible()
     expect(page.locator("#password")).to_be_visible()
-    if not scripts:  # nor do settings need any
-        tab.go("/settings").get_by_role("link", name="Personalisation and memory").click()
-        page.get_by_label("Search past conversations").uncheck()
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("Saved.")).to_be_visible()
-        expect(page.get_by_label("Search past conversations")).not_to_be_checked()
-        expect(page.get_by_label("Suggestions")).to_be_checked()

@@ -1,6 +1,8 @@
 """Formulas and diagrams as people write them: all are typeset or drawn, under the page's strict policy."""
 
+import json
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -10,96 +12,9 @@ from .conftest import held, replies, send
 
 LONG = 120_000  # Mermaid draws two dozen diagrams, which takes a processor a while
 
-FORMULAS = r"""a^2+b^2=c^2
-\frac{1}{1+\frac{1}{x}}
-\sqrt[3]{x^2+1}
-\sum_{i=1}^{n} i = \frac{n(n+1)}{2}
-\prod_{k=0}^\infty \left(1+q^k\right)
-\int_a^b f(x)\,dx
-\oint_C \vec F\cdot d\vec r
-\iint_D xy\,dA
-\lim_{x\to0}\frac{\sin x}{x}=1
-\begin{pmatrix}1&2\\3&4\end{pmatrix}
-\begin{bmatrix}a\\b\end{bmatrix}
-\begin{vmatrix}a&b\\c&d\end{vmatrix}
-\begin{cases}x&x\ge0\\-x&x<0\end{cases}
-\begin{aligned}a&=b\\&=c\end{aligned}
-\binom{n}{k}
-\overline{z}+\underline{w}
-\overbrace{a+b}^{n}\underbrace{c+d}_{m}
-\hat{x}\bar{y}\tilde{z}\dot{a}\ddot{b}\vec{v}
-\mathbb{R}\mathcal{L}\mathfrak{g}\mathrm{d}\mathbf{x}\mathsf{s}\mathtt{t}
-\alpha\beta\gamma\delta\epsilon\varepsilon\theta\lambda\mu\pi\phi\varphi\omega
-\Gamma\Delta\Theta\Lambda\Sigma\Phi\Psi\Omega
-\forall x\in A\;\exists y\notin B
-A\cup B\cap C\setminus D\subseteq E
-p\land q\lor\neg r\implies s\iff t
-\therefore\because\nabla\partial\infty\hbar\ell
-a\equiv b\pmod n
-\left\langle\psi\middle|\phi\right\rangle
-\left\lceil x\right\rceil\left\lfloor y\right\rfloor
-\|v\|_2=\sqrt{\sum v_i^2}
-\text{if } x>0\text{ then}
-\operatorname{argmax}_x f(x)
-\operatorname*{argmin}_\theta L
-\mathop{\mathrm{lim\,sup}}
-x\xrightarrow{f}y\xleftarrow[a]{b}z
-\cancel{x}+\boxed{y}
-\color{red}{x}+\textcolor{blue}{y}
-{a\over b}
-\dfrac12\tfrac12\cfrac12
-\stackrel{!}{=}\overset{a}{b}\underset{c}{d}
-\substack{a\\b}
-\prime f'(x)f''(x)
-\ldots\cdots\vdots\ddots
-\angle ABC=90^\circ
-\triangle\square\bigstar
-\mathbf{A}^{-1}\mathbf{A}^\top
-\det(A-\lambda I)=0
-e^{i\theta}=\cos\theta+i\sin\theta
-\frac{\partial^2u}{\partial t^2}=c^2\nabla^2u
-H=-\sum_x p(x)\log p(x)
-P(A\mid B)=\frac{P(B\mid A)P(A)}{P(B)}
-\mathcal{N}(\mu,\sigma^2)
-\hat\beta=(X^\top X)^{-1}X^\top y
-\ce{2H2 + O2 -> 2H2O}
-\pu{5 kg m-3}
-\tag{1} a=b
-\large x\small y\tiny z
-\phantom{x}y\hphantom{z}
-\hspace{1em}x\quad y\qquad z\,w\!v
-\begin{array}{c|c}a&b\\\hline c&d\end{array}
-\begin{smallmatrix}a&b\\c&d\end{smallmatrix}
-\begin{gathered}a\\b\end{gathered}
-\newcommand{\ours}{\mathbb{R}}x\in\ours""".splitlines()
+SAMPLES = json.loads(Path(__file__).with_name("samples.json").read_text())
+FORMULAS, DIAGRAMS = SAMPLES["formulas"], SAMPLES["diagrams"]
 
-DIAGRAMS = [
-    "flowchart TD\n  A[Start] --> B{Ok?}\n  B -- yes --> C((End))\n  B -- no --> A",
-    "graph LR\n  subgraph one\n  a1-->a2\n  end\n  a2-.->b",
-    "sequenceDiagram\n  Alice->>Bob: Hello\n  Bob-->>Alice: Hi <b>there</b>",
-    "classDiagram\n  Animal <|-- Duck\n  Animal : +int age",
-    "stateDiagram-v2\n  [*] --> Still\n  Still --> [*]",
-    "erDiagram\n  CUSTOMER ||--o{ ORDER : places",
-    "gantt\n  title A plan\n  dateFormat YYYY-MM-DD\n  section One\n  Task :a1, 2026-01-01, 30d",
-    'pie title Pets\n  "Dogs" : 386\n  "Cats" : 85',
-    "journey\n  title My day\n  section Go\n    Tea: 5: Me",
-    "gitGraph\n  commit\n  branch dev\n  commit",
-    "timeline\n  title History\n  2002 : LinkedIn\n  2004 : Facebook",
-    "quadrantChart\n  x-axis Low --> High\n  y-axis Low --> High\n  A: [0.3, 0.6]",
-    "xychart-beta\n  x-axis [a, b, c]\n  y-axis 0 --> 10\n  bar [3, 6, 9]\n  line [2, 5, 8]",
-    "sankey-beta\n\nWages,Rent,3\nWages,Food,2",
-    "block-beta\n  columns 2\n  a b c d",
-    "requirementDiagram\n  requirement one {\n    id: 1\n    text: It works.\n    risk: high\n  }",
-    'C4Context\n  title A system\n  Person(one, "One")\n  System(two, "Two")\n  Rel(one, two, "Uses")',
-    "kanban\n  todo[To do]\n    one[First]\n  done[Done]\n    two[Second]",
-    'packet-beta\n  0-15: "Source"\n  16-31: "Destination"',
-    "radar-beta\n  axis a, b, c\n  curve one{1, 2, 3}",
-    'flowchart LR\n  classDef warm fill:#f96\n  a:::warm --> b\n  click a "https://example.org"',
-    "sequenceDiagram\n  participant A\n  loop Daily\n    A->>A: Think\n  end\n  Note over A: A note",
-    "stateDiagram-v2\n  state Fork <<fork>>\n  [*] --> Fork\n  Fork --> One\n  Fork --> Two",
-    "mindmap\n  root((Lisbon))\n    Food\n      Pastel\n    ::icon(fa fa-book)\n    id1[Sights]\n      )Castle(",
-    '---\ntitle: T\n---\n%% said\nmindmap\nid["`**Two**\n  lines \\`"]\n  A "b"; & <b>\n  B))C((\n  D\n  {{E}}',
-]
 
 LIVELY = (
     "<script>document.title='gone'</script> <hx-partial hx-target='body'>gone</hx-partial> "
@@ -154,8 +69,7 @@ def _reply() -> str:
     return "\n\n".join(parts)
 
 
-def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, model):
-    page = tab.page
+def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(model, page):
     page.evaluate(WATCH)
     head = _pieces(_reply().partition("Where")[0])
     hold = held(model, after=len(head), reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
@@ -174,10 +88,9 @@ def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, mod
     assert page.evaluate("window.raw") == []
 
 
-def test_no_script_of_a_reply_runs(tab, model, contexts):
+def test_no_script_of_a_reply_runs(tab, model, contexts, page):
     """The attacks as they are, in formulas, in diagrams and in drawings: no dialog, no request elsewhere, no error.
     Nor do a reply's or one's own words become elements that htmx would act on."""
-    page = tab.page
     contexts.spoil(page.context)
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))

@@ -36,11 +36,10 @@ def test_register_ask_and_find_it_again(open_tab, model):
     expect(page).to_have_title("A first question · Commonplace")
 
 
-def test_reload_in_the_middle_and_a_second_tab_on_a_slow_network(open_tab, tab, user, model):
+def test_reload_in_the_middle_and_a_second_tab_on_a_slow_network(open_tab, tab, user, model, page):
     """htmx goes over the page as soon as it is there itself; what else is on its way must not be needed by then."""
     hold = held(model, after=40, reply=re.findall(r"\S+\s*", TALE))
     script_title(model, "Boats and bridges")
-    page = tab.page
     send(page, "Tell me a tale")
     expect(page.locator(".stream-end")).to_contain_text("paragraph of it.")
     page.reload()
@@ -61,9 +60,8 @@ def test_reload_in_the_middle_and_a_second_tab_on_a_slow_network(open_tab, tab, 
         expect_titled(shown, "Boats and bridges")
 
 
-def test_a_reply_is_stopped_and_tried_again_until_the_conversation_goes_on(tab, model):
+def test_a_reply_is_stopped_and_tried_again_until_the_conversation_goes_on(model, page):
     held(model)
-    page = tab.page
     send(page, "The first")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     send(page, "The second")
@@ -88,9 +86,8 @@ def test_a_reply_is_stopped_and_tried_again_until_the_conversation_goes_on(tab, 
     expect(page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
 
 
-def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):
+def test_a_model_that_fails_says_so_and_can_be_tried_again(model, page):
     model.script(fault={"http_status": 401, "body": {"error": {"message": "bad key"}}})
-    page = tab.page
     send(page, "Anybody?")
     expect(page.get_by_text("Your message has been kept but not answered.")).to_be_visible()
     model.reset()
@@ -183,9 +180,8 @@ def test_on_a_phone(open_tab, user, model):
     tab.forgive()
 
 
-def test_words_wait_for_the_network_and_are_sent_once(tab, model):
+def test_words_wait_for_the_network_and_are_sent_once(tab, model, page):
     model.script(reply="Got it.")
-    page = tab.page
     page.context.set_offline(True)
     send(page, "Written in a tunnel")
     expect(page.get_by_text("This is sent when it is back.")).to_be_visible()
@@ -210,9 +206,8 @@ def test_words_wait_for_the_network_and_are_sent_once(tab, model):
     tab.forgive()
 
 
-def test_going_offline_is_said_once_and_not_by_what_nobody_asked_for(tab, model):
+def test_going_offline_is_said_once_and_not_by_what_nobody_asked_for(tab, model, page):
     hold = held(model)
-    page = tab.page
     send(page, "What do bees do?")
     expect(page.locator(".message-assistant")).to_contain_text("word")
     page.context.set_offline(True)

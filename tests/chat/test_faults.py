@@ -181,6 +181,14 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app, client, monkeypatch):
     assert names(events) == ["turn", "delta", "error", "settled"]
 
 
+def test_a_turn_that_was_suspected_before_the_clock_was_set_back_is_recovered(app, client):
+    turn_id = _dead_turn(app, client, "What there was")
+    app.extensions["redis"].set(turnlog.suspect_key(turn_id), repr(time.time() + 86_400))
+    with app.app_context():
+        assert recovery.recover_turn(turn_id)
+    assert message(app, turn_id)["content"] == "What there was"
+
+
 def test_what_is_kept_is_said_once_and_in_the_readers_language(app, client, login, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     dead = _recover(app, _dead_turn(app, client, "What there was"))

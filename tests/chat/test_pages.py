@@ -9,6 +9,7 @@ from sqlalchemy import delete, select
 from testkit.people import post_form
 from tests.conversations.test_paging import queries
 from tests.spaces.helpers import make_space
+from tests.support.queries import execute
 from webapp.chat.frames import image_host
 from webapp.chat.models import PipelineStep
 from webapp.chat.start_pages import FOR_A_LEGACY, INTRODUCTION, MEMORY, starters
@@ -272,8 +273,7 @@ def test_a_prompt_is_shown_by_its_shares(app, browser, model):
         assert [name for name, _, _ in bars][0 :: len(bars) - 1] == ["instructions", "messages"], place
         assert sum(float(width) for _, _, width in bars) == pytest.approx(100, abs=0.1)
         assert all(f'<li class="share-{name}">' in page for name, _, _ in bars)
-    with app.app_context(), write_transaction():
-        db.session.execute(delete(PipelineStep))
+    execute(app, delete(PipelineStep))
     for place in (f"/messages/{reply}/prompt", f"/messages/{reply}/used"):
         assert 'class="share-' not in browser.get(place).text
 

@@ -8,6 +8,7 @@ import pytest
 
 from testkit.people import api_client, post_form
 from tests.support.interleaving import at_once
+from tests.support.queries import execute
 from webapp.audit.models import AuditEvent
 from webapp.conversations import feedback
 from webapp.conversations.models import Conversation, Message, MessageFeedback
@@ -110,8 +111,7 @@ def test_a_deleted_conversation_is_not_read_and_takes_its_ratings_along(app, cli
     with app.app_context(), write_transaction():
         db.session.get(Conversation, db.session.get(Message, said[1]).conversation_id).deleted_at = now()
     assert api(admin).get("/api/feedback").get_json()["feedback"] == []
-    with app.app_context(), write_transaction():
-        db.session.execute(db.delete(Conversation))
+    execute(app, db.delete(Conversation))
     with app.app_context():
         assert db.session.query(MessageFeedback).count() == 0
 

@@ -1,6 +1,8 @@
 """The pages that are asked for all day send few statements, and as many for much as for little."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,20 +15,8 @@ from webapp.usage import service as usage
 
 PART = {"HX-Request": "true"}
 
-STATEMENTS = {
-    "part of /sidebar": 2,
-    "/": 3,
-    "/c/{talk}": 10,
-    "/c/{talk}?at={middle}": 10,
-    "/memory": 6,
-    "part of /c/{talk}": 8,
-    "part of /c/{talk}?before={middle}": 6,
-    "part of /memories/panel": 5,
-    "part of /memories/panel?conversation={talk}": 6,
-    "part of /memories/panel?part=rest&conversation={talk}": 7,
-    "part of /memories/panel?part=moved&conversation={talk}": 2,
-    "part of /memories/list": 2,
-}
+STATEMENTS: dict[str, int] = json.loads(Path(__file__).with_name("statements.json").read_text())
+"""How many each page sends."""
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_changes_are_made_and_taken_back(client):
 
 def test_bad_changes_are_422(client):
     place = f"/api/conversations/{_talk(client)['conversation_id']}"
-    tags = (["a\nb"], [""], ["x" * 51], [str(n) for n in range(21)], "work")
+    tags = ([""], ["x" * 51], [str(n) for n in range(21)], "work")
     for body in (*({"tags": given} for given in tags), {"is_pinned": 1}, {"folder_id": 2**31}):
         assert client.put(place, json=body).status_code == 422, body
         assert client.post("/api/conversations", json=body).status_code == 422, body

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from testkit.people import csrf_token, post_form
+from tests.support.queries import execute
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
@@ -130,8 +131,7 @@ def test_the_list_is_divided_in_the_readers_time_zone_and_language(app, browser,
     begins = datetime.now(zone).replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
     browser.set_cookie("tz", "Pacific/Kiritimati")
     for at, heading in ((begins, "Heute"), (begins - timedelta(seconds=1), "Gestern")):
-        with app.app_context(), write_transaction():
-            db.session.execute(update(Conversation).where(Conversation.conversation_id == id).values(updated_at=at))
+        execute(app, update(Conversation).where(Conversation.conversation_id == id).values(updated_at=at))
         answer = browser.get("/sidebar", headers={**HTMX, "Accept-Language": "de"})
         assert re.findall(r'class="side-heading">([^<]+)<', answer.text) == [heading]
 

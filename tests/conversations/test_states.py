@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from testkit.people import csrf_token, post_form
+from tests.support.queries import execute
 from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, NewConversation
@@ -25,8 +26,7 @@ def talk(app, user) -> int:
 
 
 def change(app, statement) -> None:
-    with app.app_context(), write_transaction():
-        db.session.execute(statement)
+    execute(app, statement)
 
 
 def test_a_new_reply_is_unread_until_it_is_looked_at(app, talk, browser):

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from tests.conversations.rows import add_conversation
 from tests.support.interleaving import at_once
+from tests.support.queries import execute
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
@@ -72,8 +73,7 @@ def test_writers_wait_for_each_other_and_lose_nothing(app):
 
 def test_an_id_is_never_given_twice(app, user):
     first = add_conversation(app, user.user_id)
-    with app.app_context(), write_transaction():
-        db.session.execute(text("DELETE FROM conversations"))
+    execute(app, text("DELETE FROM conversations"))
     assert add_conversation(app, user.user_id) > first
 
 
@@ -124,6 +124,31 @@ def test_an_idle_connection_that_was_ended_is_replaced(app, monkeypatch):
         for _ in range(engine.pool.size() + 1):
             with engine.connect() as connection:
                 assert connection.scalar(text("SELECT CONNECTION_ID()")) != number
+
+
+@pytest.mark.mysql_only
+def test_of_idle_connections_that_do_not_answer_only_the_first_is_waited_for(app, monkeypatch):
+    """A network that drops what was idle, and says so to nobody, kept one request waiting for each connection."""
+    with app.app_context():
+        engine = db.engine
+        with engine.connect() as first, engine.connect() as second:
+            numbers = {each.scalar(text("SELECT CONNECTION_ID()")) for each in (first, second)}
+        pings = []
+
+        def wait(_dialect: object, _connection: object) -> None:
+            pings.append(1)
+            raise engine.dialect.loaded_dbapi.OperationalError(2013, "Lost connection")
+
+        monkeypatch.setattr(type(engine.dialect), "do_ping", wait)
+        monkeypatch.setattr(engine_setup, "LIVENESS_SECONDS", 0.0)
+        monkeypatch.setattr(engine_setup, "SILENT_SECONDS", -1.0)
+        with pytest.raises(DBAPIError):
+            engine.connect()
+        later = [engine.connect() for _ in range(3)]
+        assert numbers.isdisjoint({each.scalar(text("SELECT CONNECTION_ID()")) for each in later})
+        assert pings == [1]
+        for each in later:
+            each.close()
 
 
 def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(app_context):

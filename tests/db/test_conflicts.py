@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from testkit.people import api_client
 from tests.journeys.rows import SMALL
+from tests.support.queries import scalar
 from webapp.db import conflicts
 from webapp.db.base import Base, db
 from webapp.db.conflicts import is_conflict, repeat_on_conflict
@@ -65,8 +66,7 @@ def trouble(monkeypatch: pytest.MonkeyPatch, app: Flask) -> Trouble:
 
 
 def memories(app: Flask) -> int:
-    with app.app_context():
-        return db.session.scalar(select(func.count()).select_from(Memory)) or 0
+    return scalar(app, select(func.count()).select_from(Memory)) or 0
 
 
 @pytest.mark.parametrize("code", [1213, 1205, 1047, 2013, 2006])
@@ -148,8 +148,7 @@ def test_a_job_in_conflict_is_begun_again_at_once(app, client, trouble, run_jobs
     trouble.begins, trouble.codes = "COMMIT", [1213]
     assert run_jobs()
     trouble.begins = ""
-    with app.app_context():
-        assert not db.session.scalar(text("SELECT COUNT(*) FROM memories WHERE embedding IS NULL"))
+    assert not scalar(app, text("SELECT COUNT(*) FROM memories WHERE embedding IS NULL"))
 
 
 @pytest.mark.parametrize(("code", "is_dropped"), [(1047, True), (1290, True), (1836, True), (1213, False)])

@@ -1,5 +1,8 @@
 """Every JSON route of digests, tasks, prompts and services: owner, stranger, admin, service, nobody, bad input."""
 
+import json
+from pathlib import Path
+
 import pytest
 from sqlalchemy import select
 
@@ -8,30 +11,12 @@ from tests.conversations.rows import add_conversation, add_messages
 from webapp.db.base import db
 from webapp.memories.models import AdminAccess
 
+CASES = json.loads(Path(__file__).with_name("routes.json").read_text(encoding="utf-8"))
+
 DATA = {"main_topics": ["tides"], "action": ["look them up"], "typical_observation": "Asks why."}
-DIGEST = {"conversation_id": "{c}", "memory_data": DATA}
 TEXT = {"prompt_text": "Be brief."}
 # method, path, body, and what each of owner, stranger, admin, service gets
-ROUTES = [
-    ("POST", "/api/memories", DIGEST, (200, 404, 200, 200)),
-    ("GET", "/api/conversations/{c}/memory", None, (200, 404, 404, 403)),
-    ("GET", "/api/conversations/{c}/memory/history", None, (200, 404, 404, 403)),
-    ("POST", "/api/tasks/generate-memory-for-conversation/{c}", None, (202, 404, 202, 202)),
-    ("POST", "/api/tasks/generate-memory-for-conversation/{c}?sync=true", None, (200, 404, 200, 200)),
-    ("POST", "/api/tasks/generate-memories-for-user/{u}", None, (202, 404, 202, 202)),
-    ("POST", "/api/tasks/generate-memories-for-user/{u}?sync=1&only_needing=false", None, (200, 404, 200, 200)),
-    ("POST", "/api/tasks/trigger-memory-generation", None, (403, 403, 202, 202)),
-    ("POST", "/api/tasks/trigger-memory-generation/sync", None, (403, 403, 200, 200)),
-    ("GET", "/api/tasks/{job}", None, (200, 404, 200, 200)),
-    ("GET", "/api/internal/conversations/{c}/messages_for_brain", None, (403, 403, 200, 200)),
-    ("GET", "/api/internal/conversations/{c}/memory", None, (403, 403, 200, 200)),
-    ("GET", "/api/internal/users/{u}/memories", None, (403, 403, 200, 200)),
-    ("GET", "/api/prompts", None, (200, 200, 200, 200)),
-    ("GET", "/api/prompts/chat", None, (200, 200, 200, 200)),
-    ("POST", "/api/prompts/chat/versions", TEXT, (403, 403, 201, 403)),
-    ("POST", "/api/prompts/chat/versions/1/activate", None, (403, 403, 200, 403)),
-    ("POST", "/api/prompts/render", {"conversation_id": "{c}", **TEXT}, (200, 404, 200, 200)),
-]
+ROUTES = CASES["who may do what"]
 PEOPLE = ("owner", "stranger", "admin", "service")
 
 

@@ -15,7 +15,8 @@ from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
 from tests.files.test_pictures import ask, chat_calls, photo, seen
 from tests.spaces.helpers import join, make_space
-from webapp.db.base import db, write_transaction
+from tests.support.queries import execute
+from webapp.db.base import write_transaction
 from webapp.extensions import app_settings
 from webapp.files import service as files
 from webapp.files import uploads
@@ -224,8 +225,7 @@ def test_bytes_go_with_the_last_file_or_document_that_names_them(app, client):
 def test_a_document_without_an_original_says_so(app, client, browser, space):
     file_id = _send(client, HIVE, "old.pdf").get_json()["file_id"]
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
-    with app.app_context(), write_transaction():  # as it was before originals were kept
-        db.session.execute(update(SpaceDocument).values(digest=None, media_type=None, file_name=None))
+    execute(app, update(SpaceDocument).values(digest=None, media_type=None, file_name=None))
     place = f"/spaces/{space}/documents/{made}"
     refused = client.get(f"/api{place}/content")
     assert refused.status_code == 404 and "only its text" in refused.get_json()["detail"]

@@ -9,6 +9,7 @@ import pytest
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from tests.gateway.test_completions import ask, official, said, talks  # noqa: F401
+from tests.support.queries import scalars
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
 from webapp.db.base import db
@@ -238,8 +239,7 @@ def test_our_memory_tools_run_in_the_same_turn(app, client, model):
     question = {"role": "user", "content": "I live in Porto. How is the weather?"}
     first, conversation = send(client, question)
     assert [call["function"]["name"] for call in first["message"]["tool_calls"]] == ["get_weather"]
-    with app.app_context():
-        assert db.session.scalars(db.select(Memory.content)).all() == ["Lives in Porto"]
+    assert scalars(app, db.select(Memory.content)) == ["Lives in Porto"]
     model.script(reply="Fine.", times=1)
     _, again = send(client, question, *answered(first))
     assert again == conversation
@@ -258,8 +258,7 @@ def test_what_a_clients_tool_answers_is_no_evidence(app, client, model):
     model.script(reply="Done.", times=1)
     model.script(tool_calls=[ours], times=1)
     send(client, QUESTION, *answered(first, "The user has a boat"))
-    with app.app_context():
-        assert db.session.scalars(db.select(Memory.content)).all() == []
+    assert scalars(app, db.select(Memory.content)) == []
 
 
 def test_a_name_of_ours_is_the_clients_to_it(client, model):

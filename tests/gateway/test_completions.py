@@ -13,6 +13,7 @@ from testkit.people import Person
 from testkit.processes import wait_until
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.support.live import LiveServer
+from tests.support.queries import scalar, scalars
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.files.models import File
@@ -298,8 +299,7 @@ def test_the_official_client_converses(app, official, model):
     assert chunks[-1].usage is not None and chunks[-1].usage.completion_tokens > 0
     assert chunks[-2].choices[0].finish_reason == "stop"
     assert [count for _, count in talks(app)] == [4]
-    with app.app_context():
-        ids = db.session.scalars(db.select(GatewayThread.message_id).order_by(GatewayThread.thread_id)).all()
+    ids = scalars(app, db.select(GatewayThread.message_id).order_by(GatewayThread.thread_id))
     assert [first.id, chunks[0].id] == [f"chatcmpl-{message_id}" for message_id in ids]
     receipt = official.get(f"/../api/messages/{ids[0]}/receipt", cast_to=object)
     assert receipt["message_id"] == ids[0]  # type: ignore[index]
@@ -330,8 +330,7 @@ def test_hanging_up_stops_the_reply(app, official, model):
     stream.close()
 
     def stopped() -> bool:
-        with app.app_context():
-            return db.session.scalar(db.select(Message.status).where(Message.role == "assistant")) == "stopped"
+        return scalar(app, db.select(Message.status).where(Message.role == "assistant")) == "stopped"
 
     wait_until(stopped, "the end of the reply")
 
@@ -397,8 +396,7 @@ def test_several_pictures_are_all_shown(app, client, model):
 
 
 def files(app: Flask) -> int:
-    with app.app_context():
-        return db.session.scalar(db.select(db.func.count()).select_from(File)) or 0
+    return scalar(app, db.select(db.func.count()).select_from(File)) or 0
 
 
 def test_pictures_do_not_stay_where_no_turn_began(app, client):

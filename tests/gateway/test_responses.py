@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from tests.files.test_pictures import chat_calls, photo, seen
 from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
 from tests.gateway.test_completions import official, picture, reply, said, talks  # noqa: F401
+from tests.support.queries import scalar
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.files.models import File
@@ -261,8 +262,7 @@ def test_a_picture_is_shown_to_the_model(app, client, model):
     broken = [{"role": "user", "content": [picture(b"\x89PNG\r\n\x1a\nbroken")]}]
     answer = send(client, broken, previous_response_id=first["id"])
     assert (answer.status_code, answer.get_json()["error"]["param"]) == (400, "input")
-    with app.app_context():
-        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 2
+    assert scalar(app, db.select(db.func.count()).select_from(File)) == 2
 
 
 FORM: dict[str, Any] = {

@@ -58,6 +58,11 @@ def test_lines_are_stripped():
     assert LINE.validate_python("  a b\n") == "a b"
 
 
+def test_a_line_is_one_and_shows_itself_alone():
+    assert LINE.validate_python("Ann\r\nBcc:\u2028x\x85y\u202egpj.exe\x1b[2J") == "Ann Bcc: x ygpj.exe[2J"
+    assert LINE.validate_python("علی‌رضا 👩‍🌾 « a »") == "علی‌رضا 👩‍🌾 « a »"
+
+
 @pytest.mark.parametrize(("value", "fits"), [(1, True), (MAX_ID, True), (0, False), (-1, False), (MAX_ID + 1, False)])
 def test_ids(value, fits):
     if fits:

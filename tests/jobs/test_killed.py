@@ -17,6 +17,7 @@ from testkit.processes import wait_until
 from tests.memories.conversing import answers, converse, current, memories_of, operation
 from tests.support.dialogue import START, write_dialogue
 from tests.support.live import LiveServer
+from tests.support.queries import scalar, scalars
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
@@ -93,10 +94,7 @@ def swept(app, worker: LiveServer, is_done: Callable[[], bool], what: str) -> No
 
 
 def owes(app, conversation_id: int, column: str) -> bool:
-    with app.app_context():
-        return db.session.scalar(
-            select(getattr(Conversation, column)).where(Conversation.conversation_id == conversation_id)
-        )
+    return scalar(app, select(getattr(Conversation, column)).where(Conversation.conversation_id == conversation_id))
 
 
 @contextmanager
@@ -146,13 +144,11 @@ def kill_at(
 
 
 def change_sets(app) -> int:
-    with app.app_context():
-        return db.session.scalar(select(func.count()).select_from(MemoryChangeSet))
+    return scalar(app, select(func.count()).select_from(MemoryChangeSet))
 
 
 def chunks(app) -> list[str]:
-    with app.app_context():
-        return list(db.session.scalars(select(ConversationChunk.content)))
+    return list(scalars(app, select(ConversationChunk.content)))
 
 
 def test_the_jobs_of_a_worker_share_a_process_and_one_that_dies_takes_one_job_along(app, user, live_worker):

@@ -9,6 +9,7 @@ from sqlalchemy.exc import OperationalError
 
 from jobs.work_loop import forget_failures, note_failure
 from tests.memories.conversing import answers, converse, operation
+from webapp.accounts.models import IdempotencyKey
 from webapp.background import job_specs, queues
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
@@ -63,6 +64,20 @@ def test_what_fails_in_a_sweep_holds_up_nothing_else(app, model, talk, run_jobs,
             sweep(app, talk)
     assert [error.__notes__ for error in failed.value.exceptions] == [["in claimed"], ["in index"]]
     assert extractions(run_jobs) == 1
+
+
+def test_what_fails_in_a_purge_holds_up_nothing_else(app, user, monkeypatch):
+    def fail() -> int:
+        raise KeyError("one row")
+
+    with app.app_context():
+        with write_transaction():
+            old = {"request_hash": "", "status": 200, "body": {}, "created_at": now() - timedelta(days=2)}
+            db.session.add(IdempotencyKey(user_id=user.user_id, key="old", **old))
+        monkeypatch.setattr(upkeep, "purge_reports", fail)
+        with pytest.raises(KeyError):
+            upkeep.purge()
+        assert db.session.query(IdempotencyKey).count() == 0
 
 
 def test_a_reply_that_cannot_be_recovered_holds_up_no_other(app, monkeypatch):

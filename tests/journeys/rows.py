@@ -10,40 +10,7 @@ from testkit.people import ApiClient
 from webapp.db.base import write_transaction
 from webapp.journeys.journey_files import FIXTURES, load_journeys
 
-SMALL: dict[str, Any] = {
-    "slug": "garden",
-    "title": "A garden",
-    "description": "What to plant.",
-    "system_prompt": "You help somebody to plan a garden.",
-    "points": [
-        {
-            "slug": "place",
-            "title": "The place",
-            "description": "How large and how sunny it is.",
-            "curiosity_prompt": "I'd like to know what your garden is like.",
-            "system_message_template": "Find out about the place.",
-            "elicitation_goals": ["Size of the garden", "Hours of sun"],
-            "example_questions": ["How large is your garden?", "How much sun does it get?"],
-            "completion_criteria": ["The size is known"],
-            "suggested_questions": ["How do I measure my garden?"],
-            "semantic_keywords": ["garden", "sun", "balcony"],
-            "confidence_threshold": 0.7,
-        },
-        {
-            "slug": "wishes",
-            "title": "Your wishes",
-            "description": "What should grow there.",
-            "curiosity_prompt": "I'd like to know what you want to grow.",
-            "system_message_template": "Find out what they want.",
-            "elicitation_goals": ["Plants they want"],
-            "example_questions": ["What do you want to grow?"],
-            "completion_criteria": ["One plant is named"],
-            "suggested_questions": [],
-            "semantic_keywords": ["tomatoes", "flowers", "grow"],
-            "confidence_threshold": 0.7,
-        },
-    ],
-}
+SMALL: dict[str, Any] = json.loads(Path(__file__).with_name("garden.json").read_text())
 
 
 def write_fixture(folder: Path, data: Any = SMALL, name: str = "garden.json") -> Path:

@@ -1,12 +1,15 @@
 """Fixtures of journeys: their errors by file and path, loading twice, changing and archiving."""
 
 import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
+from tests.support.queries import scalars
 from webapp.db.base import db
 from webapp.journeys.journey_files import FIXTURES, FixtureError, read_fixtures
 from webapp.journeys.models import ConversationPoint, Journey
@@ -109,8 +112,7 @@ def test_a_broken_file_leaves_everything_as_it_was(app, tmp_path):
     write_fixture(tmp_path, {**SMALL, "slug": "other", "points": []}, "other.json")
     with pytest.raises(FixtureError):
         load(app, tmp_path, force=True)
-    with app.app_context():
-        assert db.session.scalars(select(Journey.slug)).all() == ["garden"]
+    assert scalars(app, select(Journey.slug)) == ["garden"]
 
 
 def test_the_command_says_what_it_did(app, tmp_path):
@@ -129,38 +131,7 @@ pytestmark = [pytest.mark.once, pytest.mark.slow]
 Answers = list[tuple[str, str, str]]
 """Point, what the person says, what is understood."""
 
-PEOPLE: dict[str, Answers] = {
-    "weekly-review": [
-        ("went-well", "The talk on Thursday went well, I had slept before it.", "The talk on Thursday went well"),
-        ("was-hard", "Nothing, really.", "Nothing was hard"),
-        ("take-along", "I should sleep before anything important.", "Sleep before anything important"),
-        ("next-week", "The tax papers. I begin on Monday after lunch.", "Tax papers, beginning on Monday after lunch"),
-    ],
-    "life-story": [
-        ("beginnings", "She was born in Tarnów in 1931, the third daughter of Rosa.", "Born in Tarnów in 1931 to Rosa"),
-        ("turning-points", "In 1956 she left with one suitcase. After that she never spoke Polish.", "Left in 1956"),
-        ("people", "Without her sister Hanna there would be no story. Hanna paid the ticket.", "Her sister Hanna paid"),
-        ("handed-on", "She always said: bread first, then worry.", "Bread first, then worry"),
-    ],
-    "job-search": [
-        ("looking-for", "Bookkeeping, three days a week, never on weekends.", "Bookkeeping, three days, no weekends"),
-        ("strengths", "I brought our closing from ten days down to four.", "Closing down from ten days to four"),
-        ("market", "The hospital, and I could ask Petra who works there.", "The hospital; ask Petra"),
-        ("next-steps", "I call Petra on Tuesday.", "Calls Petra on Tuesday"),
-    ],
-    "doctor-visit": [
-        ("reason", "My knee. I see Dr Osei on the third.", "The knee; Dr Osei on the third"),
-        ("course", "Since the summer, a six on bad days.", "Since the summer, 6 on bad days"),
-        ("background", "None, and no allergies.", "No medicines, no allergies"),
-        ("questions", "Whether I can still hike in spring.", "Can they still hike in spring?"),
-    ],
-    "learning-plan": [
-        ("topic", "Bread. In four weeks I bake a rye loaf for my neighbours.", "Bake a rye loaf for the neighbours"),
-        ("start", "I tried once, it was a stone.", "Tried once, it was a stone"),
-        ("time", "Saturday mornings.", "Saturday mornings"),
-        ("check", "The starter tomorrow, and a photo every week for Jo.", "Starter tomorrow, a photo a week for Jo"),
-    ],
-}
+PEOPLE: dict[str, Answers] = json.loads(Path(__file__).with_name("people.json").read_text())
 
 
 @pytest.mark.parametrize("journey", PEOPLE)

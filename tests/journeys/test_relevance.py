@@ -9,6 +9,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from tests.journeys.rows import SMALL, load, write_fixture
+from tests.support.queries import scalars
 from webapp.db.base import db, write_transaction
 from webapp.journeys import relevance
 from webapp.journeys.models import ConversationPoint, Journey, PointVectors
@@ -19,8 +20,7 @@ POINTS = len(SMALL["points"])
 
 
 def models(app: Flask) -> list[str]:
-    with app.app_context():
-        return list(db.session.scalars(select(PointVectors.model)))
+    return list(scalars(app, select(PointVectors.model)))
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from testkit.people import ApiClient, page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
+from tests.support.queries import scalar
 from webapp.conversations.models import Message
-from webapp.db.base import db
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"
@@ -89,8 +89,7 @@ def test_a_double_click_gives_the_same_question_until_it_is_answered(app, guided
     wait(client, first["response_id"])
     fourth = client.post(path).json
     assert first == second == third == fourth
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(Message)) == 1
+    assert scalar(app, select(func.count()).select_from(Message)) == 1
     other = client.post(path.replace("place", "wishes")).json
     assert other != first
     wait(client, other["response_id"])

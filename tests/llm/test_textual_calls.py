@@ -64,32 +64,7 @@ def test_ordinary_text_comes_through_as_it_is(text, size):
 
 
 TAGGED = f"<tool_call>{CALL}</tool_call>"
-EXAMPLES = [
-    f"It looks like this:\n\n```json\n{CALL}\n```\nThat is all.",
-    f"```\n{CALL}\n```",
-    f"```xml\n{TAGGED}\n```",
-    f"~~~\n{TAGGED}\n~~~",
-    f"~~~ a `b`\n{CALL}\n```\n{CALL}\n~~~~\nEnd.",
-    f"````markdown\n```\n{TAGGED}\n```\n{CALL}\n````",
-    f"   ```\n{CALL}\n```",
-    f"- First:\n\n  ```\n{CALL}\n  {TAGGED}\n  ```\n- Second",
-    f"1. First:\n   ~~~json\n   [TOOL_CALLS] [{CALL}]\n{TAGGED}\n   ~~~",
-    f"> ```\n> {TAGGED}\n> ```",
-    f"Write `{TAGGED}` there.",
-    f"Write ``a ` {TAGGED}`` there.",
-    f"Write `a\n{TAGGED}` there.",
-    f"> {TAGGED}",
-    f">{TAGGED}\n> and more",
-    f"> - > {TAGGED}",
-    f"> Write\n{TAGGED}\nthere.",
-    f"Like this:\n\n    {TAGGED}\n\n\t{TAGGED}",
-    f"- One\n\n      {TAGGED}",
-    f"-     {TAGGED}",
-    f"Here: ```json\n{CALL}\n```\nEnd.",
-    f"```\nnever closed\n\n{CALL}\n{TAGGED}",
-    f"```\nnot closed by\n    ```\n{CALL}\n```",
-    '```json\n{"name": "remember", "arguments": \n```',
-]
+EXAMPLES = CASES["examples"]
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])

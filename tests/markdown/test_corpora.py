@@ -143,27 +143,7 @@ STRUCK = [
     *("a~~b~~c", "~~ a ~~", "~~a~", "x ~ y ~ z", "`~~a~~`", "\\~~a~~", "~~a *b~~ c*", "~~~~a~~~~"),
 ]
 TASKS = CASES["tasks"]
-ADDRESSES = [
-    "www.commonmark.org",
-    "Visit www.commonmark.org/help for more information.",
-    "Visit www.commonmark.org.\n\nVisit www.commonmark.org/a.b.",
-    "www.e.org/search?q=Markup+(business)\n\nwww.e.org/search?q=Markup+(business)))\n\n(www.e.org/q=Markup+(business))",
-    "www.e.org/search?q=(business))+ok",
-    "www.e.org/search?q=commonmark&hl=en\n\nwww.e.org/search?q=commonmark&hl;",
-    "www.commonmark.org/he<lp",
-    "http://commonmark.org\n\n(Visit https://encrypted.e.org/search?q=Markup+(business))",
-    "foo@bar.baz",
-    "hello@mail+xyz.example isn't valid, but hello+xyz@mail.example is.",
-    "a.b-c_d@a.b\n\na.b-c_d@a.b.\n\na.b-c_d@a.b-\n\na.b-c_d@a.b_",
-    "mailto:a@b.cd",
-    "https://e.org/a_b_c and *https://e.org/x*",
-    "[www.e.org](https://x.y) and [a www.e.org b](https://x.y)",
-    "- https://e.org\n- www.e.org.",
-    *("**https://e.org**", "https://e.org/a?b=c&d=e, yes", "https://e.org/'q'", '"https://e.org"', "https://e.org!"),
-    *("xhttps://e.org", "https://e_x.org", "https://localhost:8000/x", "https://a", "HTTP://E.ORG/X"),
-    *("https://e.org/~me~", "`www.e.org`", "<www.e.org>", "xwww.e.org", "(www.e.org)", "www.e", "www.", "a@b"),
-    *("_a@b.cd_", "https://user:pw@e.org/x", "https://e.org:80/#f", "見https://e.org", "see www.e.org/ä"),
-]
+ADDRESSES = CASES["addresses"]
 
 
 @pytest.mark.parametrize("source", TABLES + STRUCK + TASKS + ADDRESSES)

@@ -10,6 +10,7 @@ from flask import Flask
 from testkit.people import WAYS_OUT, Person, browser_client, post_form, put_back, put_out_of_use
 from tests.mcp_server.test_tools import call, memory, post
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
+from tests.support.queries import execute, scalar
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
@@ -121,8 +122,7 @@ def test_a_code_is_anothers_or_too_old(app, browser, anonymous):
     client_id, other = register(anonymous)["client_id"], register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id)))["code"]
     assert exchange(anonymous, other, code).get_json()["error"] == "invalid_grant"
-    with app.app_context(), write_transaction():
-        db.session.execute(db.update(OAuthCode).values(expires_at=now() - timedelta(seconds=1)))
+    execute(app, db.update(OAuthCode).values(expires_at=now() - timedelta(seconds=1)))
     assert exchange(anonymous, client_id, code).get_json()["error"] == "invalid_grant"
 
 
@@ -186,8 +186,7 @@ def test_a_program_with_a_secret_has_to_know_it(browser, anonymous, method):
 
 def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(app, user, browser, anonymous, make_user):
     tokens = connect(browser, anonymous)
-    with app.app_context():
-        number = db.session.scalar(db.select(OAuthGrant.grant_id))
+    number = scalar(app, db.select(OAuthGrant.grant_id))
     place, page = f"/settings/programs/{number}/trust", "/settings/programs"
 
     def remembered(content: str) -> str:
@@ -206,8 +205,7 @@ def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(app, use
 
 def test_a_person_ends_it(app, user, browser, anonymous):
     tokens = connect(browser, anonymous)
-    with app.app_context():
-        number = db.session.scalar(db.select(OAuthGrant.grant_id))
+    number = scalar(app, db.select(OAuthGrant.grant_id))
     assert post(anonymous, tokens["access_token"], "ping").status_code == 200
     assert post_form(browser, f"/settings/programs/{number}/disconnect", "/settings/programs").status_code == 303
     assert post(anonymous, tokens["access_token"], "ping").status_code == 401

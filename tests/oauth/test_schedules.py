@@ -14,6 +14,7 @@ from tests.mcp_server.test_schedule_tools import CHANGING, WATER, done, listed
 from tests.mcp_server.test_tools import call, post
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
 from tests.schedules.test_schedules import claim, make, make_due
+from tests.support.queries import scalar
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
@@ -110,8 +111,7 @@ def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(app, brows
     again = refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).get_json()
     assert again["scope"] == "mcp mcp_schedules"
     assert set(listed(anonymous, again["access_token"])) == set(SCHEDULE_TOOLS)
-    with app.app_context():
-        place = f"/settings/programs/{db.session.scalar(db.select(OAuthGrant.grant_id))}/trust"
+    place = f"/settings/programs/{scalar(app, db.select(OAuthGrant.grant_id))}/trust"
     for on, scope in (("1", "mcp_write mcp_schedules"), ("0", "mcp mcp_schedules")):
         assert post_form(browser, place, "/settings/programs", on=on).status_code == 303
         assert granted(app) == [(scope, scope.split())]
@@ -123,8 +123,7 @@ def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(app, brows
 
 def test_a_program_that_only_reads_memory_is_not_trusted_with_it_for_having_schedules(app, browser, anonymous):
     connect(browser, anonymous, access="mcp_read", mcp_schedules="1")
-    with app.app_context():
-        place = f"/settings/programs/{db.session.scalar(db.select(OAuthGrant.grant_id))}/trust"
+    place = f"/settings/programs/{scalar(app, db.select(OAuthGrant.grant_id))}/trust"
     assert place not in browser.get("/settings/programs").text
     assert post_form(browser, place, "/settings/programs", on="1").status_code == 409
     assert granted(app) == [("mcp_read mcp_schedules", ["mcp_read", "mcp_schedules"])]
@@ -144,8 +143,7 @@ def test_what_it_made_is_sent_while_the_program_sleeps_and_ends_when_it_is_disco
     assert claim(app) == 1
     run_jobs()
     assert client.get(f"/api/schedules/{number}/runs").json["runs"][0]["status"] == "done"
-    with app.app_context():
-        grant = db.session.scalar(db.select(OAuthGrant.grant_id))
+    grant = scalar(app, db.select(OAuthGrant.grant_id))
     assert post_form(browser, f"/settings/programs/{grant}/disconnect", "/settings/programs").status_code == 303
     make_due(app, number)
     assert claim(app) == 1

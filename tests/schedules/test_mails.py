@@ -16,6 +16,7 @@ from testkit.people import ApiClient, Person, csrf_token
 from tests.accounts import test_mails
 from tests.accounts.test_mails import SITE, Postman
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
+from tests.support.queries import scalar
 from webapp.accounts import smtp
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
@@ -98,8 +99,7 @@ def send(app: Flask, run_id: int) -> str:
 
 
 def owed(app: Flask) -> bool:
-    with app.app_context():
-        return db.session.scalar(db.select(ScheduleRun.mail_due_at)) is not None
+    return scalar(app, db.select(ScheduleRun.mail_due_at)) is not None
 
 
 def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(owner, postman, run_once):

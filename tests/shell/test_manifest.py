@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from webapp.db.base import db
+from tests.support.queries import scalar
 from webapp.files.models import File
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -52,8 +52,7 @@ def test_what_no_worker_took_is_a_draft_and_nothing_is_stored(app, user, login, 
     picture = (io.BytesIO(b"\x89PNG"), "bees.png")
     answer = sender.post("/share", data={"text": "Bees & co", "url": "https://bees.example/", "files": picture})
     assert (answer.status_code, answer.location) == (303, "/?text=Bees+%26+co&url=https%3A%2F%2Fbees.example%2F")
-    with app.app_context():
-        assert db.session.scalar(select(func.count()).select_from(File)) == 0
+    assert scalar(app, select(func.count()).select_from(File)) == 0
     assert sender.post("/share", data={"files": (io.BytesIO(b"x"), "x")}).location == "/"
     long = sender.post("/share", data={"text": "養蜂" * 4_000, "title": "Bees"}).location
     assert 6_000 < len(long) < 7_100 and "title=Bees" in long

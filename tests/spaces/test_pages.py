@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from testkit.people import api_client, csrf_token, page_token
 from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space, put_back
+from tests.support.queries import execute
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
 from webapp.spaces.models import SpaceDocument
@@ -200,8 +201,7 @@ def test_a_page_asks_about_nothing_that_is_not_there(cast):
 
 
 def test_a_document_whose_author_is_gone_is_nobodys(app, cast):
-    with app.app_context(), write_transaction():
-        db.session.execute(update(SpaceDocument).values(user_id=None))
+    execute(app, update(SpaceDocument).values(user_id=None))
     listed = cast["api"]["owner"].get(f"/api/spaces/{cast['space']}/documents").get_json()["documents"]
     assert [item["is_yours"] for item in listed] == [False]
 

@@ -1,11 +1,13 @@
-"""Counting SQL statements."""
+"""SQL statements: counted, or executed on their own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from sqlalchemy import event
+from flask import Flask
+from sqlalchemy import Executable, Select, event
 
-from webapp.db.base import db
+from webapp.db.base import db, write_transaction
 
 
 @contextmanager
@@ -21,3 +23,20 @@ def count_queries() -> Iterator[list[str]]:
         yield sent
     finally:
         event.remove(db.engine, "before_cursor_execute", note)
+
+
+def execute(app: Flask, statement: Executable) -> None:
+    """Execute a statement in a transaction of its own."""
+    with app.app_context(), write_transaction():
+        db.session.execute(statement)
+
+
+def scalars(app: Flask, statement: Select[Any]) -> list[Any]:
+    """Return the first column of what a statement finds."""
+    with app.app_context():
+        return list(db.session.scalars(statement))
+
+
+def scalar(app: Flask, statement: Select[Any]) -> Any:
+    """Return the first column of the first row that a statement finds; None without one."""
+    return next(iter(scalars(app, statement)), None)

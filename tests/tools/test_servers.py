@@ -18,7 +18,7 @@ from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.llm.test_refused_tools import SAID
 from tests.memories.learning.test_tools import chats
-from tests.support.queries import count_queries
+from tests.support.queries import count_queries, execute, scalar, scalars
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
@@ -130,8 +130,7 @@ def test_a_tool_that_writes_is_asked_about(app, client, user, model, garden, ope
     (call,) = row["tool_calls"]
     assert call["output"].get("status") == ("declined" if decision == "never" else None)
     assert client.post(path, json={"decision": "once"}).status_code == 409  # it is over
-    with app.app_context():
-        granted = db.session.scalars(db.select(ToolGrant.tool).where(ToolGrant.user_id == user.user_id)).all()
+    granted = scalars(app, db.select(ToolGrant.tool).where(ToolGrant.user_id == user.user_id))
     assert granted == (["write_note"] if decision == "always" else [])
     if decision == "always":  # the next time nobody is asked, until the tool changes
         calls(model, ("Garden_write_note", {"text": "Again"}), last="Done.")
@@ -144,8 +143,7 @@ def test_a_tool_that_writes_is_asked_about(app, client, user, model, garden, ope
             db.session.commit()
         again = client.post(f"/api/tool-servers/{server['server_id']}/test").json
         assert not any(tool["is_on"] for tool in again["tools"])
-        with app.app_context():
-            assert db.session.scalar(db.select(db.func.count()).select_from(ToolGrant)) == 0
+        assert scalar(app, db.select(db.func.count()).select_from(ToolGrant)) == 0
 
 
 def test_a_schedule_uses_no_tool_that_writes_however_it_is_allowed(
@@ -216,8 +214,7 @@ def test_a_server_switched_off_while_the_person_is_asked_is_not_called_and_stop_
     calls(model, ("Garden_write_note", {"text": "x"}))
     turn_id = begin(client)
     wait_until(lambda: asked_about(app, turn_id) is not None, "the question")
-    with app.app_context(), write_transaction():
-        db.session.execute(update(ToolServer).where(ToolServer.server_id == server["server_id"]).values(**ended))
+    execute(app, update(ToolServer).where(ToolServer.server_id == server["server_id"]).values(**ended))
     for decision in ("once", "always"):
         sent = client.post(f"/api/chat/turns/{turn_id}/tools/0", json={"decision": decision})
         assert sent.status_code == 409, decision

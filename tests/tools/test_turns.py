@@ -11,7 +11,7 @@ import pytest
 from testkit.people import post_form
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
-from tests.support.queries import count_queries
+from tests.support.queries import count_queries, execute
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
 from webapp.chat.context import assembly
@@ -164,8 +164,7 @@ def test_a_call_goes_with_its_message(app, client, model):
     assert found_in(app, "1000003") == {"messages"}
     client.delete(f"/api/conversations/{reply['conversation_id']}")
     assert found_in(app, "1000003") <= {"messages"}
-    with app.app_context(), write_transaction():
-        db.session.execute(db.delete(Conversation))
+    execute(app, db.delete(Conversation))
     assert found_in(app, "1000003") == set()
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from testkit.people import ApiClient
 from tests.journeys.rows import ask, begin, load, points, write_fixture
+from tests.support.queries import scalar
 from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
 from webapp.background.job_specs import JOBS, Queue, rq_queue
@@ -126,8 +127,7 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
         touring.undo()
         assert sweep()["extractions"] == 1
     run_jobs()
-    with app.app_context():
-        assert not db.session.scalar(select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
+    assert not scalar(app, select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
 
 
 def test_no_job_fails_or_is_tried_again_for_want_of_a_model(touring, app, client, run_jobs, anonymous, caplog):

@@ -13,7 +13,7 @@ from webapp.errors import Conflict
 from webapp.memories.learning import past_conversations
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.providers.catalogue import catalogue
-from webapp.transfer import import_learning, service
+from webapp.transfer import import_learning, pages, service
 from webapp.transfer.models import Import
 from webapp.transfer.schemas import LearnFields
 
@@ -105,6 +105,12 @@ def test_a_cap_pauses_and_more_goes_on_where_it_was(app, client, model, run_jobs
     run_jobs()
     assert client.get(_place(brought)).get_json()["status"] == "done"
     assert len(_asked(model)) == 3
+
+
+def test_without_a_model_nothing_is_offered_that_takes_one(user, login, brought, monkeypatch):
+    monkeypatch.setattr(pages, "has_worker", lambda: False)
+    page = login(user).get(f"/imports/{brought}").text
+    assert "No language model is connected." in page and "Learn from them" not in page
 
 
 def test_dollars_are_capped_too(app, client, model, run_jobs, brought, monkeypatch):

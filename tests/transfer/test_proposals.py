@@ -9,6 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testkit.people import Person, csrf_token, post_form
+from tests.support.queries import scalars
 from webapp.db.base import add_row, db, write_transaction
 from webapp.memories.models import Memory, MemoryTombstone
 from webapp.memories.schemas import MemoryFields
@@ -72,8 +73,7 @@ def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(app, user, login, i
         some.contradicts_id = held.memory_id
     answer = decide(login(user), number, "accept")
     assert "5 memories kept. 1 left as they were: they contradict another." in answer.text
-    with app.app_context():
-        waiting = db.session.scalars(db.select(Memory.memory_id).where(Memory.needs_review)).all()
+    waiting = scalars(app, db.select(Memory.memory_id).where(Memory.needs_review))
     assert len(waiting) == 1
 
 
@@ -114,8 +114,7 @@ def test_a_group_has_a_queue_of_its_own(app, user, login, imported):
     number = imported(user, ["Keeps bees on the roof", "Plays the cello"])
     imported(user, ["Lives in Porto"], "other.zip")
     browser, place = login(user), f"/imports/{number}/proposals"
-    with app.app_context():
-        ids = db.session.scalars(db.select(Memory.memory_id).order_by(Memory.memory_id)).all()
+    ids = scalars(app, db.select(Memory.memory_id).order_by(Memory.memory_id))
     form = {"queue": place, "asked": ids[1], "of": 2}
     wrong = post_form(browser, f"/memories/{ids[1]}/review", decision="until", **form)
     assert wrong.status_code == 422 and "Plays the cello" in wrong.text and "From ChatGPT: memories.json" in wrong.text

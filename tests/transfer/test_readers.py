@@ -319,30 +319,7 @@ def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):
     assert (name, [m.content for m in parts]) == ("mem", ["Keeps bees"])
 
 
-MEM0 = """---
-id: abc123
-created_at: 2026-03-01T08:00:00Z
-type: user_preference
-categories: food, drinks
----
-Prefers green tea.
-
----
-
-Never after six.
-
----
-id: def456
-created_at: 2026-03-02T08:00:00Z
----
-
----
-id: ghi789
-created_at: soon
-branch: main
----
-Keeps bees
-"""
+MEM0 = Path(__file__).with_name("mem0.md").read_text()
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 
 from testkit.people import WAYS_OUT, ApiClient, follow, post_form, put_back, put_out_of_use
+from tests.support.queries import execute, scalar, scalars
 from tests.support.receiver import Receiver, receiving
 from webapp.accounts import tokens
 from webapp.accounts.models import User
@@ -48,8 +49,7 @@ def deliveries(app: Flask) -> list[tuple[str, str, int]]:
 
 
 def make_due(app: Flask) -> None:
-    with app.app_context(), write_transaction():
-        db.session.execute(db.update(WebhookDelivery).values(due_at=now() - timedelta(seconds=1)))
+    execute(app, db.update(WebhookDelivery).values(due_at=now() - timedelta(seconds=1)))
 
 
 def talk(client: ApiClient, words: str = "Hello") -> dict[str, Any]:
@@ -258,8 +258,7 @@ def test_a_token_does_not_take_over_anothers_webhook(app, user, anonymous, recei
         assert anonymous.patch(path, json={"is_active": False}, headers=headers).status_code == 200, path
     assert anonymous.patch(f"/api/webhooks/{made}", json=elsewhere, headers=other).status_code == 200
     assert anonymous.post(f"/api/webhooks/{made}/secret", json={}, headers=other).status_code == 200
-    with app.app_context():
-        assert set(db.session.scalars(db.select(Webhook.url))) == {receiver.url, elsewhere["url"]}
+    assert set(scalars(app, db.select(Webhook.url))) == {receiver.url, elsewhere["url"]}
 
 
 def test_the_page(app, receiver, run_jobs, browser):
@@ -277,8 +276,7 @@ def test_the_page(app, receiver, run_jobs, browser):
     made = post_form(browser, "/settings/webhooks", "/settings/webhooks", url=receiver.url, kinds=ALL_KINDS)
     assert "whsec_" in follow(browser, made).text
     assert "whsec_" not in browser.get("/settings/webhooks").text
-    with app.app_context():
-        number = db.session.scalar(db.select(Webhook.webhook_id))
+    number = scalar(app, db.select(Webhook.webhook_id))
     path = f"/settings/webhooks/{number}"
     assert post_form(browser, path, "/settings/webhooks", deed="test").status_code == 303
     run_jobs()
@@ -295,8 +293,7 @@ def test_a_turn_knows_without_asking(app, client, receiver, model):
     """Whether there are webhooks stands on the account, which the end of a turn reads anyway."""
 
     def marked() -> bool:
-        with app.app_context():
-            return bool(db.session.scalar(db.select(User.has_webhooks).where(User.user_id == client.person.user_id)))
+        return bool(scalar(app, db.select(User.has_webhooks).where(User.user_id == client.person.user_id)))
 
     model.script(reply="Yes.")
     assert marked() is False

@@ -72,11 +72,6 @@ def admin_only(view: View) -> View:
     return _set_access(view, "admin")
 
 
-def service_only(view: View) -> View:
-    """Only service tokens and admins may call this view."""
-    return _set_access(view, "service")
-
-
 def access_of(app: Flask, endpoint: str) -> str:
     """Return who may call a view, by its mark or its blueprint's rule; else only admins, for `static` anybody."""
     if endpoint in ("static", "asset") or endpoint.endswith(".static"):

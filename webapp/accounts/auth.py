@@ -21,7 +21,6 @@ from webapp.accounts.access import (
     login_required,
     password_required,
     public,
-    service_only,
     session_only,
     writes,
 )
@@ -57,7 +56,6 @@ __all__ = [
     "public",
     "password_required",
     "safe_next",
-    "service_only",
     "session_only",
     "login_required",
     "require_identity",
@@ -105,9 +103,10 @@ def end_session() -> None:
     g.identity = None
 
 
-def count_attempt(action: str, account: str) -> None:
-    """Count an attempt of the caller's address at an account's password. Raises TooMany."""
-    throttle.count_attempt(action, request.remote_addr or "", service.spelling(account) or account)
+def count_attempt(action: str, account: str, *, everywhere: bool = False) -> None:
+    """Count an attempt of the caller's address at an account's password, or of all `everywhere`. Raises TooMany."""
+    address = request.remote_addr or ""
+    throttle.count_attempt(action, address, service.spelling(account) or account, everywhere=everywhere)
 
 
 def reset_attempts(action: str, account: str) -> None:

@@ -90,7 +90,7 @@ def check_code() -> ViewResult:
     user = _remembered_user(SECOND_STEP, SECOND_STEP_SECONDS)
     if user is None:
         return redirect(url_for("accounts_pages.login"), 303)
-    auth.count_attempt("code", str(user.user_id))
+    auth.count_attempt("code", str(user.user_id), everywhere=True)
     if not second_factor.check(user.user_id, request.form.get("code", "")[:100]):
         raise Unauthenticated("This is neither the current code nor an unused recovery code.")
     db.session.commit()

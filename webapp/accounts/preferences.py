@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field
 
-from webapp.http.validation import Changes, Flag, Input, Line
+from webapp.http.validation import Changes, Flag, Input, Lines
 from webapp.i18n import SOURCE, LanguageCode
 from webapp.parameters import JsonColumn, Parameters
 
@@ -21,7 +21,7 @@ def _known_zone(name: str) -> str:
 
 
 TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_known_zone)]
-Instructions = Annotated[Line, Field(max_length=MAX_INSTRUCTIONS)]
+Instructions = Annotated[Lines, Field(max_length=MAX_INSTRUCTIONS)]
 ModelId = Annotated[str, Field(max_length=220)]
 FavouriteModels = Annotated[list[ModelId], Field(max_length=50)]
 

@@ -18,7 +18,8 @@ from webapp.extensions import Part, app_settings, redis
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3
-"""An address may make this many times the attempts allowed at one account: several people may share it."""
+"""An address may make this many times the attempts allowed at one account: several people may share it. As many may
+be made at a code, from all addresses together."""
 
 # While Redis is away each process counts for itself: guessing stays bounded, and people can still sign in.
 _local = FixedWindowRateLimiter(MemoryStorage())
@@ -38,14 +39,16 @@ def init_throttle(app: Flask) -> None:
     _shared.put(app, FixedWindowRateLimiter(storage))
 
 
-def count_attempt(action: str, address: str, account: str) -> None:
-    """Count an attempt from an address at an account. Raises TooMany, never for the account alone."""
+def count_attempt(action: str, address: str, account: str, *, everywhere: bool = False) -> None:
+    """Count an attempt from an address at an account. Raises TooMany, for the account alone only if `everywhere`."""
     if not current_app.config["RATELIMIT_ENABLED"]:
         return
     pair, everyone = _keys(action, address, account)
     for limit in _limits():
         _hit(limit, pair)
         _hit(_times(limit, ADDRESS_SHARE), everyone)
+        if everywhere:
+            _hit(_times(limit, ADDRESS_SHARE), (action, "account", pair[-1]))
 
 
 def reset_attempts(action: str, address: str, account: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, FromClause, event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
-from sqlalchemy.exc import InvalidatePoolError, OperationalError
+from sqlalchemy.exc import DisconnectionError, InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolResetState
 
 from webapp.db import text_search
@@ -58,7 +58,12 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
 
 
 def _ping_idle(engine: Engine) -> None:
-    """Check a connection that was idle for a while; SQLAlchemy's `pool_pre_ping` would check five times a turn."""
+    """Check a connection that was idle for a while; SQLAlchemy's `pool_pre_ping` would check five times a turn.
+
+    Where one does not answer, those that were idle then are not asked any more: a network that has forgotten them
+    would keep a request waiting for each.
+    """
+    silent_at = 0.0
 
     @event.listens_for(engine, "checkin")
     def _checkin(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
@@ -66,14 +71,19 @@ def _ping_idle(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkout")
     def _checkout(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
-        if time.monotonic() - record.info.get("used_at", float("inf")) < LIVENESS_SECONDS:
-            return
+        nonlocal silent_at
         start = time.monotonic()
+        used_at = record.info.get("used_at", float("inf"))
+        if start - used_at < LIVENESS_SECONDS:
+            return
+        if used_at < silent_at:
+            raise DisconnectionError("idle since before the server fell silent")
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
             if time.monotonic() - start > SILENT_SECONDS:
                 # It did not answer: another attempt to connect would take just as long.
+                silent_at = start
                 raise OperationalError("ping", {}, error) from error
             raise InvalidatePoolError from error  # older ones are dead as well
 

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""
 ELSEWHERE = {1047, 1290, 1836}
 """MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
-# Those, too many connections, an aborted connection, lock waits.
-_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
+# Those, too many connections, an aborted connection, lock waits; no such column or table, as during an upgrade.
+_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213} | {1054, 1146}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
 _DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
-_AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
+_AWAY_WORDS = ("is locked", "unable to open", "readonly", "disk I/O", "no such table", "no such column", "no column")
 
 
 def error_code(error: BaseException) -> Any:
@@ -36,11 +36,10 @@ def database_is_full(error: BaseException) -> bool:
 
 def database_is_away(error: BaseException) -> bool:
     """Return whether the database failed temporarily, rather than our statement being wrong."""
-    if isinstance(error, PoolTimeoutError):
-        return True
     if not isinstance(error, DBAPIError):
-        return False
+        return isinstance(error, PoolTimeoutError)
     if error.connection_invalidated or database_is_full(error) or savepoint_is_gone(error):
         return True
-    by_number = isinstance(error, InternalError | OperationalError) and error_code(error) in _DATABASE_AWAY
+    kinds = InternalError | OperationalError | ProgrammingError
+    by_number = isinstance(error, kinds) and error_code(error) in _DATABASE_AWAY
     return by_number or (isinstance(error, OperationalError) and any(map(str(error.orig).__contains__, _AWAY_WORDS)))

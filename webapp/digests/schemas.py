@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.http.validation import Input, Instant, Line, Output
+from webapp.http.validation import Input, Instant, Line, Lines, Output
 
 MAX_ITEMS = 30
 MAX_ITEM = 300
@@ -26,7 +26,7 @@ class ConversationMemoryData(Input):
 
     main_topics: Items = Field(description="What the conversation is about, most important first.")
     action: Items = Field(description="What its user could do next.")
-    typical_observation: Annotated[Line, Field(max_length=MAX_OBSERVATION)] = Field(
+    typical_observation: Annotated[Lines, Field(max_length=MAX_OBSERVATION)] = Field(
         description="How its user works here."
     )
 

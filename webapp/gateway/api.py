@@ -8,7 +8,6 @@ from flask import Flask, Response, jsonify
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
-from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.extensions import this_app
 from webapp.gateway import requests, service, wire
@@ -44,11 +43,7 @@ def get_model(name: str) -> ViewResult:
 
 def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
     usage = bool(body.stream_options and body.stream_options.include_usage)
-    answer = (
-        _stream_response(current_user_id(), reply, body.model, usage)
-        if body.stream
-        else _full_response(reply, body.model)
-    )
+    answer = _stream_response(reply, body.model, usage) if body.stream else _full_response(reply, body.model)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -72,33 +67,25 @@ def _full_response(reply: LaunchableReply, model: str) -> Response:
     return jsonify(wire.completion(reply.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
 
 
-def _stream_response(user_id: int, reply: LaunchableReply, model: str, with_usage: bool) -> Response:
-    app, stream = this_app(), requests.open_stream(user_id, reply)
-    header = (reply.turn_id, int(time.time()), model)
+def _stream_response(reply: LaunchableReply, model: str, with_usage: bool) -> Response:
+    app, header = this_app(), (reply.turn_id, int(time.time()), model)
 
-    def chunks() -> Iterator[bytes]:
-        with stream as pieces:
-            yield wire.chunk(*header, [wire.choice({"role": "assistant", "content": ""})])
-            for piece in pieces:
-                if piece is None:
-                    yield b": waiting\n\n"
-                elif isinstance(piece, str):
-                    yield wire.chunk(*header, [wire.choice({"content": piece})])
-                else:
-                    yield from last(piece)
+    def chunk(delta: dict[str, Any]) -> bytes:
+        return wire.chunk(*header, [wire.choice(delta)])
 
     def last(end: End) -> Iterator[bytes]:
         if end.kind == "error":
             yield wire.event(end.error[0])
         else:
             for delta in wire.call_deltas(end.calls):
-                yield wire.chunk(*header, [wire.choice(delta)])
+                yield chunk(delta)
             yield wire.chunk(*header, [wire.choice({}, end.finish)])
             if with_usage:
                 yield wire.chunk(*header, [], usage=requests.usage_in(app, reply))
         yield b"data: [DONE]\n\n"
 
-    return sse.response(chunks())
+    start = chunk({"role": "assistant", "content": ""})
+    return requests.stream_reply(reply, [start], lambda piece: [chunk({"content": piece})], last)
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Shared steps of the gateway's endpoints: reading a request's choices, launching a turn, following a reply."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, require_identity
 from webapp.chat import service as chat
+from webapp.chat import sse
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import take_place
@@ -138,15 +139,32 @@ def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry |
     return watch(this_app(), require_identity(), entries)
 
 
-def open_stream(user_id: int, reply: LaunchableReply) -> closing[Generator[str | End | None]]:
-    """Return the events of a reply: its text, then its end; None while nothing happens.
+def stream_reply(
+    reply: LaunchableReply,
+    first: Iterable[bytes],
+    text: Callable[[str], Iterable[bytes]],
+    last: Callable[[End], Iterable[bytes]],
+) -> Response:
+    """Return the events of a reply as they happen: `first`, those of each piece of its text, those of its end.
 
     A reader that hangs up stops the reply, unless an Idempotency-Key says that the request may come again.
     """
     pieces = _pieces(_entries(reply, None))
-    if idempotency.HEADER in request.headers:
-        return closing(pieces)
-    return closing(_read_or_stop(this_app(), user_id, reply.turn_id, pieces))
+    if idempotency.HEADER not in request.headers:
+        pieces = _read_or_stop(this_app(), current_user_id(), reply.turn_id, pieces)
+
+    def events() -> Iterator[bytes]:
+        with closing(pieces):
+            yield from first
+            for piece in pieces:
+                if piece is None:
+                    yield b": waiting\n\n"
+                elif isinstance(piece, str):
+                    yield from text(piece)
+                else:
+                    yield from last(piece)
+
+    return sse.response(events())
 
 
 def _read_or_stop(

@@ -10,7 +10,6 @@ from flask import Response, jsonify
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.chat import service as chat
-from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.conversations.models import Message
 from webapp.conversations.tool_records import open_client_calls
@@ -34,7 +33,7 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
-        answer = _stream_response(current_user_id(), reply, header) if body.stream else _full_response(reply, header)
+        answer = _stream_response(reply, header) if body.stream else _full_response(reply, header)
     answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
     return answer
 
@@ -156,20 +155,8 @@ def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     return jsonify(responses_output.response(header, "completed", output, finish=end.finish, usage=usage))
 
 
-def _stream_response(user_id: int, reply: LaunchableReply, header: ResponseHeader) -> Response:
-    app, reading = this_app(), requests.open_stream(user_id, reply)
-    stream = responses_output.Stream(header)
-
-    def events() -> Iterator[bytes]:
-        with reading as pieces:
-            yield from stream.begin()
-            for piece in pieces:
-                if piece is None:
-                    yield b": waiting\n\n"
-                elif isinstance(piece, str):
-                    yield from stream.text(piece)
-                else:
-                    yield from last(piece)
+def _stream_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
+    app, stream = this_app(), responses_output.Stream(header)
 
     def last(end: End) -> Iterator[bytes]:
         if end.kind == "error":
@@ -178,4 +165,4 @@ def _stream_response(user_id: int, reply: LaunchableReply, header: ResponseHeade
             stream.about = replace(header, model=end.model or header.model)
             yield from stream.end(end.content, end.calls, end.finish, requests.usage_in(app, reply))
 
-    return sse.response(events())
+    return requests.stream_reply(reply, stream.begin(), stream.text, last)

@@ -23,7 +23,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.db.base import db
 from webapp.db.conflicts import forget_session
 from webapp.db.failures import database_is_away, database_is_full
-from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable
+from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable, reason
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial
 from webapp.i18n.marks import N_, Sentence
@@ -195,7 +195,7 @@ def init_errors(app: Flask) -> None:
     def _database(error: Exception) -> Response:
         forget_session()
         if database_is_away(error):
-            log.warning("database away: %s", type(error).__name__)
+            log.warning("database away: %s", reason(error))
             detail = N_("The database cannot be reached. Nothing was changed; try again soon.")
             if database_is_full(error):
                 detail = N_("The database has no room left. Nothing was changed; the disk has to be cleared first.")

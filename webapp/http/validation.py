@@ -21,6 +21,7 @@ from pydantic import (
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_UNSHOWN = re.compile("[\x01-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ODD_NUMBER = re.compile(r"[^!-~]|_|^\+|^-?0\d")
 MAX_TEXT_BYTES = 2**20
 """The most bytes of a message: a pasted log is a real message."""
@@ -74,6 +75,11 @@ def encodable(value: str) -> str:
     if "\x00" in value:
         raise ValueError("contains a NUL character")
     return value
+
+
+def _in_one_line(value: str) -> str:
+    """Return a text with spaces for line ends, and without signs for machines and marks that turn writing around."""
+    return _UNSHOWN.sub("", " ".join(value.splitlines())).strip()
 
 
 def _fits_text_column(value: str) -> str:
@@ -147,8 +153,11 @@ def utc_text(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-Line = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
-"""One line of text, stripped."""
+Lines = Annotated[str, BeforeValidator(_strip), AfterValidator(encodable)]
+"""Text of any number of lines, stripped."""
+
+Line = Annotated[Lines, AfterValidator(_in_one_line)]
+"""One line of text, stripped, which changes nothing of the line that it is shown in."""
 
 SearchText = Annotated[str, AfterValidator(encodable)]
 """What is typed into a search box, unchanged: a space at its end means that the last word is finished."""

@@ -37,11 +37,7 @@ def new_evidence(
     return [
         PointEvidence(
             point_memory_id=row.point_memory_id,
-            message_id=item.message_id,
-            quote=item.quote,
-            start=item.start,
-            end=item.end,
-            said_at=item.said_at,
+            **vars(item),
             extracted_points=texts,
             structured_data=data,
             question=question_before(conversation, item.message_id) if len(item.quote.split()) <= SHORT_WORDS else None,

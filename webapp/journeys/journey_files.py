@@ -14,14 +14,14 @@ from sqlalchemy import delete, select
 from webapp.db.base import db, now
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
-from webapp.http.validation import Input, Line, not_blank
+from webapp.http.validation import Input, Lines, not_blank
 from webapp.journeys.models import ConversationPoint, Journey, PointVectors
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 MAX_FILE_BYTES = 1_000_000
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=100)]
-Words = Annotated[Line, AfterValidator(not_blank)]
+Words = Annotated[Lines, AfterValidator(not_blank)]
 Title = Annotated[Words, Field(max_length=255)]
 Text = Annotated[Words, Field(max_length=10_000)]
 Item = Annotated[Words, Field(max_length=500)]

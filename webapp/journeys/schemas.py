@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Input, Instant, Line, Output
+from webapp.http.validation import Id, Input, Instant, Line, Lines, Output
 from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
@@ -25,7 +25,7 @@ class PointAnswer(Input):
     )
     memory_id: Id | None = Field(None, description="One of `prefilled`.")
     evidence_id: Id | None = Field(None, description="One of `evidence`.")
-    text: Annotated[Line, Field(min_length=1, max_length=2_000)] | None = Field(
+    text: Annotated[Lines, Field(min_length=1, max_length=2_000)] | None = Field(
         None, description="What is right, in the user's words: replaces `evidence_id`, or is added to the others."
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Select, false
+from sqlalchemy import Select, false, func
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
@@ -59,14 +59,10 @@ def view_as_member(user_id: int, space_id: int) -> list[Fact]:
 def count_waiting(user_id: int, space_id: int) -> int:
     """Return how many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _require_legacy(user_id, space_id)
-    rows = db.session.scalars(
-        service.visible(user_id)
-        .where(
-            Memory.space_id == space_id, Memory.needs_review, Memory.valid_to.is_(None), Memory.is_archived == false()
-        )
-        .with_only_columns(Memory.memory_id)
-    ).all()
-    return len(rows)
+    waiting = service.visible(user_id).where(
+        Memory.space_id == space_id, Memory.needs_review, Memory.valid_to.is_(None), Memory.is_archived == false()
+    )
+    return db.session.scalars(waiting.with_only_columns(func.count())).one()
 
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:

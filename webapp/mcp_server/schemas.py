@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from webapp.http.validation import Id, Input, Line, SearchText
+from webapp.http.validation import Id, Input, Line, Lines, SearchText
 from webapp.memories.schemas import MemoryKind, Statement
 from webapp.schedules.schemas import ScheduleFields
 
@@ -24,7 +24,7 @@ class Fetch(Input):
 
 class Remember(Input):
     content: Statement = Field(description="One short statement about the user, understandable on its own.")
-    quote: Line = Field(min_length=1, max_length=2_000, description="The user's own words that say it, verbatim.")
+    quote: Lines = Field(min_length=1, max_length=2_000, description="The user's own words that say it, verbatim.")
     kind: MemoryKind = "fact"
     space_id: Id | None = Field(None, description="The space it belongs to; without one it is personal.")
 

@@ -17,7 +17,7 @@ from pydantic_core import core_schema
 
 from webapp.db.base import now
 from webapp.http.paging import PageQuery
-from webapp.http.validation import AwareTime, Changes, Day, Flag, Id, Input, Instant, JsonObject, Line
+from webapp.http.validation import AwareTime, Changes, Day, Flag, Id, Input, Instant, JsonObject, Line, Lines
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.operations import Unit
 from webapp.memories.rules.user_decisions import Decision
@@ -41,7 +41,7 @@ def _check_range(value: datetime) -> datetime:
 
 
 When = Annotated[AwareTime, AfterValidator(_check_range)]
-Statement = Annotated[Line, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
+Statement = Annotated[Lines, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
     Annotated[Day | None, BeforeValidator(lambda value: None if value == "" else value)],
     Field(description="The last day on which it holds, as YYYY-MM-DD; prompts leave it out after that."),

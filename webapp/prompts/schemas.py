@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Input, Instant, Line, Output, encodable
+from webapp.http.validation import Id, Input, Instant, Lines, Output, encodable
 from webapp.prompts.models import Prompt, PromptVersion
 
 
@@ -24,7 +24,7 @@ class ActivateQuery(BaseModel):
 
 class NewPromptVersion(Input):
     prompt_text: PromptText
-    note: Annotated[Line, Field(max_length=500)] | None = Field(None, description="Why it was changed.")
+    note: Annotated[Lines, Field(max_length=500)] | None = Field(None, description="Why it was changed.")
 
 
 class RenderRequest(Input):

@@ -8,7 +8,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from webapp.db.base import after_commit, db
+from webapp.db.base import Timestamp, after_commit, db, table_of
 from webapp.errors import require
 from webapp.extensions import redis
 from webapp.providers import service
@@ -18,18 +18,11 @@ from webapp.providers.schemas import OfferFields
 log = logging.getLogger(__name__)
 
 SECONDS = 60
-_COLUMNS = (
-    "name",
-    "base_url",
-    "secrets",
-    "key_set",
-    "header_names",
-    "is_enabled",
-    "builtin_tools",
-    "embedding_model",
-    "background_model",
-    "test_result",
-)
+_COLUMNS = [
+    column.name
+    for column in table_of(ModelConnection).columns
+    if not column.primary_key and not isinstance(column.type, Timestamp)
+]
 
 
 def delete_connection(connection_id: int) -> None:

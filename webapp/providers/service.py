@@ -8,6 +8,7 @@ from sqlalchemy import delete, select
 from webapp.accounts.models import UserGroup
 from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, require
+from webapp.http.list_pages import read_page
 from webapp.http.paging import Keyset, Page, PageQuery
 from webapp.providers.catalogue import catalogue
 from webapp.providers.key_encryption import Secrets, seal, unseal
@@ -50,12 +51,8 @@ def fields_of_offers(connection_id: int) -> list[OfferFields]:
 
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
     """Return all connections, oldest first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("connections", query, int)
-    statement = select(ModelConnection).order_by(ModelConnection.connection_id).limit(query.limit + 1)
-    if query.cursor:
-        (last_id,) = keyset.position()
-        statement = statement.where(ModelConnection.connection_id > last_id)
-    return keyset.page(db.session.scalars(statement).all(), lambda row: (row.connection_id,))
+    keyset, key = Keyset("connections", query, int), ModelConnection.connection_id
+    return read_page(keyset, select(ModelConnection), key, newest_first=False).map(lambda row: row.ModelConnection)
 
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:

@@ -67,9 +67,9 @@ class IndexCache:
         if entry is None and position == Position():  # every change is counted: there is nothing to read
             return self._keep(user_id, Entry(UserIndex(), position))
         if entry is None:
-            entry = self._build_once(user_id, wait)
+            entry = self._build_once(user_id, wait, position)
         if entry is not None and not self._refresh(user_id, entry, position, wait):
-            return self._build_once(user_id, wait) or entry
+            return self._build_once(user_id, wait, position) or entry
         return entry
 
     def peek(self, user_id: int) -> Entry | None:
@@ -106,7 +106,7 @@ class IndexCache:
         with self._lock:
             return sum(entry.size for entry in self._entries.values())
 
-    def _build_once(self, user_id: int, wait: float) -> Entry | None:
+    def _build_once(self, user_id: int, wait: float, position: Position | None) -> Entry | None:
         """Build an index in a separate thread, once however many ask, and wait a while for it."""
         with self._lock:
             future = self._building.get(user_id)
@@ -114,7 +114,7 @@ class IndexCache:
                 if self._pool is None or self._pool[0] != os.getpid():
                     self._building.clear()
                     self._pool = (os.getpid(), ThreadPoolExecutor(BUILDERS, thread_name_prefix="index"))
-                future = self._building[user_id] = self._pool[1].submit(self._build, user_id)
+                future = self._building[user_id] = self._pool[1].submit(self._build, user_id, position)
                 future.add_done_callback(lambda finished_future: self._forget_future(user_id, finished_future))
         wait_for([future], timeout=wait)
         if not future.done():
@@ -129,11 +129,11 @@ class IndexCache:
             if self._building.get(user_id) is future:
                 del self._building[user_id]
 
-    def _build(self, user_id: int) -> Entry:
+    def _build(self, user_id: int, position: Position | None) -> Entry:
         start = time.perf_counter()
         with self._app.app_context():  # its end gives the connection back
             # The position first: what is committed in the meantime is applied again, which does no harm.
-            entry = Entry(UserIndex(), changes.position(user_id), load_verdicts(user_id))
+            entry = Entry(UserIndex(), position or changes.position(user_id), load_verdicts(user_id))
             for block in load_user(user_id):
                 _put(entry.index, block)
             for space_id, _ in entry.position.spaces:

@@ -19,15 +19,8 @@ from webapp.saved_prompts.formats import (
 )
 from webapp.saved_prompts.models import SavedPrompt
 
-
-def _one_line(value: str) -> str:
-    if not value.isprintable():
-        raise ValueError("must be one line of text")
-    return value
-
-
-Name = Annotated[Line, Field(min_length=1, max_length=MAX_NAME_LENGTH), AfterValidator(_one_line)]
-Description = Annotated[Line, Field(max_length=MAX_DESCRIPTION_LENGTH), AfterValidator(_one_line)]
+Name = Annotated[Line, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
+Description = Annotated[Line, Field(max_length=MAX_DESCRIPTION_LENGTH)]
 Content = Annotated[SearchText, Field(min_length=1, max_length=MAX_CONTENT_LENGTH), AfterValidator(not_blank)]
 
 

@@ -16,7 +16,6 @@ from webapp.accounts.cli import api_tokens, users
 from webapp.admin.cli import backups, doctor
 from webapp.db.base import db
 from webapp.db.engine import public_url
-from webapp.db.failures import database_is_away
 from webapp.db.migrations import init_migrations
 from webapp.errors import DomainError, reason
 from webapp.files.cli import files
@@ -67,7 +66,7 @@ def _sentence(error: Exception) -> str:
         return _in_line(error.errors or []) or str(error)
     if not isinstance(error, DBAPIError):
         return f"{'Redis: ' if isinstance(error, RedisError) else ''}{reason(error)}."
-    advice = "" if database_is_away(error) or _is_current() else " Run flask --app wsgi prepare first."
+    advice = "" if _is_current() else " Run flask --app wsgi prepare first."
     if not advice and not isinstance(error, InternalError | OperationalError):
         return ""
     return f"{public_url(db.engine)}: {reason(error)}.{advice}"

@@ -16,8 +16,9 @@ from webapp.admin.doctor import proxy
 from webapp.background.job_specs import Queue, rq_queue
 from webapp.chat import sse
 from webapp.chat.turns.runtime import runtime
+from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound
-from webapp.extensions import db, redis
+from webapp.extensions import redis
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.readiness import readiness
 from webapp.telemetry.metrics import GatheredMetrics, shared_metrics

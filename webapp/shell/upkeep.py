@@ -1,8 +1,9 @@
 """Keeps promises after something was killed or unavailable: works from the tables alone, safe to run at any time."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 from sqlalchemy import delete
 
@@ -36,6 +37,8 @@ from webapp.transfer.service import stalled_jobs
 from webapp.usage.sums import add_up
 from webapp.webhooks import delivery
 from webapp.webhooks import service as webhooks
+
+T = TypeVar("T")
 
 MAX_DELAY_DAYS = 7
 IDEMPOTENCY_HOURS = 24
@@ -94,7 +97,7 @@ def _queue_stalled() -> int:
     return sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items())
 
 
-def _store(work: Callable[[], int]) -> int:
+def _store(work: Callable[[], T]) -> T:
     with write_transaction():
         return work()
 
@@ -108,26 +111,39 @@ def _store_prompts() -> int:
 
 
 def purge() -> dict[str, int]:
-    """Delete hidden and temporary conversations and idempotency keys that are past their time; add up what was used."""
+    """Delete hidden and temporary conversations, and whatever else is past its time; add up what was used.
+
+    What fails of it holds up nothing else.
+    """
     moment = now()
-    unused_ids: list[int] = []
-    with write_transaction():
-        count = conversations.purge_conversations(
-            deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
-            temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
-            before=lambda ids: unused_ids.extend(revisions.dependent_ids(ids)),
-        )
-        revisions.recount(unused_ids)
-        reports = purge_reports()
-        export_jobs.purge(moment)
-        deletion.purge(moment)
-        sessions.purge()
-        mails.purge()
-        oauth.purge(moment)
-        webhooks.purge()
-        audit.purge(app_settings().audit_days)
-        keys = rows_changed(
-            delete(IdempotencyKey).where(IdempotencyKey.created_at < moment - timedelta(hours=IDEMPOTENCY_HOURS))
-        )
+    steps: dict[str, Callable[[], int | None]] = {
+        "conversations": partial(_purge_conversations, moment),
+        "reports": purge_reports,
+        "exports": partial(export_jobs.purge, moment),
+        "accounts": partial(deletion.purge, moment),
+        "sessions": sessions.purge,
+        "mails": mails.purge,
+        "grants": partial(oauth.purge, moment),
+        "deliveries": webhooks.purge,
+        "audit": partial(audit.purge, app_settings().audit_days),
+        "idempotency_keys": partial(_purge_keys, moment),
+    }
+    counts = run_each({name: partial(_store, work) for name, work in steps.items()})
     add_up()  # what this slice leaves, the next one takes
-    return {"conversations": count, "idempotency_keys": keys, "reports": reports}
+    return {name: counts[name] or 0 for name in ("conversations", "idempotency_keys", "reports")}
+
+
+def _purge_conversations(moment: datetime) -> int:
+    unused_ids: list[int] = []
+    count = conversations.purge_conversations(
+        deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
+        temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
+        before=lambda ids: unused_ids.extend(revisions.dependent_ids(ids)),
+    )
+    revisions.recount(unused_ids)
+    return count
+
+
+def _purge_keys(moment: datetime) -> int:
+    past = IdempotencyKey.created_at < moment - timedelta(hours=IDEMPOTENCY_HOURS)
+    return rows_changed(delete(IdempotencyKey).where(past))

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
 from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, not_blank
+from webapp.http.validation import Changes, Id, Input, Instant, Line, Lines, Output, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
@@ -29,8 +29,8 @@ def _line_ends(value: object) -> object:
 
 
 Email = Annotated[str, Field(max_length=320), AfterValidator(normalise_email)]
-Name = Annotated[Line, Field(min_length=1, max_length=200), AfterValidator(lambda value: " ".join(value.split()))]
-LongText = Annotated[Line, BeforeValidator(_line_ends)]
+Name = Annotated[Line, Field(min_length=1, max_length=200)]
+LongText = Annotated[Lines, BeforeValidator(_line_ends)]
 PersonaId = Annotated[str | None, AfterValidator(_known_persona)]
 Kind = Literal["project", "legacy"]
 

@@ -1,13 +1,23 @@
-"""JSON that other programs write wrongly, or into a page that they export for reading; pure."""
+"""JSON of other programs: one item at a time, also where it is written wrongly, or into a page for reading; pure."""
 
 import io
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
+import ijson
+
+from webapp.transfer.archives import ImportRefused
+
+MAX_DEPTH = 5_000
+"""How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
+MAX_ITEM = 512 * 1024**2
+"""The most bytes of memory, roughly, that one item of a JSON array may take."""
+_OPENS, _CLOSES = ("start_map", "start_array"), ("end_map", "end_array")
 _TOKEN = re.compile(
     r'["\x00-\x1f]|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)|'
     r'\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}|\\|-?Infinity|NaN|,(?=\s*[\]}])'
@@ -112,3 +122,52 @@ class _Window(io.RawIOBase):
         buffer[: len(data)] = data
         self._left -= len(data)
         return len(data)
+
+
+def items_of(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
+    """Yield an array's items from a parser's events, in bounded memory. Raises ImportRefused if too deep or large."""
+    depth = weight = 0
+    is_array = False
+    item = ijson.ObjectBuilder()
+    for event, value in events:
+        if event in _CLOSES:
+            depth -= 1
+        if depth == 0:
+            is_array = event == "start_array"
+        elif is_array:
+            item.event(event, value)
+            weight += 64 + (len(value) if isinstance(value, str) else 0)
+        if event in _OPENS:
+            depth += 1
+        elif is_array and depth == 1:
+            yield item.value
+            item, weight = ijson.ObjectBuilder(), 0
+        if depth > MAX_DEPTH or weight > MAX_ITEM:
+            raise ImportRefused("Something in this file is larger, or nested deeper, than a conversation can be.")
+
+
+def items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the items of the arrays under some keys of an object, and of the objects that stand under such keys."""
+    depth = wrappers = 0
+    key = ""
+    for event, value in events:
+        if event == "map_key":
+            key = value
+        elif event == "start_array" and depth == wrappers and key in keys:
+            for item in items_of(chain([(event, value)], _rest_of_value(events))):
+                yield key, item
+            continue
+        elif event == "start_map" and depth == wrappers and (not depth or key in keys):
+            wrappers += 1
+        depth += (event in _OPENS) - (event in _CLOSES)
+        wrappers = min(wrappers, depth)
+
+
+def _rest_of_value(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the events of a value that has begun, taken from those of what it is in."""
+    depth = 1
+    for event, value in events:
+        yield event, value
+        depth += (event in _OPENS) - (event in _CLOSES)
+        if not depth:
+            return

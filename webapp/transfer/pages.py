@@ -14,6 +14,8 @@ from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
+from webapp.llm.errors import NoModel
+from webapp.providers.catalogue import has_worker
 from webapp.spaces.current_space import spaces_to_choose
 from webapp.transfer import conversation_download, export_jobs, import_learning, service
 from webapp.transfer.api import limit_transfers, send_export
@@ -182,7 +184,8 @@ def _learning_section(row: Import) -> dict[str, Any]:
     if row.learn_status in _STARTED_STATUSES:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
     estimate = import_learning.estimate(row.user_id, row.import_id)
-    return {"learnable": bool(estimate.conversations), "estimate": estimate}
+    without_model = "" if has_worker() else NoModel.default_detail
+    return {"learnable": bool(estimate.conversations), "estimate": estimate, "without_model": without_model}
 
 
 @blueprint.post("/imports/<int:import_id>/cancel")

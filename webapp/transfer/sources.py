@@ -17,8 +17,7 @@ from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of, table_rows
 from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, ImportRefused
-from webapp.transfer.json_items import MAX_ITEM, items_of, items_under
-from webapp.transfer.json_text import Span, StrictText, open_span, span_of
+from webapp.transfer.json_text import MAX_ITEM, Span, StrictText, items_of, items_under, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 MAX_SAMPLE = 20
@@ -193,8 +192,8 @@ class Upload:
             found = (item for _, item in self.items_under(name, *WRAPPERS))
             if (head := next(found, None)) is not None:
                 yield from chain([head], found)
-            elif isinstance(first, dict):  # a store of keys, with others among them
-                yield from filter(is_record, first.values())
+            elif isinstance(first, dict):  # a store of keys, with others among those of records that hold lists
+                yield from (row for row in first.values() if _has_list(row) and is_record(row))
 
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
         """Return the first record of a member, some of whose items may be damaged; None if there is none."""
@@ -244,6 +243,10 @@ def _by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
         if rows and all(isinstance(row, dict) and is_record(row) for row in rows[:MAX_SAMPLE]):
             return rows
     return []
+
+
+def _has_list(row: Any) -> bool:
+    return isinstance(row, dict) and any(isinstance(value, list) for value in row.values())
 
 
 def _rows(rows: list[list[str]]) -> Iterator[Any]:

@@ -18,6 +18,7 @@ from webapp.chat import service
 from webapp.chat.turns import recovery, runner, turn, turnlog
 from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.runner import TurnRunner
+from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 
@@ -78,17 +79,17 @@ def test_what_may_be_lost_is_what_is_promised():
 
 def test_storing_slowly_does_not_put_off_the_next_time(app, client, model, own_runner, soon, monkeypatch):
     """What is written meanwhile is as old as the beginning of the last save, not as its end."""
-    due, save = [], own_runner._tables.save
+    due, save = [], TurnDatabase.save
 
-    async def slowly(texts: dict[int, str]) -> recovery.FinishedElsewhere:
+    async def slowly(tables: TurnDatabase, texts: dict[int, str]) -> recovery.FinishedElsewhere:
         began = time.monotonic()
-        left = await save(texts)
+        left = await save(tables, texts)
         await asyncio.sleep(0.4)
         running = own_runner._turns.get(turn_id)
         asyncio.get_running_loop().call_soon(lambda: due.append(running._save_at - began if running else 0.0))
         return left
 
-    monkeypatch.setattr(own_runner._tables, "save", slowly)
+    monkeypatch.setattr(TurnDatabase, "save", slowly)
     model.script(reply=[f"w{n} " for n in range(100)], token_delay=0.02)
     (turn_id,) = _streaming(client, app, 1)
     own_runner.submit(turn_id, {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id})

@@ -2,6 +2,7 @@
 
 import io
 import threading
+import time
 
 import pytest
 from flask import Flask, g
@@ -122,27 +123,32 @@ def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
     quick.join(20)
 
 
-def test_who_came_first_is_first_however_long_the_line_is(monkeypatch):
-    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", 0.2)
-    queue, entered, step = StartQueue(), [], threading.Event()
-    places = [queue.enter() for _ in range(MAX_CONCURRENT)]
+@pytest.mark.parametrize(
+    ("patience", "stay"),
+    [pytest.param(20, 0.0, id="in order"), pytest.param(1.0, 0.3, id="for longer than one waits where nobody moves")],
+)
+def test_a_line_that_moves_is_waited_in(monkeypatch, patience, stay):
+    monkeypatch.setattr(start_queue, "MAX_CONCURRENT", 1)
+    monkeypatch.setattr(start_queue, "MAX_WAIT_SECONDS", patience)
+    queue, entered, inside = StartQueue(), [], threading.Semaphore(1)
+    first = queue.enter()
 
     def come(number: int) -> None:
         with queue.enter():
+            assert inside.acquire(blocking=False), "two at a time"
             entered.append(number)
-            step.wait(0.05)
+            time.sleep(stay)
+            inside.release()
 
-    threads = [threading.Thread(target=come, args=(number,)) for number in range(8 * MAX_CONCURRENT)]
+    threads = [threading.Thread(target=come, args=(number,)) for number in range(5)]
     for number, thread in enumerate(threads, 1):
         thread.start()
         wait_until(lambda wanted=number: len(queue._waiting) == wanted, "the next in line")
-    for place in places:
-        place.close()
-        place.close()  # lets no second one in
+    first.close()
+    first.close()  # lets no second one in
     for thread in threads:
         thread.join(20)
-    # Those who are let in at the same time may write their names in any order.
-    assert all(abs(number - at) < MAX_CONCURRENT for at, number in enumerate(entered)) and len(entered) == len(threads)
+    assert entered == [0, 1, 2, 3, 4]
 
 
 def test_requests_wait_until_the_prompts_before_them_are_made(app, client, model, monkeypatch):

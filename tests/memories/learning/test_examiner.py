@@ -11,8 +11,8 @@ from sqlalchemy import delete
 from fakemodel.testing import ServerHandle
 from tests.memories.learning.test_exam import rights, wrongs
 from tests.support.grades import grade_model, grades_put_back
+from tests.support.queries import execute
 from webapp.background import job_specs, queues
-from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelUnavailable
 from webapp.memories.learning import examiner, model_call
 from webapp.memories.learning.exam import Paper, papers
@@ -28,8 +28,7 @@ Jobs = Callable[..., list[Job]]
 def ungraded(app: Flask) -> Iterator[None]:
     """No model has a grade."""
     with grades_put_back(app):
-        with app.app_context(), write_transaction():
-            db.session.execute(delete(MemoryGrade))
+        execute(app, delete(MemoryGrade))
         yield
 
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from webapp.memories.portrait.generation import WrittenPortrait, sentences_of
 from webapp.memories.portrait.models import Portrait
 from webapp.memories.schemas import KnownItem
 from webapp.transfer.account_tables import PARTS
+
+CASES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
 
 DAUGHTER, BOAT, WORK = "I have a daughter, Ada", "I own a boat called Kestrel", "I work as a nurse in Leeds since 2019"
 ADA, KESTREL = "You have a daughter, Ada.", "You own a boat, Kestrel."
@@ -64,22 +67,7 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
 
 @pytest.mark.parametrize(
     ("text", "notes", "stands"),
-    [
-        (ADA, [1], True),
-        ("You have a daughter, Ada, and own a boat, Kestrel.", [1, 2], True),
-        ("You have been a nurse in Leeds since 2019.", [3], True),
-        ("You have a daughter, Ada.", [], False),
-        ("You have a daughter, Ada.", [7, 0, -1], False),
-        ("You have a daughter, Eve.", [1], False),
-        ("You have a daughter, Ada, who is 4.", [1], False),
-        ("You have been a nurse in Leeds since 2018.", [3], False),
-        ("You own a boat called Kestrel, moored in Whitby.", [2], False),
-        ("You are generous and everybody admires your courage.", [1], False),
-        ("   ", [1], False),
-        ("You own a boat " * 40, [2], False),
-        ("Bert has a daughter, Ada.", [1], False),
-        ("Ada is your daughter.", [1], True),
-    ],
+    CASES["a sentence stands"],
 )
 def test_a_sentence_stands_if_its_notes_say_it(text, notes, stands):
     answer = WrittenPortrait.model_validate(written((text, notes)))

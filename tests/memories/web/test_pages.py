@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 from testkit.people import api_client, post_form
 from tests.memories.conversing import answers, converse, memories_of, operation, say
 from tests.spaces.helpers import join
+from tests.support.queries import execute
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.legacies.fact_list import CATEGORIES as LEGACY_CATEGORIES
@@ -320,8 +321,7 @@ def test_health_offers_the_way_out(app, browser, user, learn):
     with app.app_context(), write_transaction():
         propose(user.user_id, [Proposal(SECRET)], cause="import")
     assert "Nothing to tidy" in browser.get("/memories/health").text, "what waits for review is asked about elsewhere"
-    with app.app_context(), write_transaction():
-        db.session.execute(update(Memory).values(needs_review=False))
+    execute(app, update(Memory).values(needs_review=False))
     assert "No source left" not in browser.get("/memories/health").text
     memory_id = memories_of(app, user.user_id)[0].memory_id
     brought = browser.get(f"/memories/{memory_id}?part=body", headers=HTMX).text
@@ -341,8 +341,7 @@ def test_health_offers_the_way_out(app, browser, user, learn):
 
 def test_duplicates_can_all_be_kept(app, browser, user, remember):
     first, second = remember(user, "I own a boat"), remember(user, "I own a bike")
-    with app.app_context(), write_transaction():
-        db.session.execute(update(Memory).values(content="I own a boat"))
+    execute(app, update(Memory).values(content="I own a boat"))
     page = browser.get("/memories/health").text
     assert page.count("Keep this one") == 2 and page.count("Keep both") == 1 and "0 quotes" not in page
     post_form(browser, f"/memories/health/keep/{second}", others=str(first), all="1")
@@ -452,8 +451,7 @@ def test_several_in_review_are_decided_together_and_counted_in_the_navigation(
     # What was said in two places waits twice; that one goes with the other stops nothing.
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
     ids = [remember(user), remember(user, space_id=space_id), remember(user, "Likes chalk")]
-    with app.app_context(), write_transaction():
-        db.session.execute(update(Memory).where(Memory.memory_id.in_(ids)).values(needs_review=True))
+    execute(app, update(Memory).where(Memory.memory_id.in_(ids)).values(needs_review=True))
     assert post_form(browser, "/memories/review", ids=ids, decision="reject").status_code == 303
     assert [row.memory_id for row in memories_of(app, user.user_id)] == waiting[:2]
     assert "3 memories forgotten." in browser.get("/memories/review").text
@@ -486,8 +484,7 @@ def test_the_badge_counts_what_its_panel_lists(app, browser, client, user, make_
     doubtful = remember(user, "Grows beans", space_id=space_id)
     remember(other, "Waters on Mondays", space_id=space_id, visibility="shared")
     remember(other, "Dislikes weeding", space_id=space_id)
-    with app.app_context(), write_transaction():
-        db.session.execute(update(Memory).where(Memory.memory_id == doubtful).values(needs_review=True))
+    execute(app, update(Memory).where(Memory.memory_id == doubtful).values(needs_review=True))
     talk = client.post("/api/conversations", json={"title": "Beds", "space_id": space_id}).json["conversation_id"]
     for path, number in {
         "/": 2,

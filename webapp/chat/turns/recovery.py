@@ -41,7 +41,7 @@ def recover_turn(turn_id: int) -> bool:
     moment = time.time()
     if client.set(suspect, repr(moment), nx=True, ex=120):
         return False
-    if moment - float(client.get(suspect) or moment) < GRACE_SECONDS:
+    if abs(moment - float(client.get(suspect) or moment)) < GRACE_SECONDS:  # in the future: the clock was set back
         return False
     lease = turnlog.lease_key(turn_id)
     if not client.set(lease, f"recovery:{uuid.uuid4().hex}", nx=True, px=CLAIM_MS):

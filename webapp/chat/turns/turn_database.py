@@ -30,8 +30,7 @@ from webapp.tools.memory import run_tool
 
 STARTS, ENDS, SAVES, PICTURES = MAX_CONCURRENT, 2, 1, 1
 """How many threads read for turns that begin, write for those that end or use a tool, store running replies, and read
-pictures for prompts: none waits for another. More would not be faster, since Python computes on one thread at a time,
-but would hold up the running streams."""
+pictures for prompts: none waits for another. More would hold up the running streams."""
 
 PAUSES = (0.2, 0.6, 1.8)
 """Seconds between tries to read what a turn needs, while the database is away."""
@@ -73,12 +72,7 @@ class TurnDatabase:
 
     async def save(self, texts: Mapping[int, str]) -> recovery.FinishedElsewhere:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""
-
-        def work() -> recovery.FinishedElsewhere:
-            with write_transaction():
-                return recovery.save_texts(texts)
-
-        return await self._call(self._saves, work)
+        return await self._call(self._saves, write_transaction()(lambda: recovery.save_texts(texts)))
 
     async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
         """Return which of some replies are still being written; all of them while the database is away."""
@@ -89,12 +83,7 @@ class TurnDatabase:
 
     async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.FinishedTurn | None:
         """Store the outcome in one transaction."""
-
-        def work() -> finish.FinishedTurn | None:
-            with write_transaction():
-                return finish.finish_turn(turn_id, outcome)
-
-        return await self._call(self._ends, work)
+        return await self._call(self._ends, write_transaction()(lambda: finish.finish_turn(turn_id, outcome)))
 
     async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None:
         """Put the turn's jobs on their queues."""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,25 +14,12 @@ from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.kinds import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
-from webapp.memories.rules.state import Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
+from webapp.memories.rules.state import Draft, Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
-_COPIED_FIELDS = (
-    "memory_type",
-    "content",
-    "category",
-    "fact_key",
-    "fact_value",
-    "confidence",
-    "importance",
-    "origin",
-    "needs_review",
-    "is_archived",
-    "valid_to",
-    "until",
-)
+_COPIED_FIELDS = (*(field.name for field in fields(Draft)), "needs_review", "is_archived", "valid_to")
 """The fields of a KnownMemory that have the same name in the row, and that an effect may change."""
 
 
@@ -45,10 +32,10 @@ def load_known(ids: Collection[int]) -> list[KnownMemory]:
     for row in db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))):
         evidence[row.memory_id].append(Evidence(row.message_id, row.quote, row.start, row.end, row.said_at))
     earlier: dict[int, set[str]] = defaultdict(set)
-    for memory_id, fields in db.session.execute(
+    for memory_id, snapshot in db.session.execute(
         select(MemoryRevision.memory_id, MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids))
     ):
-        earlier[memory_id].add(canonical_statement(fields.get("content") or ""))
+        earlier[memory_id].add(canonical_statement(snapshot.get("content") or ""))
     return [_state_of(row, evidence[row.memory_id], earlier[row.memory_id]) for row in rows]
 
 
@@ -232,18 +219,7 @@ def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray 
 
 
 def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal) -> None:
-    rows = [
-        MemoryEvidence(
-            memory_id=memory.memory_id,
-            message_id=item.message_id,
-            quote=item.quote,
-            start=item.start,
-            end=item.end,
-            said_at=item.said_at,
-            change_set_id=journal.id,
-        )
-        for item in evidence
-    ]
+    rows = [MemoryEvidence(memory_id=memory.memory_id, **vars(item), change_set_id=journal.id) for item in evidence]
     db.session.add_all(rows)
     db.session.flush()
     memory.evidence_count += len(rows)

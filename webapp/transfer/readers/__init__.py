@@ -43,8 +43,8 @@ def recognise(upload: Upload, format_name: str | None = None) -> Reader:
     for reader in READERS.values():
         if reader.looks_like(upload):
             return reader
-    names = upload.names
-    if not names or (len(names) == 1 and upload.peek(names[0]).strip() in ("", "[]", "{}", "null")):
+    names = upload.json_names[:MAX_SAMPLE] if upload.is_archive else upload.names
+    if not upload.names or any(upload.peek(name).strip() in ("", "[]", "{}", "null") for name in names):
         raise ImportRefused("There is nothing in this file that could be imported.")
     if any(map(upload.is_damaged, upload.json_names[:MAX_SAMPLE])):
         raise ImportRefused("The file is damaged, or was not uploaded whole.")

@@ -14,7 +14,6 @@ from webapp.transfer.readers.turns import read_conversation
 from webapp.transfer.sources import Upload
 
 _MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$", re.IGNORECASE)
-_BEGINNING = re.compile(r'^\s*\{\s*"(?:conversations|projects|tasks|media_posts)"\s*:')
 _CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
 """What stands for a quotation or a search in a reply, and is a card on Grok's page."""
 
@@ -26,20 +25,16 @@ class Grok:
 
     def looks_like(self, upload: Upload) -> bool:
         """Return whether the file that Grok calls its backend is in it, or a file with such a conversation is it."""
-        if upload.is_archive:
-            return bool(_files(upload))
-        if not _BEGINNING.match(upload.peek(upload.names[0])):
-            return False
-        try:
-            _, first = next(upload.items_under(upload.names[0], "conversations"), ("", None))
-        except ValueError:
-            return False
-        return isinstance(first, dict) and "conversation" in first and "responses" in first
+        return bool(_files(upload)) if upload.is_archive else upload.has_record(upload.json_names, _is_conversation)
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, and projects with their instructions."""
         for name in _files(upload) if upload.is_archive else upload.names:
             yield from convert_records(name, upload.items_under(name, "conversations", "projects"), _parts)
+
+
+def _is_conversation(item: Any) -> bool:
+    return isinstance(item, dict) and "conversation" in item and "responses" in item
 
 
 def _files(upload: Upload) -> list[str]:

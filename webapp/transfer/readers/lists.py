@@ -149,11 +149,11 @@ class Portable:
             str(row.get("targetID"))
             for name in upload.names
             if _TOMBSTONES.search(name)
-            for _, row in _lines(upload, name)
+            for row in map(parse_line, upload.lines(name))
             if row
         }
         for name in sorted(filter(_ITEMS.search, upload.names)):
-            for number, row in _lines(upload, name):
+            for number, row in enumerate(map(parse_line, upload.lines(name)), 1):
                 if row is None:
                     yield Unreadable(f"{name}, line {number}", N_("it is not JSON"))
                 elif str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
@@ -166,13 +166,6 @@ def _statement(row: dict[str, Any]) -> str | None:
     if "key" in row and "value" in row:
         return f"{row['key']}: {row['value']}"
     return text_or_none(row.get("text")) or text_or_none(row.get("summary")) or text_or_none(row.get("content"))
-
-
-def _lines(upload: Upload, name: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    with upload.open(name) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield number, parse_line(line)
 
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)

@@ -54,17 +54,22 @@ def _lower(item: Any) -> dict[str, Any]:
     return {str(name).lower(): value for name, value in item.items()} if isinstance(item, Mapping) else {}
 
 
+def _words(value: Any) -> str | None:
+    """Return a text that has words; None for anything else, such as an amount."""
+    text = text_or_none(value)
+    return text if text and any(map(str.isalpha, text)) else None
+
+
 def memory_of(item: Any) -> ReadMemory | None:
     """Return the memory in an item, if it is one; its text may be a field of an object."""
     if not isinstance(item, Mapping):
-        text = text_or_none(item)
-        return ReadMemory(text) if text else None
+        return ReadMemory(text) if (text := _words(item)) else None
     fields = _lower(item)
     if _OF_MESSAGES & fields.keys():
         return None
     values = [fields.get(name) for name in _TEXTS]
     inner = (memory_of(value) for value in values if isinstance(value, Mapping))
-    texts = [*map(text_or_none, values), *(memory.content for memory in inner if memory)]
+    texts = [*map(_words, values), *(memory.content for memory in inner if memory)]
     text = next(filter(None, texts), None)
     if text is None:
         return None

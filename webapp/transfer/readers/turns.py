@@ -109,13 +109,15 @@ def as_turns(row: Any) -> list[Any]:
     """Return the turns in a row: a node may hold its message in an object, or versions of it, of which one was chosen,
     and a question come with its answer."""
     turn = {**as_dict(row)}
-    versions = as_list(turn.get("versions")) or as_list(turn.get("candidates"))
+    versions = next(filter(None, map(as_list, map(turn.get, ("versions", "candidates", "responses")))), [])
     chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
     picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
     for inner in (turn.get("message"), turn.get("payload"), *(picked or versions)[:1]):
         if isinstance(inner, dict):
             turn = {**turn, **inner}
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
+    if not first_of(turn, _TEXTS) and (inner_rows := as_list(turn.get("messages"))):
+        return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
     question, answer = first_of(turn, _QUESTIONS), first_of(turn, _ANSWERS)
     if isinstance(question, str) and isinstance(answer, str):
         beside = {name: turn[name] for name in _TIMES if name in turn}
@@ -207,7 +209,8 @@ def _message(
     """Return the message in a turn, and what is left out of it; `thoughts` wait for the reply they belong to."""
     content = _Content()
     content.read(first_of(turn, _TEXTS))
-    content.files += filter(None, map(_text_file, as_list(turn.get("files"))))
+    files = (text_file(file.get("text"), file.get("filename")) for file in map(as_dict, as_list(turn.get("files"))))
+    content.files += filter(None, files)
     text, thought = "\n\n".join(content.texts), ""
     if not is_user:
         text, thought = split_thought(text)
@@ -224,10 +227,6 @@ def _message(
     at = instant(first_of(turn, _TIMES))
     message = ReadMessage(key, role, text or IMAGE, at, None if is_user else model, content.files, thought)
     return message, content.left_out
-
-
-def _text_file(item: Any) -> ReadFile | None:
-    return text_file(as_dict(item).get("text"), as_dict(item).get("filename"))
 
 
 @dataclass
