@@ -3,6 +3,7 @@
 import io
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from flask import Flask, g
