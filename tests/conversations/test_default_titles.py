@@ -4,7 +4,6 @@ import pytest
 
 from webapp.conversations.default_titles import clean_model_title, is_of, tidy
 
-OTHERS = ["Neue Unterhaltung", "«Nouvelle conversation»", "Sin título.", "Nova conversa", "新对话", "محادثة جديدة"]
 GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am besten mit Zitronensäure."
 
 

@@ -17,11 +17,6 @@ from webapp.markdown.rendering import MAX_CACHED_LENGTH
 
 CASES = json.loads(Path(__file__).with_name("rendering.json").read_text(encoding="utf-8"))
 
-REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
-
-
-DEEPEST = ("<h2>a</h2>\n", "<h3>b</h3>\n", "<h4>c</h4>\n", "<h5>d</h5>\n", "<h6>e</h6>\n", "<h6>f</h6>\n")
-
 
 @pytest.mark.parametrize(
     ("source", "html"),

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -27,7 +26,6 @@ from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 
-Caller = Callable[..., dict[str, Any]]
 MARKER = "zanzibarquokka"
 
 

@@ -14,7 +14,6 @@ from webapp.retrieval.lookup import Question, phrases_of, retrieve, scope_of
 from webapp.retrieval.service import search
 
 OSLO = [("user", "I am planning a trip to Oslo in June"), ("assistant", "Oslo is lovely in June.")]
-CELLO = [("user", "Which instrument does my sister play?"), ("assistant", "She plays the cello.")]
 
 
 def keys(result):

@@ -1,5 +1,6 @@
 """What imports brought, in groups of the review: counted, looked through, kept and dropped as a whole."""
 
+import html
 import math
 from collections.abc import Callable
 from typing import Any
@@ -121,3 +122,27 @@ def test_a_group_has_a_queue_of_its_own(app, user, login, imported):
     then = post_form(browser, f"/memories/{ids[1]}/review", decision="accept", **form).location
     page = browser.get(then).text
     assert then.startswith(place) and "2 of 2" in page and "Keeps bees" in page
+
+
+CAKE, CATS = "Birthday cake on 4 March is a must", "Has 4 cats and 1984 books"
+
+
+@pytest.mark.parametrize(
+    ("known", "value", "brought", "others"),
+    [
+        ("Birthday is 5 March 1985.", "1985-03-05", "Birthday is 4 March 1984", (CAKE, CATS)),
+        ("The user's birthday is 1985-03-05.", "1985-03-05", "The user's birthday is 4 March 1984", ()),
+        ("Birthday: 5 March 1985", "5 March 1985", "birthday: 4 March 1984", ()),
+    ],
+)
+def test_another_value_of_a_known_key_waits_beside_it(app, user, login, imported, known, value, brought, others):
+    with app.app_context(), write_transaction():
+        fields = {"memory_type": "fact", "fact_key": "identity/birthday", "fact_value": value}
+        create_memory(user.user_id, MemoryFields(content=known, **fields))
+        twice = Proposal("Birthday on 5 March", key="identity/date_of_birth", value=value)
+        assert propose(user.user_id, [twice], cause="import").counts == {"known": 1}, "the same value is known"
+    browser = login(user)
+    for said in (brought, *others):
+        page = html.unescape(browser.get(f"/imports/{imported(user, [said])}/proposals").text)
+        assert ("These two disagree" if said == brought else "Is this right?") in page, said
+        assert page.count(said) == 1 and (page.count(known) == 1) == (said == brought), said

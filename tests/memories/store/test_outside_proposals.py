@@ -32,13 +32,6 @@ def test_a_forgotten_value_does_not_return_in_other_words(app, client, user):
     assert bring(app, user, Proposal("Favours tea", key=KEYED["key"], value="tea")) == {"proposed": 1}
 
 
-def test_the_same_value_of_a_key_in_use_is_known_in_any_words(app, client, user):
-    fields = {"memory_type": "fact", "fact_key": "identity/birthday", "fact_value": "1985-03-05"}
-    client.post("/api/memories", json=fields | {"content": "Birthday is 5 March 1985."})
-    same = Proposal("Born in March", key="identity/date_of_birth", value="1985-03-05")
-    assert bring(app, user, same) == {"known": 1}
-
-
 @pytest.mark.parametrize("place", ["content", "value"])
 def test_a_secret_is_found_wherever_it_stands(app, user, place):
     secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"

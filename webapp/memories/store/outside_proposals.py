@@ -1,6 +1,7 @@
 """Memories from elsewhere arrive as proposals: in review, never in use before the user says so."""
 
-from collections import Counter
+import os
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -17,6 +18,7 @@ from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.text.canonical import plain_text
 from webapp.text.sentences import sentences_of
+from webapp.text.words import words
 
 CONFIDENCE = 0.5
 
@@ -31,6 +33,22 @@ class Proposal:
     key: str | None = None
     value: str | None = None
     until: date | None = None
+
+
+@dataclass(frozen=True)
+class KeyedFact:
+    """A fact with a key, in use; or what a statement says of such a key."""
+
+    key: str
+    category: str | None
+    value: str | None
+    content: str
+
+    def agrees_with(self, other: "KeyedFact") -> bool:
+        """Tell whether both give one key the same value."""
+        return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
+            other.value, other.content
+        )
 
 
 @dataclass(frozen=True)
@@ -57,12 +75,14 @@ def propose(
     journal: Journal | None = None
     pieces = [(item, piece) for item in proposals for piece in _pieces(item.content)]
     hashes = _stored_hashes(user_id, [statement_hash(piece) for _, piece in pieces])
-    values = _values_in_use(user_id, space_id)
+    facts = _facts_in_use(user_id, space_id)
+    similar = defaultdict(list)
+    for memory in facts:
+        similar[_start(memory.content)].append(memory)
     for item, piece in pieces:
-        key = canonical_fact_key(item.key)
-        value = (item.value or "")[:VALUE_MAX] or None if key else None
-        outcome = _outcome(piece, key, value, hashes, tombstones)
-        if outcome == "proposed" and (key, canonical_value(value, piece)) in values:
+        fact = fact_in(item, piece, similar[_start(piece)])
+        outcome = "empty" if not piece else _refusal(piece, fact, hashes, tombstones)
+        if fact and outcome == "proposed" and any(fact.agrees_with(memory) for memory in facts):
             outcome = "known"
         counts[outcome] += 1
         forgotten.update([piece] if outcome == "forgotten" else [])
@@ -78,9 +98,9 @@ def propose(
             needs_review=True,
             origin="import",
             confidence=CONFIDENCE,
-            fact_key=key,
-            category=category_of(key, None),
-            fact_value=value,
+            fact_key=fact.key if fact else None,
+            category=fact.category if fact else None,
+            fact_value=fact.value if fact else None,
             asserted_at=item.at or now(),
             statement_hash=statement_hash(piece),
         )
@@ -92,19 +112,45 @@ def propose(
     return ProposalCounts(dict(counts), journal.id if journal else None, frozenset(forgotten))
 
 
-def _values_in_use(user_id: int, space_id: int | None) -> set[tuple[str | None, str]]:
-    """Return the keys that have a value now, each with it."""
+def fact_in(item: Proposal, piece: str, facts: Iterable[KeyedFact]) -> KeyedFact | None:
+    """Return a statement's key and value: its own, or those of a fact in use that it begins like."""
+    if key := canonical_fact_key(item.key):
+        return KeyedFact(key, category_of(key, None), (item.value or "")[:VALUE_MAX] or None, piece)
+    piece_words = words(piece)
+    for fact in facts:
+        fact_words = words(fact.content)
+        start = len(os.path.commonprefix([piece_words, fact_words]))
+        name = words(fact.key.rpartition("/")[2].replace("_", " "))
+        tails = piece_words[start:], fact_words[start:]
+        if (
+            set(name) <= set(piece_words[:start])
+            and all(tails)
+            and (tails[1] == words(fact.value or "") or _similar_statement(*tails))
+        ):
+            return KeyedFact(fact.key, fact.category, None, piece)
+    return None
+
+
+def _start(text: str) -> str:
+    return next(iter(words(text)), "")
+
+
+def _similar_statement(left: list[str], right: list[str]) -> bool:
+    numbers = [[word.isdigit() for word in side] for side in (left, right)]
+    return numbers[0] == numbers[1] and any(numbers[0])
+
+
+def _facts_in_use(user_id: int, space_id: int | None) -> list[KeyedFact]:
     rows = db.session.execute(
-        select(Memory.fact_key, Memory.fact_value, Memory.content).where(
+        select(Memory.fact_key, Memory.category, Memory.fact_value, Memory.content).where(
             Memory.user_id == user_id, Memory.space_slot == (space_id or 0), Memory.current_slot.is_not(None)
         )
     )
-    return {(key, canonical_value(value, content)) for key, value, content in rows}
+    return [KeyedFact(key, category, value, content) for key, category, value, content in rows if key]
 
 
-def _outcome(piece: str, key: str | None, value: str | None, hashes: set[str], tombstones: TombstoneSet) -> str:
-    if not piece:
-        return "empty"
+def _refusal(piece: str, fact: KeyedFact | None, hashes: set[str], tombstones: TombstoneSet) -> str:
+    key, value = (fact.key, fact.value) if fact else (None, None)
     if statement_hash(piece) in hashes:
         return "known"
     if tombstones.forbids(piece, key, value) or tombstones.quotes_in(piece):
