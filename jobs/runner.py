@@ -107,11 +107,7 @@ def follow_with(name: str, **ids: int) -> None:
 def _run_traced(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     rq_job = get_current_job()
     with tracing.span(f"job {name}", "consumer", (rq_job.meta or {}).get("traceparent") if rq_job else None):
-        try:
-            return _execute(name, function, ids, rq_job)
-        except BaseException as error:
-            error.is_logged = True  # type: ignore[attr-defined]  # for the worker, which would log it once more
-            raise
+        return _execute(name, function, ids, rq_job)
 
 
 def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_job: Job | None) -> Any:
@@ -144,6 +140,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
     except ModelError as error:
         db.session.rollback()
         log.warning("job failed: model", extra={"code": error.code, "last_try": run.last_try})
+        error.is_logged = True  # type: ignore[attr-defined]  # for the worker, which would log it once more
         if isinstance(error, OUTAGES):
             _allow_new_request(client, name, ids)
         if error.retryable and not run.last_try:
@@ -161,6 +158,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
             log.warning("job failed: outage", extra={"error": reason(error), "last_try": run.last_try})
         else:
             log.exception("job failed", extra={"last_try": run.last_try})
+        error.is_logged = True  # type: ignore[attr-defined]
         if run.last_try:
             _settle(client, run)
         else:

@@ -16,9 +16,13 @@ def render(app, source, code="de", **values):
 
 
 def test_a_page_has_the_texts_of_its_language(app):
-    source = '{{ _("Save") }} · {{ f(_("Save")) }} · {{ _(later) }} · {{ _("no such text") }}{{ _("") }}'
+    source = '{{ _("Save") }} · {{ f(_("Save")) }} · {{ _(later) }} · {{ _("no such text") }}'
     assert render(app, source, f=str.upper, later="Save") == "Speichern · SPEICHERN · Speichern · no such text"
     assert render(app, source, "en", f=str.upper, later="Save") == "Save · SAVE · Save · no such text"
+
+
+def test_nothing_stays_nothing_in_every_language(app):
+    assert render(app, '{{ _("") }}{{ _(empty) }}', empty=say("")) == ""
 
 
 def test_a_text_that_is_also_the_first_form_of_a_plural_is_translated(app):

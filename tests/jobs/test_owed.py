@@ -1,7 +1,6 @@
 """The sweep asks soon again for what went well or met an outage, and ever more rarely for what fails by itself."""
 
 from datetime import timedelta
-from functools import partial
 
 import pytest
 from rq.registry import FailedJobRegistry
@@ -13,7 +12,6 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.background import job_specs, queues
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
-from webapp.db.conflicts import run_each
 from webapp.memories.learning import extraction
 from webapp.shell import upkeep
 
@@ -106,20 +104,6 @@ def test_what_fails_in_a_purge_holds_up_nothing_else(app, user, monkeypatch):
         with pytest.raises(KeyError):
             upkeep.purge()
         assert added and db.session.query(IdempotencyKey).count() == 0
-
-
-def test_a_reply_that_cannot_be_recovered_holds_up_no_other(app, monkeypatch):
-    looked: list[int] = []
-
-    def look(turn_id: int) -> bool:
-        looked.append(turn_id)
-        if turn_id == 1:
-            raise ValueError("cannot be stored")
-        return True
-
-    with app.app_context(), pytest.raises(ValueError, match="cannot be stored"):
-        run_each({turn_id: partial(look, turn_id) for turn_id in (1, 2)})
-    assert looked == [1, 2]
 
 
 def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs):

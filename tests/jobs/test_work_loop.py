@@ -4,9 +4,11 @@ import os
 import threading
 import time
 from dataclasses import replace
+from logging import LogRecord
 
 import pytest
 import rq
+from flask import Flask
 from MySQLdb import OperationalError as MySQLError
 from rq import Callback
 from rq.job import Job, JobStatus
@@ -195,12 +197,23 @@ def test_a_job_that_fails_is_logged_once_and_an_outage_in_one_line(app, caplog, 
         raise error
 
     monkeypatch.setattr("webapp.shell.upkeep.recover_all", fail)
+    records = _failed_sweep(app, caplog)
+    assert [record.message for record in records] == said
+    assert [bool(record.exc_info) for record in records] == [isinstance(error, RuntimeError)]
+
+
+def test_a_job_that_fails_before_it_begins_is_logged_too(app, caplog, monkeypatch):
+    monkeypatch.delattr(job_specs, "note_start")
+    (record,) = _failed_sweep(app, caplog)
+    assert "note_start" in record.getMessage()
+
+
+def _failed_sweep(app: Flask, caplog: pytest.LogCaptureFixture) -> list[LogRecord]:
+    """Return what a sweep that fails, and its worker, log."""
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.UPKEEP)
     job = queue.enqueue("jobs.upkeep.sweep", meta={"name": "sweep"})
     worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
     with app.app_context():
         assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
-    records = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
-    assert [record.message for record in records] == said
-    assert [bool(record.exc_info) for record in records] == [isinstance(error, RuntimeError)]
     job.delete()
+    return [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]

@@ -33,7 +33,7 @@ def options() -> ViewResult:
 
 @blueprint.post("/login/passkey")
 @public
-@on_form(lambda errors: _failed(errors[""]), {})
+@on_form(lambda errors: _failure_page(errors[""]), {})
 def sign_in() -> ViewResult:
     """Sign in with what the browser signed; no second step is asked for, as the passkey is both."""
     auth.count_attempt("passkey", "")
@@ -87,7 +87,7 @@ def _place() -> Place:
     return Place(domain=urlsplit(origin).hostname or "", origin=origin)
 
 
-def _failed(reason: str) -> str:
+def _failure_page(reason: str) -> str:
     return render_template("accounts/passkey_failed.html", reason=reason, next=request.args.get("next"))
 
 

@@ -87,7 +87,7 @@ def catalog() -> Any:
 
 def gettext(message: str, /, **values: Any) -> str:
     """Return a text in the reader's language, with values in it."""
-    return str(get_domain().gettext(message, **values))
+    return str(get_domain().gettext(message, **values)) if message else ""  # in the catalog "" is the header
 
 
 def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:

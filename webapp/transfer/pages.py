@@ -8,7 +8,7 @@ from flask import flash, make_response, redirect, render_template, request, send
 from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
-from webapp.http.forms import read_form
+from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.paging import PageQuery
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
@@ -29,6 +29,7 @@ blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 PAGE_ROWS = 20
 ITEMS = 50
 MAX_CHOSEN = 500
+FIELD_LABELS = N_({"text": "The text", "format": "Format", "conversation_id": "The conversation"})
 _STARTED_STATUSES = ("running", *import_learning.OVER)
 COUNT_LABELS = N_(
     {
@@ -89,8 +90,7 @@ def create_import() -> ViewResult:
         else:
             return _page(error=N_("Choose a file, or paste a list of memories.")), 422
     except DomainError as error:
-        problem = error.detail or N_("That cannot be imported. Pasted text can be up to a million characters long.")
-        return _page(error=problem[:1].upper() + problem[1:]), error.status
+        return _refusal(error)
     return commit_and_redirect(url_for(".show_import", import_id=row.import_id))
 
 
@@ -219,7 +219,7 @@ def create_export() -> ViewResult:
     try:
         export_jobs.create_export(current_user_id(), fields)
     except DomainError as error:
-        return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
+        return _refusal(error)
     return commit_and_redirect(url_for(".index", _anchor="exports"))
 
 
@@ -241,6 +241,10 @@ def export_chosen() -> ViewResult:
 @writes
 def download(export_id: int) -> ViewResult:
     return send_export(export_id)  # type: ignore[no-any-return]  # a Response
+
+
+def _refusal(error: DomainError) -> tuple[str, int]:
+    return _page(error=first_sentence(sentences(error, FIELD_LABELS).values())), error.status
 
 
 def _page(*, error: str = "") -> str:

@@ -47,7 +47,7 @@ def group_of(row: Import) -> Group:
     reader = READERS.get(row.format or "")
     name = _("your pasted list") if row.filename == PASTED_NAME else row.filename
     return Group(
-        name=f"{reader.label}: {name}" if reader and row.filename != PASTED_NAME else name,
+        name=f"{_(reader.label)}: {name}" if reader and row.filename != PASTED_NAME else name,
         at=row.created_at,
         count=db.session.scalar(pending) or 0,
         place=url_for("proposal_pages.show", import_id=row.import_id),

@@ -48,7 +48,7 @@ def upload(user_id: int, file: FileStorage, reader: str | None) -> Import:
         raise TooLarge("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2)
     if not size:
         storage.drop(stored_as)
-        raise Invalid.field("file", "is empty")
+        raise Invalid.field("file", "The file is empty.")
     return _add(user_id, file.filename or "export", stored_as, size, reader)
 
 

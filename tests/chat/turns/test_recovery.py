@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.runner import TurnRunner
 from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.conversations.models import Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import db, now, write_transaction
 
 
 @pytest.fixture
@@ -70,6 +71,21 @@ def test_a_reply_is_stored_while_it_is_written_and_outlives_redis(app, client, m
     found = message(app, turn_id)
     assert found["status"] == "interrupted"
     assert found["content"].startswith(row["content"])
+
+
+def test_a_reply_that_cannot_be_recovered_holds_up_no_other(app, client, monkeypatch):
+    looked: list[int] = []
+
+    def look(turn_id: int) -> bool:
+        looked.append(turn_id)
+        raise ValueError("cannot be stored")
+
+    turn_ids = _start_turns(client, app, 2)
+    monkeypatch.setattr(recovery, "recover_turn", look)
+    monkeypatch.setattr(recovery, "now", lambda: now() + timedelta(minutes=1))
+    with app.app_context(), pytest.raises(ExceptionGroup):
+        recovery.recover_all()
+    assert looked == turn_ids
 
 
 def test_what_may_be_lost_is_what_is_promised():

@@ -3,6 +3,7 @@
 import io
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from flask import Flask, g
@@ -12,7 +13,9 @@ from testkit.processes import wait_until
 from testkit.waiting import wait_for_reply
 from webapp.chat.context import assembly
 from webapp.chat.turns import start_queue
+from webapp.chat.turns.runner import TurnRunner
 from webapp.chat.turns.start_queue import MAX_CONCURRENT, StartQueue, init_gate, starts_turn, take_place
+from webapp.chat.turns.writer import TurnWriter
 
 
 @pytest.fixture
@@ -194,6 +197,22 @@ def test_requests_wait_until_the_prompts_before_them_are_made(app, client, model
     go.set()
     late.join(20)
     assert [wait_for_reply(client, reply)["status"] for reply in replies] == ["complete"] * (MAX_CONCURRENT + 1)
+
+
+def test_a_turn_without_a_prompt_gives_its_place_back(app, settings, monkeypatch):
+    own, closed = TurnRunner(app, settings, app.extensions["chat_client"], app.extensions["chat"].hub), []
+
+    def submit(turn_id: int) -> None:
+        place = ExitStack()
+        place.callback(closed.append, turn_id)
+        own.submit(turn_id, {}, place=place)
+
+    monkeypatch.delattr(TurnWriter, "begin")
+    submit(1)
+    wait_until(lambda: closed == [1], "the turn that broke")
+    own.drain(0)
+    submit(2)
+    assert closed == [1, 2]
 
 
 def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, browser, monkeypatch):

@@ -164,6 +164,11 @@ def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, que
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, False]
 
 
+def test_what_is_about_to_be_forgotten_is_shown_to_its_person_alone(browser, queue, login, make_user):
+    page = f"/memories/review?held={queue[2]}"
+    assert GOATS in browser.get(page).text and GOATS not in login(make_user(is_admin=True)).get(page).text
+
+
 def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, queue):
     for odd in ("done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"):
         assert question(browser.get(f"/memories/review?{odd}").text) == GOATS, odd

@@ -66,9 +66,9 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     still_holds = watch(user_id)
     lines = _lines(conversation, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
-    first = next((line.shown for line in lines if line.role == "user"), "")
+    first = next((line.text for line in lines if line.role == "user"), "")
     user_lines = [line for line in lines if line.is_new and line.role == "user"]
-    substance = any(has_substance(line.shown, line.shown) for line in user_lines)
+    substance = any(has_substance(line.text, line.text) for line in user_lines)
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:
@@ -161,7 +161,7 @@ def _related_memories(
         ids += newest
     else:
         client = embedder()
-        vectors = _vectors(client, [line.shown for line in user_lines[-20:]])
+        vectors = _vectors(client, [line.text for line in user_lines[-20:]])
         if vectors is not None:
             ids += writing.nearest(user_id, space_id, client.model, list(vectors), RELATED_LIMIT)
         ids += writing.important(user_id, space_id, RELATED_LIMIT)

@@ -59,7 +59,7 @@ class ConversationLine:
     """Takes out of its words, and the spans in them, what was forgotten."""
 
     @cached_property
-    def shown(self) -> str:
+    def text(self) -> str:
         """Return its words as the model reads them."""
         return self.redact(self.content, self.spans)
 
@@ -140,7 +140,7 @@ def build_extraction(
     shortened_id: int | None = None
     number = 1
     for line in evidence:
-        parts = parts_of(line.shown)
+        parts = parts_of(line.text)
         price = sum(_cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
         if price > tokens_left and not texts:
             texts[line.message_id] = _shorten(line, number, tokens_left)
@@ -149,7 +149,7 @@ def build_extraction(
             break
         if price > tokens_left or len(texts) == limit:
             break
-        texts[line.message_id] = line.shown
+        texts[line.message_id] = line.text
         tokens_left -= price
         number += len(parts)
     is_partial = len(texts) < len(evidence)
@@ -217,7 +217,7 @@ def _fit(rows: list[str], room: int) -> list[str]:
 
 def _shorten(line: ConversationLine, number: int, room: int) -> str:
     """Return the beginning and the end of a message, as much as fits, with a mark between."""
-    text = line.shown
+    text = line.text
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -238,7 +238,7 @@ def _message_row(line: ConversationLine, number: int, text: str, continued: bool
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
-    return {"context": line.role, "text": line.shown}
+    return {"context": line.role, "text": line.text}
 
 
 def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class Mem0Markdown:
 class OwnMemories(_Rows):
     """Reads the JSON that Commonplace itself writes for memories."""
 
-    name, label, fields = "commonplace-memories", "Commonplace memories", ("memory_type", "content")
+    name, label, fields = "commonplace-memories", N_("Commonplace memories"), ("memory_type", "content")
 
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
         text = text_or_none(row.get("content"))
