@@ -20,8 +20,8 @@ from sqlalchemy import create_engine, text
 
 from bench.chaos.client import Client
 from bench.report import percentile, table, verdict
-from bench.stack import Stack, add_person, running
-from testkit.exports import claude_conversation, zipped
+from bench.stack import Stack, add_person, run_stack
+from testkit.exports import claude_conversation, pack
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
 from webapp.config import Settings
 
@@ -34,7 +34,7 @@ TURNS = 9
 
 def main() -> bool:
     """Print it for MariaDB; returns whether the other person was served in time."""
-    with running(database="mariadb", worker=True, schedule=True) as stack:
+    with run_stack(database="mariadb", worker=True, schedule=True) as stack:
         token = add_person(stack.environment, "other@example.com")
         usual = [_first_word(stack, token) for _ in range(TURNS)]
         busy = _ask_for_much(stack)
@@ -66,7 +66,7 @@ def _ask_for_much(stack: Stack) -> threading.Thread:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b'{"name": "' + b"x" * 450_000_000 + b'"}]')
-    large = _upload(stack, stack.token, zipped({"conversations.json": talks}))
+    large = _upload(stack, stack.token, pack({"conversations.json": talks}))
     _wait(stack, stack.token, large, "ready")
     _call(stack, stack.token, f"/api/imports/{large}/start", {})
     _upload(stack, stack.token, bomb.getvalue())

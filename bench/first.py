@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from bench import load
 from bench.report import percentile, table, verdict
-from bench.stack import MODEL, Stack, running
+from bench.stack import MODEL, Stack, run_stack
 from testkit.memory_rows import fill_memories
 from testkit.processes import end, free_port, spawn, wait_until
 from webapp import create_app
@@ -43,11 +43,11 @@ Before = Callable[[int], str]
 def first_tokens(database: str) -> bool:
     """Measure every case on one database; returns whether the promises held."""
     held = []
-    with running(database=database) as stack:
+    with run_stack(database=database) as stack:
         remember(stack)
         connect(stack)
         held.append(_case(stack, f"{CONNECTIONS} connections", database, lambda _number: stack.token))
-    with running(database=database, worker=True) as stack:
+    with run_stack(database=database, worker=True) as stack:
         newcomers = people(stack, ALONE + WARM_UP)
         held.append(_case(stack, "a new person each time, the jobs running", database, lambda at: newcomers[at]))
         remember(stack)

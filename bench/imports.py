@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.report import percentile, table, verdict
-from bench.stack import Stack, family, resident, running
+from bench.stack import Stack, family, resident, run_stack
 from testkit.exports import chatgpt_conversation
 
 CONVERSATIONS = 50_000
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> bool:
         messages, size = write_export(path, count, max(SENTENCES, sentences))
         print(f"{count:,} conversations, {messages:,} messages, {size / 2**20:.0f} MB unpacked, "
               f"{path.stat().st_size / 2**20:.0f} MB as a ZIP", flush=True)  # fmt: skip
-        with running(database=database, worker=True) as stack:
+        with run_stack(database=database, worker=True) as stack:
             return _measure(stack, path, count, messages, database, time.monotonic() + minutes * 60)
 
 

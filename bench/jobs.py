@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import load
 from bench.first import MEMORIES, one_more, remember
 from bench.report import table
-from bench.stack import Stack, running
+from bench.stack import Stack, run_stack
 from jobs.work_horse import IDLE_SECONDS
 
 BUSY = (40, 0.4)
@@ -26,7 +26,7 @@ SETTLING = 3.0
 
 def main() -> bool:
     """Print it for MariaDB; nothing is promised about it."""
-    with running(database="mariadb", worker=True) as stack:
+    with run_stack(database="mariadb", worker=True) as stack:
         remember(stack)
         stack.script(tokens=3, stamp=True)
         stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})

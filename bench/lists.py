@@ -88,12 +88,12 @@ def _servers(database: str) -> Iterator[Servers]:
 def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, float, float]:
     """The number of statements of one request, p50 and p95 of its time, and p50 of its thread's CPU time."""
     for _ in range(WARM_UP):
-        _answered(request())
+        _check_status(request())
     with app.app_context():
         engine = db.engine
     sent: list[str] = []
     event.listen(engine, "before_cursor_execute", note := lambda _c, _k, statement, *_: sent.append(statement))
-    _answered(request())
+    _check_status(request())
     event.remove(engine, "before_cursor_execute", note)
     times, cpu = [], []
     for _ in range(REQUESTS):
@@ -101,12 +101,12 @@ def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, 
         response = request()
         times.append((time.perf_counter() - started) * 1_000)
         cpu.append((time.thread_time() - used) * 1_000)
-        _answered(response)
+        _check_status(response)
     queries = sum(not statement.startswith("BEGIN") for statement in sent)
     return queries, percentile(times, 50), percentile(times, 95), percentile(cpu, 50)
 
 
-def _answered(response: TestResponse) -> None:
+def _check_status(response: TestResponse) -> None:
     if response.status_code != 200:
         raise RuntimeError(f"{response.request.path} answered {response.status_code}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from bench.product import counted
+from bench.product import run_application
 from bench.report import table, verdict
 from testkit.long_talk import Recalled, Turn, hold, mean, recall
 from testkit.people import api_client, make_person
@@ -23,7 +23,7 @@ SETTLED = 3
 
 def main() -> bool:
     """Hold the conversation, ask about what was told at its beginning, and print both per hundred turns."""
-    with counted(scripted=False) as (app, counting, _model):
+    with run_application(scripted=False) as (app, counting, _model):
         client = api_client(app, make_person(app))
         began, turns, seconds = time.monotonic(), [], []
         for turn in hold(app, client, counting, TURNS):

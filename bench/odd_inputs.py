@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.odd_world import DATA
 from bench.report import verdict
-from bench.stack import Stack, running
+from bench.stack import Stack, run_stack
 
 WORDS = 70
 ENDED = ("ready", "failed")
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> bool:
     files = sorted((options.data / "inputs").glob("[DI][0-9]*")) if options.data.exists() else []
     files = [file for file in files if not options.names or file.name in options.names]
     lost = []
-    with running(database="sqlite", worker=True) as stack:
+    with run_stack(database="sqlite", worker=True) as stack:
         for file in files:
             told = _document(stack, file) if file.name.startswith("D") else _export(stack, file)
             print(f"{file.name:30} {told or 'LOST'}", flush=True)

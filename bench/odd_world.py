@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.stack import Stack, running
+from bench.stack import Stack, run_stack
 from testkit.processes import ROOT, end, free_port, spawn, wait_until
 
 DATA = ROOT.parent / "shared" / "odd_world"
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> bool:
     if not (options.data / "weird_server.py").exists():
         print(f"no cases in {options.data}")
         return True
-    with running(database="sqlite") as stack, _server(stack, options.data / "weird_server.py") as url:
+    with run_stack(database="sqlite") as stack, _server(stack, options.data / "weird_server.py") as url:
         cases: dict[str, dict[str, Any]] = _get(f"{url}/cases")
         names = [name for name in cases if not options.names or name in options.names]
         models = [{"model": name} for name in names]

@@ -13,7 +13,7 @@ from os.path import commonprefix
 from typing import Any
 
 from bench.report import percentile, table, verdict
-from bench.stack import Stack, add_person, running
+from bench.stack import Stack, add_person, run_stack
 from testkit.memory_rows import sentence, vocabulary
 
 TURNS = 60
@@ -27,7 +27,7 @@ def main() -> bool:
     One is an ordinary conversation, one is guided by a journey, whose section changes with every turn. Then somebody
     else begins one: what both prompts share is told for three kinds of local models, by where those put the tools.
     """
-    with running(database="mariadb", worker=True) as stack:
+    with run_stack(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
         _also(stack, match="conversation_summary", structured={"summary": "They spoke of " + ", ".join(SUBJECTS)})
         _also(stack, match="memory_operations", structured={"statements": []})

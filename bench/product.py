@@ -41,7 +41,7 @@ def product(**call_options: object) -> Iterator[Flask]:
 
 
 @contextmanager
-def counted(*, scripted: bool) -> Iterator[tuple[Flask, Counting, ServerHandle]]:
+def run_application(*, scripted: bool) -> Iterator[tuple[Flask, Counting, ServerHandle]]:
     """The application with a model server, its background calls counted; its replies are stopped at the end."""
     with test_servers() as servers, serve_in_thread(scripted=scripted) as model:
         app = application(

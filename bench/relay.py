@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bench import load
 from bench.first import first_tokens, people
 from bench.report import percentile, table, verdict
-from bench.stack import MODEL, Stack, running
+from bench.stack import MODEL, Stack, run_stack
 
 RATE = 20
 SECONDS = 10
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
     peer = _peer(arguments)
     held = []
     for database in ("sqlite", "mariadb"):
-        with running(database=database, worker=True) as stack:
+        with run_stack(database=database, worker=True) as stack:
             stack.script(tokens=RATE, stamp=True, tokens_per_second=RATE)
             tokens = people(stack, max(BURSTS))
             held += [_burst(stack, database, tokens[:count]) for count in BURSTS]

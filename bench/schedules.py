@@ -12,7 +12,7 @@ from sqlalchemy import func, insert, select, update
 from bench import load
 from bench.first import people
 from bench.report import percentile, table, verdict
-from bench.stack import Stack, running
+from bench.stack import Stack, run_stack
 from webapp import create_app
 from webapp.accounts.models import User
 from webapp.config import Settings
@@ -30,7 +30,7 @@ CLAIM_SECONDS = 300
 
 def main() -> bool:
     """Print it for MariaDB; returns whether chats were as fast, and each schedule was claimed once."""
-    with running(database="mariadb", worker=True, schedule=True) as stack:
+    with run_stack(database="mariadb", worker=True, schedule=True) as stack:
         stack.script(tokens=3, stamp=True)
         tokens = people(stack, OWNERS)
         app = create_app(Settings.from_env(stack.environment))

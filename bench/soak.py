@@ -22,7 +22,7 @@ from statistics import mean
 from bench.chaos.client import Client
 from bench.chaos.workload import TOKEN_DELAY, WORDS, Ledger, People
 from bench.report import table, verdict
-from bench.stack import Stack, family, resident, running
+from bench.stack import Stack, family, resident, run_stack
 from testkit.processes import wait_until
 
 SAMPLES = 60
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> bool:
     parser.add_argument("--database", choices=("mariadb", "sqlite"), default="mariadb")
     parser.add_argument("--growing", action="store_true", help="nobody deletes a conversation")
     wanted = parser.parse_args(arguments)
-    with running(database=wanted.database, worker=True, schedule=True) as stack:
+    with run_stack(database=wanted.database, worker=True, schedule=True) as stack:
         wait_until(lambda: _takes(stack), "the model server")
         stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
         ledger = Ledger()

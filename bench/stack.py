@@ -70,7 +70,7 @@ class Stack:
 
 
 @contextmanager
-def running(
+def run_stack(
     *,
     database: str,
     workers: int = 2,
@@ -98,7 +98,7 @@ def running(
 
 
 def _start(servers: Servers, workers: int, worker: bool, schedule: bool, model: Sequence[str]) -> Stack:
-    stack = prepared(servers, free_port(), model)
+    stack = prepare_stack(servers, free_port(), model)
     stack.start("web", web_command(urlsplit(stack.url).port or 0, workers))
     if worker:
         stack.start("worker", worker_command(schedule))
@@ -118,7 +118,7 @@ def worker_command(schedule: bool) -> list[str]:
     return [*PYTHON, "jobs.worker", *(["--with-schedule"] if schedule else [])]
 
 
-def prepared(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> Stack:
+def prepare_stack(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> Stack:
     """A stack with only its model server running, but with tables, journeys and a user with a token."""
     model_port = free_port()
     environment = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flask import Flask
 
-from bench.product import counted
+from bench.product import run_application
 from bench.report import table, verdict
 from testkit.counting import Counting
 from testkit.people import Person, api_client, make_person
@@ -34,7 +34,7 @@ SAID = (
 
 def main() -> bool:
     """Say 100 things, run the jobs of every turn, and count; returns whether one background call per turn is enough."""
-    with counted(scripted=True) as (app, counting, model):
+    with run_application(scripted=True) as (app, counting, model):
         per_turn = list(_turns(app, make_person(app), counting))
         embeddings = sum(call["path"] == "embeddings" for call in model.calls())
     return _report(counting, per_turn, embeddings)

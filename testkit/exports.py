@@ -9,7 +9,7 @@ QUESTIONS = ("how are bees", "what do they eat", "where is honey")
 HIDDEN = "What only the program was told"
 
 
-def zipped(files: dict[str, Any]) -> bytes:
+def pack(files: dict[str, Any]) -> bytes:
     """A ZIP of files; what is not text is written as JSON."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -74,7 +74,7 @@ def context() -> dict[str, Any]:
 def claude_conversation(number: int = 1, **more: Any) -> dict[str, Any]:
     """A conversation with a branch, blocks instead of text, and an attachment."""
 
-    def said(key: str, parent: str | None, sender: str, text: str, **fields: Any) -> dict[str, Any]:
+    def message(key: str, parent: str | None, sender: str, text: str, **fields: Any) -> dict[str, Any]:
         return {
             "uuid": f"{key}-{number}",
             "sender": sender,
@@ -86,16 +86,16 @@ def claude_conversation(number: int = 1, **more: Any) -> dict[str, Any]:
         } | fields
 
     rows = [
-        said("h1", None, "human", "Hello Claude"),
-        said("a2", "h1", "assistant", "An answer that was replaced"),
-        said(
+        message("h1", None, "human", "Hello Claude"),
+        message("a2", "h1", "assistant", "An answer that was replaced"),
+        message(
             "a3",
             "h1",
             "assistant",
             "",
             content=[{"type": "thinking", "thinking": HIDDEN}, {"type": "text", "text": "Hi"}],
         ),
-        said(
+        message(
             "h4", "a3", "human", "See this", attachments=[{"file_name": "a.txt", "extracted_content": "the attachment"}]
         ),
     ]

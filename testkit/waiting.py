@@ -5,7 +5,7 @@ from typing import Any
 from testkit.people import ApiClient
 
 
-def finished(client: ApiClient, reply_id: int) -> dict[str, Any]:
+def wait_for_reply(client: ApiClient, reply_id: int) -> dict[str, Any]:
     """The reply once it is final. Raises AssertionError if it is not after half a minute."""
     answer = client.get(f"/api/messages/{reply_id}/response?wait=30")
     assert answer.status_code == 200, answer.json

@@ -249,7 +249,7 @@ def model(model_server: ServerHandle, app: Flask) -> ServerHandle:
 
 
 @pytest.fixture
-def untrusted(app: Flask) -> Iterator[None]:
+def untrusted_model(app: Flask) -> Iterator[None]:
     """The scripted model has failed the exam: its statements are kept in the user's own words."""
     with app.app_context():
         grade_model(recall=0.0)
@@ -378,7 +378,7 @@ def end_turns(app: Flask, seconds: float = 10.0) -> None:
     """Stop every reply that is still being written, here or in the live server, and wait until it is."""
     client = app.extensions["redis"]
     end = time.monotonic() + seconds
-    while running := _streaming(app):
+    while running := _streaming_ids(app):
         if time.monotonic() > end:
             break  # Its process was killed: the rows go anyway.
         for turn_id in running:
@@ -393,7 +393,7 @@ def end_turns(app: Flask, seconds: float = 10.0) -> None:
         time.sleep(0.01)
 
 
-def _streaming(app: Flask) -> list[int]:
+def _streaming_ids(app: Flask) -> list[int]:
     with db.engine.connect() as connection:
         found = connection.execute(text("SELECT message_id FROM messages WHERE status = 'streaming'"))
         return list(found.scalars())

@@ -198,12 +198,12 @@ def address(rule: Rule, ids: dict[str, Any]) -> str:
     return re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(ids.get(match[1], "x")), path)
 
 
-def filled(value: Any, ids: dict[str, Any]) -> Any:
+def fill_ids(value: Any, ids: dict[str, Any]) -> Any:
     """Fields with these ids in place of their names."""
     if isinstance(value, dict):
-        return {name: filled(part, ids) for name, part in value.items()}
+        return {name: fill_ids(part, ids) for name, part in value.items()}
     if isinstance(value, list):
-        return [filled(part, ids) for part in value]
+        return [fill_ids(part, ids) for part in value]
     return ids[value[1:-1]] if isinstance(value, str) and value.startswith("{") else value
 
 
@@ -243,7 +243,7 @@ def rows_of(app: Flask, ids: dict[str, Any]) -> dict[str, set[tuple[Any, ...]]]:
     return found
 
 
-def changed(before: dict[str, set[tuple[Any, ...]]], after: dict[str, set[tuple[Any, ...]]]) -> dict[str, Any]:
+def changed_tables(before: dict[str, set[tuple[Any, ...]]], after: dict[str, set[tuple[Any, ...]]]) -> dict[str, Any]:
     """The tables that are not what they were, with what is gone and what is new."""
     assert sum(map(bool, before.values())) >= 22, "a world with so little in it shows nothing"
     return {
@@ -294,7 +294,7 @@ def test_others_neither_see_nor_change_what_is_the_owners(app, world, login, who
             continue
         if who == "admin" and (path.startswith(ADMINS_MAY_SEE) or ADMINS_DIGESTS.match(path)):
             continue
-        fields = filled(CASES["fields"].get(listed(method, rule)), world.ids)
+        fields = fill_ids(CASES["fields"].get(route_line(method, rule)), world.ids)
         is_named = "<int:" in rule.rule or "<slug>" in rule.rule
         for partial in ({},) if is_for_programs(path) else ({}, {"HX-Request": "true"}):
             answer = send(browser, method, path, {**headers, **partial}, fields)
@@ -315,11 +315,11 @@ def test_others_neither_see_nor_change_what_is_the_owners(app, world, login, who
     assert tried > (600 if who == "stranger" else 500)
     own = send(browser, "POST", "/api/conversations", headers).get_json()["conversation_id"]
     for method, path, named in CASES["named"]:
-        answer = send(browser, method, path.format(**world.ids, own=own), headers, filled(named, world.ids))
+        answer = send(browser, method, path.format(**world.ids, own=own), headers, fill_ids(named, world.ids))
         assert answer.status_code == 404 and MARKER not in answer.text, (method, path, answer.status_code)
     for path in CASES["asked"]:
         assert MARKER not in browser.get(path.format(**world.ids)).text, path
-    differing = changed(before, rows_of(app, world.ids))
+    differing = changed_tables(before, rows_of(app, world.ids))
     if who == "admin":
         for table in ADMINS_BUSINESS:
             differing.pop(table, None)
@@ -358,7 +358,7 @@ def test_unsafe_requests_of_a_session_need_the_csrf_token(app, world, login):
             if answer.status_code != 403:
                 wrong.append((method, path, answer.status_code))
     assert not wrong and tried > 200
-    assert not changed(before, rows_of(app, mine))
+    assert not changed_tables(before, rows_of(app, mine))
 
 
 def token_of(app: Flask, person: Person, **wishes: Any) -> dict[str, str]:
@@ -369,7 +369,7 @@ def token_of(app: Flask, person: Person, **wishes: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}", "Accept": "application/json"}
 
 
-def listed(method: str, rule: Rule) -> str:
+def route_line(method: str, rule: Rule) -> str:
     """A method and a rule as `tests/support/token_routes.json` has them."""
     path = re.sub(r"<(?:[^<>]*:)?(\w+)>", r":\1", rule.rule)
     return f"{method} {path}"
@@ -379,7 +379,7 @@ def endpoints(app: Flask, ids: dict[str, Any]) -> Iterator[tuple[str, str, str]]
     """What is for programs, and not for everybody: its row in the table, method and address."""
     for rule, method, path in routes(app, ids):
         if path.startswith(JSON_PREFIXES) and access_of(app, rule.endpoint) != "public":
-            yield listed(method, rule), method, path
+            yield route_line(method, rule), method, path
 
 
 @once
@@ -420,7 +420,7 @@ def test_no_page_takes_a_token(app, world):
                 wrong.append((method, path, answer.status_code))
             assert answer.get_json()["detail"] == BROWSER_ONLY
     assert not wrong and tried > 200
-    assert not changed(before, rows_of(app, world.ids))
+    assert not changed_tables(before, rows_of(app, world.ids))
 
 
 @once

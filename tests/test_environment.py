@@ -39,47 +39,47 @@ def launch(tmp_path: Path) -> Iterator[int]:
     os.close(lock)
 
 
-def completed(**given: str | Path) -> dict[str, str]:
+def resolve(**given: str | Path) -> dict[str, str]:
     environ = {"ENV_FILE": "", **{name: str(value) for name, value in given.items()}}
     complete(environ)
     return environ
 
 
-def written(folder: Path, text: str) -> Path:
+def write(folder: Path, text: str) -> Path:
     file = folder / "settings"
     file.write_text(text)
     return file
 
 
 def test_the_environment_has_precedence_over_the_file(tmp_path):
-    file = written(tmp_path, f"PORT=9000\nSITE_URL=https://a.example\nVAR_DIR={tmp_path}\nREDIS_URL=redis://file\n")
-    found = completed(ENV_FILE=file, PORT="8001", REDIS_URL="")
+    file = write(tmp_path, f"PORT=9000\nSITE_URL=https://a.example\nVAR_DIR={tmp_path}\nREDIS_URL=redis://file\n")
+    found = resolve(ENV_FILE=file, PORT="8001", REDIS_URL="")
     assert (found["PORT"], found["SITE_URL"]) == ("8001", "https://a.example")
     assert (found["VAR_DIR"], found["REDIS_URL"]) == (str(tmp_path), "redis://file")
 
 
 def test_what_the_environment_leaves_out_is_taken_from_the_launch(launch, tmp_path):
     """`flask doctor` called a sound `make run` broken, and a backup beside MariaDB was one of an empty SQLite file."""
-    file = written(tmp_path, "DATABASE_URL=mysql://edited-since/x\nDIGEST_IDLE_MINUTES=5\n")
-    found = completed(VAR_DIR=tmp_path, REDIS_URL="", ENV_FILE=file)
+    file = write(tmp_path, "DATABASE_URL=mysql://edited-since/x\nDIGEST_IDLE_MINUTES=5\n")
+    found = resolve(VAR_DIR=tmp_path, REDIS_URL="", ENV_FILE=file)
     assert {name: found.get(name) for name in STARTED} == STARTED
     assert "SOME_TOKEN" not in found and "DIGEST_IDLE_MINUTES" not in found
     assert pid_in(launch) == str(os.getpid())
 
 
 def test_the_folder_of_the_launch_may_be_named_in_the_file(launch, tmp_path):
-    assert completed(ENV_FILE=written(tmp_path, f"VAR_DIR={tmp_path}"))["DATABASE_URL"] == STARTED["DATABASE_URL"]
+    assert resolve(ENV_FILE=write(tmp_path, f"VAR_DIR={tmp_path}"))["DATABASE_URL"] == STARTED["DATABASE_URL"]
 
 
 def test_the_folder_is_that_of_the_clone_wherever_a_command_is_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert completed()["VAR_DIR"] == str(ROOT / "var")
-    assert completed(VAR_DIR="elsewhere")["VAR_DIR"] == str(ROOT / "elsewhere")
+    assert resolve()["VAR_DIR"] == str(ROOT / "var")
+    assert resolve(VAR_DIR="elsewhere")["VAR_DIR"] == str(ROOT / "elsewhere")
 
 
 def test_what_is_set_stays(launch, tmp_path):
     own = {"VAR_DIR": str(tmp_path), "REDIS_URL": "redis://elsewhere", "OPENAI_API_KEY": "sk"}
-    found = completed(**own)
+    found = resolve(**own)
     assert own.items() <= found.items()
     assert MODEL & found.keys() == {"OPENAI_API_KEY"}, "a key is not sent to a server it is not for"
     assert found["DATABASE_URL"] == STARTED["DATABASE_URL"]
@@ -87,7 +87,7 @@ def test_what_is_set_stays(launch, tmp_path):
 
 def test_a_launch_that_has_ended_is_not_asked(launch, tmp_path):
     fcntl.flock(launch, fcntl.LOCK_UN)
-    assert completed(VAR_DIR=tmp_path) == {"VAR_DIR": str(tmp_path), "ENV_FILE": ""}
+    assert resolve(VAR_DIR=tmp_path) == {"VAR_DIR": str(tmp_path), "ENV_FILE": ""}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_beside_one_that_does_not_say_what_it_runs_with_nothing_is_guessed(launc
     os.ftruncate(launch, 0)
     os.pwrite(launch, text.encode("latin-1"), 0)
     with pytest.raises(LaunchError, match="Try again in a moment"):
-        completed(VAR_DIR=tmp_path)
+        resolve(VAR_DIR=tmp_path)
     monkeypatch.setenv("VAR_DIR", str(tmp_path))
     with pytest.raises(ConfigError, match="Try again in a moment"):
         Settings.from_env()
@@ -106,11 +106,11 @@ def test_beside_one_that_does_not_say_what_it_runs_with_nothing_is_guessed(launc
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "settings").write_bytes(b"SITE_URL=\xff\n")
     with pytest.raises(LaunchError, match=f"{tmp_path}/settings cannot be read"):
-        completed(ENV_FILE=tmp_path / "settings")
+        resolve(ENV_FILE=tmp_path / "settings")
 
 
 def test_lines_of_the_file(tmp_path):
-    file = written(
+    file = write(
         tmp_path,
         '# a comment\n#REPLY_TOKENS=1\nexport PORT=9000\nCHAT_MODEL="a # b"  # said\n\nEMPTY=   # nothing\nNONE=\n'
         "REDIS_URL=redis://a?b=c#d  # e\nSINGLE='x y'\n",
@@ -130,7 +130,7 @@ def test_lines_of_the_file(tmp_path):
 @pytest.mark.parametrize("line", ["nonsense", 'SECRET_KEY="open', 'SECRET_KEY="a" b', "set PORT=1"])
 def test_a_line_that_sets_nothing_is_named(line, tmp_path):
     with pytest.raises(LaunchError, match="settings: line 2 is not NAME=value"):
-        env_file({"ENV_FILE": str(written(tmp_path, f"PORT=1\n{line}\n"))})
+        env_file({"ENV_FILE": str(write(tmp_path, f"PORT=1\n{line}\n"))})
 
 
 def test_a_file_that_is_named_but_missing_is_not_passed_over(tmp_path):
@@ -151,7 +151,7 @@ ENTRIES = {
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_every_entry_point_reads_the_file(entry, tmp_path):
     """Only `make run` did: gunicorn beside a `.env` served an empty SQLite file to the whole network."""
-    file = written(
+    file = write(
         tmp_path,
         f"VAR_DIR={tmp_path}/data\nPORT=8250\nHOST=::1\nREDIS_URL=redis://127.0.0.1:9/7\nDATABASE_URL=sqlite:////f/ile\n",
     )

@@ -16,7 +16,7 @@ from bench.chaos.workload import REPLY, Ledger, People
 from bench.cluster.faults import FAULTS as CLUSTER_FAULTS
 from bench.cluster.stack import cluster
 from bench.report import percentile, table, verdict
-from bench.stack import Stack, running
+from bench.stack import Stack, run_stack
 
 PEOPLE = 4
 MODEL = ("bench.chaos.model",)
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> bool:
 
 
 def _one_machine(database: str) -> AbstractContextManager[Stack]:
-    return running(database=database, worker=True, schedule=True, durable=True, model=MODEL)
+    return run_stack(database=database, worker=True, schedule=True, durable=True, model=MODEL)
 
 
 def _run(stack: Stack, fault: Fault, seed: int, seconds: float, tally: Tally) -> None:

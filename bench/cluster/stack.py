@@ -14,7 +14,7 @@ import MySQLdb
 
 from bench.cluster import proxy
 from bench.cluster.galera import PROVIDER, Galera, Node
-from bench.stack import LOG, Stack, is_ready, prepared, web_command, worker_command
+from bench.stack import LOG, Stack, is_ready, prepare_stack, web_command, worker_command
 from testkit.processes import end, free_port, spawn, wait_until
 from testkit.sentinel import RedisGroup
 from testkit.servers import DATABASE, Servers
@@ -84,7 +84,7 @@ def cluster() -> Iterator[ClusterStack]:
         haproxy = [NEEDED["haproxy"], "-db", "-f", str(directory / "haproxy.cfg")]
         helpers.append(spawn(haproxy, var / LOG))
         wait_until(lambda: _connects(database), "the proxy", log=var / LOG)
-        plain = prepared(Servers(var, url, redis.url, None, None), front, MODEL)
+        plain = prepare_stack(Servers(var, url, redis.url, None, None), front, MODEL)
         stack = ClusterStack(**vars(plain), galera=galera, redis=redis, ports=tuple(ports))
         stack.processes["proxy"], stack.commands["proxy"] = helpers.pop(), haproxy
         for host, port in zip(HOSTS, ports, strict=True):

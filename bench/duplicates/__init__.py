@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
     parser = argparse.ArgumentParser(prog="python -m bench duplicates")
     parser.add_argument("--embedder", choices=("local", "multilingual"), default="local")
     options = parser.parse_args(list(arguments))
-    pairs = measured(LocalEmbedder() if options.embedder == "local" else MultilingualEmbedder())
+    pairs = measure_pairs(LocalEmbedder() if options.embedder == "local" else MultilingualEmbedder())
     table(
         f"{len(pairs)} pairs by threshold",
         ("cosine from", "same, merged", "others, merged", "same by vectors alone", "others by vectors alone"),
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
     return verdict(f"others merged at {SAME_COSINE}: {share:.3f}, at most {WRONG}", share <= WRONG)
 
 
-def measured(embedder: Embedder) -> list[Pair]:
+def measure_pairs(embedder: Embedder) -> list[Pair]:
     """The labelled pairs with their cosines."""
     with PAIRS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))

@@ -105,7 +105,7 @@ class SecondLook:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"sentences": asked} | row, ensure_ascii=False) + "\n")
             self._answers[asked] = row["answer"]
-        gone = twice.refused(self._answers[asked], asked) if asked else set()
+        gone = twice.rejections(self._answers[asked], asked) if asked else set()
         return twice.without(items, sentences, gone)
 
 

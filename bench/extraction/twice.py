@@ -64,7 +64,7 @@ def question(sentences: Sequence[str]) -> tuple[list[dict[str, str]], dict[str, 
     return messages, _object({str(n): verdict for n in range(1, len(sentences) + 1)})
 
 
-def refused(text: str, sentences: Sequence[str]) -> set[str]:
+def rejections(text: str, sentences: Sequence[str]) -> set[str]:
     """Return the sentences that an answer says no to; none if it cannot be read."""
     try:
         verdicts = parse_object(text, {str(n) for n in range(1, len(sentences) + 1)})

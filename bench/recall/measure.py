@@ -40,14 +40,14 @@ def measure(name: str, accounts: Sequence[Stored], every: int = 1) -> Measured:
     for stored in accounts:
         search(stored.user_id, "warm")
         for question in stored.questions[::every]:
-            for rows, row in ((searched, searching(stored, question)), (replied, replying(stored, question))):
+            for rows, row in ((searched, measure_search(stored, question)), (replied, measure_reply(stored, question))):
                 rows["all"].append(row)
                 rows[question.group].append(row)
     groups = ["all", *sorted(set(searched) - {"all"})]
     return Measured({g: _mean(searched[g]) for g in groups}, {g: _mean(replied[g]) for g in groups})
 
 
-def searching(stored: Stored, question: Asked) -> Row:
+def measure_search(stored: Stored, question: Asked) -> Row:
     """Return what the search box finds."""
     started = time.perf_counter()
     found = search(stored.user_id, question.text, kinds=("message",), limit=DEPTH)
@@ -66,7 +66,7 @@ def searching(stored: Stored, question: Asked) -> Row:
     return row
 
 
-def replying(stored: Stored, question: Asked) -> Row:
+def measure_reply(stored: Stored, question: Asked) -> Row:
     """Return what the prompt of a new conversation that asks the question contains."""
     conversation = db.session.get_one(Conversation, stored.conversation_id)
     owner = db.session.get_one(User, stored.user_id)

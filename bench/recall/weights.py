@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from bench.recall.measure import searching
+from bench.recall.measure import measure_search
 from bench.recall.store import Stored
 from bench.report import table
 from webapp.db.base import db
@@ -60,5 +60,5 @@ def _index(stored: Stored) -> UserIndex:
 
 
 def _mean(accounts: list[Stored], every: int) -> dict[str, float]:
-    rows = [searching(stored, question) for stored in accounts for question in stored.questions[::every]]
+    rows = [measure_search(stored, question) for stored in accounts for question in stored.questions[::every]]
     return {column: sum(row[column] for row in rows) / len(rows) for column in SHOWN}

@@ -167,21 +167,21 @@ def test_a_stopped_or_deleted_account_is_nobody_at_once(people):
     service_token = people.token(ann, is_service=True)
     caller = people.app.test_client()
 
-    def refused() -> list[int]:
+    def statuses() -> list[int]:
         asked = [browser.get("/api/probe/user"), caller.get("/api/probe/user", headers=token)]
         return [a.status_code for a in (*asked, caller.get("/api/internal/probe", headers=service_token))]
 
     with write_transaction():
         service.update_user(ann, UserChanges(is_active=False))
-    assert refused() == [401] * 3
+    assert statuses() == [401] * 3
     with write_transaction():
         service.update_user(ann, UserChanges(is_active=True))
-    assert refused() == [401, 200, 200]
+    assert statuses() == [401, 200, 200]
     people.browser("ann")
     browser = people.browser("ann")
     with write_transaction():
         service.delete_user(ann)
-    assert refused() == [401] * 3
+    assert statuses() == [401] * 3
 
 
 def test_malformed_session_ids_are_nobody(people):

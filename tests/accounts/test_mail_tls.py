@@ -40,7 +40,7 @@ def authority() -> trustme.CA:
 
 
 @pytest.fixture
-def trusted(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def trust_authority(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine trusts it."""
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
@@ -79,7 +79,7 @@ def deliver(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
-def test_mail_is_sent_over_tls_to_a_server_with_a_good_certificate(serve, trusted, tls):
+def test_mail_is_sent_over_tls_to_a_server_with_a_good_certificate(serve, trust_authority, tls):
     postman, settings = serve(tls, smtp_user="chat", smtp_password="between us")
     deliver(settings)
     assert b"1.secret" in postman.letters[0] and postman.over_tls == [True]
@@ -96,21 +96,21 @@ def test_a_certificate_of_an_unknown_authority_is_refused_before_anything_is_tol
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])
-def test_a_certificate_for_another_name_is_refused(serve, trusted, tls):
+def test_a_certificate_for_another_name_is_refused(serve, trust_authority, tls):
     postman, settings = serve(tls, "mail.elsewhere.example", smtp_user="chat", smtp_password="between us")
     with pytest.raises(MailUnavailable, match=r"not trusted: Hostname mismatch.*SMTP_HOST"):
         deliver(settings)
     assert postman.letters == [] == postman.logins
 
 
-def test_who_strips_starttls_gets_neither_the_password_nor_the_letter(serve, trusted):
+def test_who_strips_starttls_gets_neither_the_password_nor_the_letter(serve, trust_authority):
     postman, settings = serve("starttls", offers="none", smtp_user="chat", smtp_password="between us")
     with pytest.raises(MailUnavailable, match="SMTP_TLS"):
         deliver(settings)
     assert postman.letters == [] == postman.logins
 
 
-def test_a_server_that_speaks_no_tls_at_that_port_says_so(serve, trusted):
+def test_a_server_that_speaks_no_tls_at_that_port_says_so(serve, trust_authority):
     postman, settings = serve("tls", offers="none")
     with pytest.raises(MailUnavailable, match="SMTP_TLS and SMTP_PORT"):
         deliver(settings)

@@ -222,7 +222,7 @@ def test_a_forgotten_password(postman, anonymous, run_jobs, user, login, app):
 
 
 @pytest.fixture
-def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
+def access_counts(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
     """An account into which one thing of each kind gets besides the password; how many of each there are."""
     with app.app_context(), write_transaction():
         client = OAuthClient(client_id="desk", name="The desk", redirect_uris=["https://desk.example/"])
@@ -245,44 +245,44 @@ def held(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
         )
 
     def count(*statements: Any) -> Callable[[], int]:
-        def counted() -> int:
+        def total() -> int:
             with app.app_context():
                 return sum(db.session.scalar(statement) or 0 for statement in statements)
 
-        return counted
+        return total
 
-    def of(model: Any, *where: Any) -> Any:
+    def query(model: Any, *where: Any) -> Any:
         return select(func.count()).select_from(model).where(model.user_id == user.user_id, *where)
 
     return {
-        "tokens": count(of(ApiToken, ApiToken.revoked_at.is_(None), ApiToken.is_delegated.is_(False))),
+        "tokens": count(query(ApiToken, ApiToken.revoked_at.is_(None), ApiToken.is_delegated.is_(False))),
         "programs": count(
-            of(OAuthGrant), of(OAuthCode), of(ApiToken, ApiToken.revoked_at.is_(None), ApiToken.is_delegated)
+            query(OAuthGrant), query(OAuthCode), query(ApiToken, ApiToken.revoked_at.is_(None), ApiToken.is_delegated)
         ),
-        "passkeys": count(of(Passkey)),
-        "providers": count(of(UserIdentity)),
-        "webhooks": count(of(Webhook)),
-        "calendar": count(of(ScheduleFeed)),
+        "passkeys": count(query(Passkey)),
+        "providers": count(query(UserIdentity)),
+        "webhooks": count(query(Webhook)),
+        "calendar": count(query(ScheduleFeed)),
     }
 
 
 @pytest.mark.parametrize("kept", [None, "", "tokens", "programs", "passkeys", "providers", "webhooks", "calendar"])
-def test_a_new_password_shuts_out_what_got_in_without_it(postman, anonymous, run_jobs, user, held, kept):
+def test_a_new_password_shuts_out_what_got_in_without_it(postman, anonymous, run_jobs, user, access_counts, kept):
     """Unless its box is unticked; `kept` is None for a form that does not ask."""
     ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     path = link(wait(run_jobs, postman))
     page = anonymous.get(path).text
     for name in ("test", "The desk", "The phone", "https://id.example", "hooks.example", "2026-03-14"):
         assert name in page
-    assert page.count('name="ended"') == page.count(" checked>") == len(held)
-    form: dict[str, Any] = {"listed": list(held), "ended": [name for name in held if name != kept]}
+    assert page.count('name="ended"') == page.count(" checked>") == len(access_counts)
+    form: dict[str, Any] = {"listed": list(access_counts), "ended": [name for name in access_counts if name != kept]}
     weak = post_form(anonymous, path, path, password="password1", **form)
     assert weak.status_code == 422 and weak.text.count(" checked>") == len(form["ended"])
-    assert all(count() for count in held.values())
+    assert all(count() for count in access_counts.values())
     if kept is None:
         form = {}
     assert post_form(anonymous, path, path, password="quite another long one", **form).status_code == 303
-    assert [name for name, count in held.items() if count()] == ([kept] if kept else [])
+    assert [name for name, count in access_counts.items() if count()] == ([kept] if kept else [])
 
 
 def test_a_link_dies_with_a_new_password_its_time_and_any_change(postman, anonymous, run_jobs, user, app):

@@ -162,7 +162,7 @@ def test_an_unverified_address_makes_no_account_that_its_owner_comes_into(app, c
     assert me(anonymous)["email"] == "ann@example.org"
 
 
-def registered(app, email="ann@example.org", password="a heron on the tide mill"):
+def register(app, email="ann@example.org", password="a heron on the tide mill"):
     """A browser in which somebody has just registered with this address."""
     browser = app.test_client()
     answer = post_form(browser, "/register", "/register", name="", email=email, password=password)
@@ -177,7 +177,7 @@ def sign_in(browser, password="a heron on the tide mill"):
 def test_who_proves_the_account_is_linked_to_it_and_nobody_else_shares_it(app, configure, anonymous):
     """With the password, in the browser in which the provider vouched for them; elsewhere nothing comes of it."""
     configure()
-    eve = registered(app)
+    eve = register(app)
     refused = anonymous.get(at_the_provider(anonymous))
     assert refused.status_code == 403 and "sign in to it with its password" in refused.text
     assert anonymous.get("/api/account").status_code == 401
@@ -195,7 +195,7 @@ def test_who_proves_the_account_is_linked_to_it_and_nobody_else_shares_it(app, c
 
 def test_linking_waits_for_the_second_step_and_not_for_ever(app, configure, anonymous, monkeypatch):
     configure()
-    user_id = me(registered(app))["user_id"]
+    user_id = me(register(app))["user_id"]
     monkeypatch.setattr(second_factor, "is_on", lambda _user_id: True)
     monkeypatch.setattr(second_factor, "check", lambda _user_id, code: code == "right")
     anonymous.get(at_the_provider(anonymous))
@@ -219,7 +219,7 @@ def test_linking_is_with_the_account_of_that_address_only(app, make_user, config
     """Whoever signs in to another account than the one they were refused links nothing to it."""
     other = make_user()
     configure()
-    registered(app)
+    register(app)
     anonymous.get(at_the_provider(anonymous))
     form = {"email": other.email, "password": other.password}
     assert post_form(anonymous, "/login", "/login", **form).status_code == 303

@@ -33,7 +33,7 @@ def add(browser: FlaskClient, key: Authenticator, name: str = "Phone") -> TestRe
     return browser.post("/settings/passkeys", data=form)
 
 
-def asked(browser: FlaskClient) -> dict[str, Any]:
+def login_options(browser: FlaskClient) -> dict[str, Any]:
     token = csrf_token(browser.get("/login").text)
     answer = browser.post("/login/passkey/options", headers={"X-CSRFToken": token})
     assert answer.status_code == 200, answer.text
@@ -41,7 +41,7 @@ def asked(browser: FlaskClient) -> dict[str, Any]:
 
 
 def sign_in(browser: FlaskClient, key: Authenticator, path: str = "/login/passkey") -> TestResponse:
-    signed = key.sign(asked(browser))
+    signed = key.sign(login_options(browser))
     return post_form(browser, path, "/login", credential=signed)
 
 
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(key, anonymous, app, spoilt):
 
 
 def test_a_challenge_is_answered_once(key, anonymous, app):
-    signed = key.sign(asked(anonymous))
+    signed = key.sign(login_options(anonymous))
     cookie = anonymous.get_cookie("session")
     assert cookie is not None
     assert post_form(anonymous, "/login/passkey", "/login", credential=signed).status_code == 303
@@ -109,7 +109,7 @@ def test_a_challenge_is_answered_once(key, anonymous, app):
 
 def test_nonsense_is_refused(key, anonymous):
     for sent in ("", "no json", "[]", "{}", '{"rawId": "!"}', "x" * 50_000, '{"rawId": 7}'):
-        asked(anonymous)
+        login_options(anonymous)
         answer = post_form(anonymous, "/login/passkey", "/login", credential=sent)
         assert (sent, answer.status_code) == (sent, 401)
 
@@ -140,17 +140,17 @@ def test_it_is_seen_renamed_and_removed_by_a_program_of_its_owner(key, login, cl
     assert client.patch(path, json={"name": "Mine"}).status_code == 403
     assert client.delete(path).status_code == 403
 
-    def sent(browser: FlaskClient, method: str, **body: Any) -> int:
+    def send(browser: FlaskClient, method: str, **body: Any) -> int:
         headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Accept": "application/json"}
         return browser.open(path, method=method, headers=headers, **body).status_code
 
     owner = login(user)
-    assert [sent(owner, "PATCH", json={"name": name}) for name in (" Old phone ", "", "x" * 101)] == [200, 422, 422]
+    assert [send(owner, "PATCH", json={"name": name}) for name in (" Old phone ", "", "x" * 101)] == [200, 422, 422]
     assert client.get("/api/account/passkeys").get_json()["passkeys"][0]["name"] == "Old phone"
     execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
-    assert sent(owner, "DELETE") == 403
+    assert send(owner, "DELETE") == 403
     execute(app, update(UserSession).values(proved_at=now()))
-    assert [sent(owner, "DELETE"), sent(owner, "DELETE")] == [204, 404]
+    assert [send(owner, "DELETE"), send(owner, "DELETE")] == [204, 404]
     assert sign_in(app.test_client(), key).status_code == 401
 
 

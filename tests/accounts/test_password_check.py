@@ -153,7 +153,7 @@ def test_an_export_asks_for_the_password_again(app, client, browser):
     assert client.post("/api/exports", json={"what": "memories"}).status_code != 403
 
 
-def interrupted(app, browser, path, page, **form):
+def interrupt(app, browser, path, page, **form):
     """Send a form too late, give the password, and return the address where it goes on."""
     grow_old(app)
     asked = post_form(browser, path, page, headers={"Referer": f"http://localhost{page}"}, **form)
@@ -161,7 +161,7 @@ def interrupted(app, browser, path, page, **form):
     return post_form(browser, asked.location, asked.location, password=PASSWORD).location
 
 
-def resumed(browser, address):
+def resume(browser, address):
     """Send the form on the page where it goes on, as its button does."""
     page = browser.get(address).text
     action = html.unescape(re.search(r'<form [^>]*action="([^"]+)" data-continue', page)[1])
@@ -171,8 +171,8 @@ def resumed(browser, address):
 
 def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, admin_browser):
     """Adding a user ended on the empty form again, once the password was confirmed."""
-    back = interrupted(app, admin_browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
-    made = follow(admin_browser, resumed(admin_browser, back))
+    back = interrupt(app, admin_browser, "/admin/users", "/admin/users", email="new@example.org", name='Zoë "Z" <z>')
+    made = follow(admin_browser, resume(admin_browser, back))
     assert "new@example.org" in made.text and "Zoë &#34;Z&#34; &lt;z&gt;" in made.text
     again = admin_browser.get(back)
     assert (again.status_code, again.location) == (303, "/admin/users"), "it is sent once"
@@ -180,15 +180,15 @@ def test_a_form_that_was_interrupted_keeps_its_values_and_goes_on(app, admin_bro
 
 def test_an_interrupted_form_keeps_what_is_there_several_times_and_its_address(app, browser):
     form = {"token_name": "Notes", "access": "chosen", "scopes": ["read", "memory"], "expires_in_days": ""}
-    back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", **form)
-    assert resumed(browser, back).location == "/settings/tokens"
+    back = interrupt(app, browser, "/settings/tokens", "/settings/tokens", **form)
+    assert resume(browser, back).location == "/settings/tokens"
     (token, _) = browser.get("/api/account/tokens").json["tokens"]
     assert (token["name"], token["scopes"], token["expires_at"]) == ("Notes", ["read", "memory"], None)
 
 
 def test_an_interrupted_form_is_its_persons_alone(app, login, user, make_user, anonymous):
     browser, other = login(user), login(make_user())
-    back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", token_name="Private", access="full")
+    back = interrupt(app, browser, "/settings/tokens", "/settings/tokens", token_name="Private", access="full")
     assert "Private" not in anonymous.get(back).text and "Private" not in other.get(back).text
     assert anonymous.get("/confirm/continue").status_code == 303
     for address in ("/confirm/continue", "/confirm/continue?form=x&page=//evil.example"):
@@ -200,7 +200,7 @@ def test_without_redis_an_interrupted_form_is_filled_in_again(app, monkeypatch, 
         raise RedisError("gone")
 
     monkeypatch.setattr(password_check, "redis", away)
-    back = interrupted(app, browser, "/settings/tokens", "/settings/tokens", token_name="Notes", access="full")
+    back = interrupt(app, browser, "/settings/tokens", "/settings/tokens", token_name="Notes", access="full")
     assert back == "/settings/tokens"
     assert browser.get("/confirm/continue?form=x&page=/settings/tokens").location == "/settings/tokens"
 

@@ -56,11 +56,11 @@ def test_no_hash_is_still_compared(monkeypatch):
     compared = []
     verify = PasswordHasher.verify
 
-    def counting(self: PasswordHasher, kept: str, password: str) -> bool:
+    def count_call(self: PasswordHasher, kept: str, password: str) -> bool:
         compared.append(kept)
         return bool(verify(self, kept, password))
 
-    monkeypatch.setattr(PasswordHasher, "verify", counting)
+    monkeypatch.setattr(PasswordHasher, "verify", count_call)
     assert not verify_password("kettle orbit", None)
     assert len(compared) == 1 and compared[0].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 

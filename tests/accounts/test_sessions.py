@@ -13,7 +13,7 @@ from webapp.db.base import db, now, write_transaction
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
-def copied(app, browser):
+def copy_browser(app, browser):
     """Another browser with a copy of this one's cookie."""
     thief = app.test_client()
     thief.set_cookie("session", browser.get_cookie("session").value)
@@ -27,7 +27,7 @@ def unsafe(browser):
 
 def test_signing_out_ends_the_session_on_the_server_and_leaves_other_browsers_alone(app, login, user):
     browser, there = login(user), login(user)
-    thief = copied(app, browser)
+    thief = copy_browser(app, browser)
     assert thief.get("/api/account").status_code == 200
     assert post_form(browser, "/logout", "/settings").location == "/login"
     assert browser.get("/").location == "/login"

@@ -85,7 +85,7 @@ def content(path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(app: Flask, client: ApiClient, make_user: Callable[..., Person]) -> Flask:
+def site(app: Flask, client: ApiClient, make_user: Callable[..., Person]) -> Flask:
     """Accounts, words of every kind, a memory, bytes, a file, and a deleted row whose id must not come again."""
     gone = make_user(email="gone@example.org")
     conversation = client.post("/api/conversations", json={"title": "Ünïcode 🎉\n'quoted' \\ %s :c0"}).get_json()
@@ -108,9 +108,9 @@ def kinds() -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_a_restored_installation_is_equal(filled, elsewhere, tmp_path, user, kind):
+def test_a_restored_installation_is_equal(site, elsewhere, tmp_path, user, kind):
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
-    with filled.app_context():
+    with site.app_context():
         manifest = make_backup(first)
         newest = db.session.scalar(text("SELECT MAX(user_id) FROM users"))
     assert manifest.tables["users"] == 1 and manifest.tables["messages"] == 3 and manifest.attachments >= 1
@@ -129,18 +129,18 @@ def test_a_restored_installation_is_equal(filled, elsewhere, tmp_path, user, kin
     assert [memory["content"] for memory in answer.get_json()["memories"]] == ["Likes the harbour 🎈 at 0°"]
 
 
-def test_it_is_a_snapshot_of_one_moment(filled, tmp_path, make_user, monkeypatch):
+def test_it_is_a_snapshot_of_one_moment(site, tmp_path, make_user, monkeypatch):
     write_table, counts = backup.write_table, []
 
     def write(archive: zipfile.ZipFile, name: str, columns: Any, rows: Any) -> int:
         if not counts:
-            with filled.app_context():
+            with site.app_context():
                 make_user(email="meanwhile@example.org")
         counts.append(name)
         return write_table(archive, name, columns, rows)
 
     monkeypatch.setattr(backup, "write_table", write)
-    with filled.app_context():
+    with site.app_context():
         manifest = make_backup(tmp_path / "b.zip")
     assert manifest.tables["users"] == 1
 
@@ -164,8 +164,8 @@ def test_the_kept_secret_comes_along(elsewhere, tmp_path):
 
 
 @once
-def test_another_key_is_said(filled, elsewhere, tmp_path):
-    with filled.app_context():
+def test_another_key_is_said(site, elsewhere, tmp_path):
+    with site.app_context():
         make_backup(tmp_path / "b.zip")
     other = elsewhere("sqlite", secret_key=KEY).test_cli_runner()
     assert "SECRET_KEY is not the one" in other.invoke(args=["backup", "restore", str(tmp_path / "b.zip")]).output
@@ -195,13 +195,13 @@ def test_an_older_backup_is_brought_to_this_version(elsewhere, tmp_path, monkeyp
             restore(path)
 
 
-def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(filled, elsewhere, client, user, model, tmp_path):
-    first, late = converse(filled, user.user_id, "I am allergic to walnuts"), "my boat is called Aurelia"
+def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(site, elsewhere, client, user, model, tmp_path):
+    first, late = converse(site, user.user_id, "I am allergic to walnuts"), "my boat is called Aurelia"
     answers(model, operation("I am allergic to walnuts", "Allergic to walnuts."))
     extract(client, first)
-    second = converse(filled, user.user_id, f"By the way, {late} these days")
+    second = converse(site, user.user_id, f"By the way, {late} these days")
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
-    with filled.app_context():
+    with site.app_context():
         add_user("left@example.org")
         make_backup(old)
         with write_transaction():
@@ -211,9 +211,9 @@ def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(filled, els
     for memory in client.get("/api/memories").get_json()["memories"]:
         if "harbour" not in memory["content"]:
             assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
-    with filled.app_context():
+    with site.app_context():
         make_backup(new)
-        key, marks = filled.config["SECRET_KEY"], forgotten_marks()
+        key, marks = site.config["SECRET_KEY"], forgotten_marks()
         stones = db.session.scalar(text("SELECT COUNT(*) FROM memory_tombstones"))
     assert len(marks) == 2
 
@@ -240,19 +240,19 @@ def forgotten_marks() -> list[tuple[int, str]]:
 
 
 @once
-def test_what_another_installation_or_key_forgot_is_left_alone(filled, elsewhere, client, tmp_path):
+def test_what_another_installation_or_key_forgot_is_left_alone(site, elsewhere, client, tmp_path):
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
-    with filled.app_context():
+    with site.app_context():
         make_backup(old)
     (memory,) = client.get("/api/memories").get_json()["memories"]
     client.delete(f"/api/memories/{memory['memory_id']}")
-    with filled.app_context():
+    with site.app_context():
         make_backup(new)
     other = elsewhere("sqlite", secret_key=KEY).test_cli_runner()
     other.invoke(args=["backup", "restore", str(old)])
     said = other.invoke(args=["backup", "forget", str(new)])
     assert said.exit_code == 1 and "TOMBSTONE_KEYS" in said.output
-    stranger = elsewhere("sqlite", secret_key=filled.config["SECRET_KEY"])
+    stranger = elsewhere("sqlite", secret_key=site.config["SECRET_KEY"])
     with stranger.app_context():
         upgrade()
         add_user("somebody@example.org")
@@ -261,8 +261,8 @@ def test_what_another_installation_or_key_forgot_is_left_alone(filled, elsewhere
 
 
 @once
-def test_a_newer_backup_is_refused(filled, elsewhere, tmp_path):
-    with filled.app_context():
+def test_a_newer_backup_is_refused(site, elsewhere, tmp_path):
+    with site.app_context():
         newest = make_backup(tmp_path / "b.zip").revision
     rewrite(tmp_path / "b.zip", tmp_path / "new.zip", f'"revision": "{newest}"', '"revision": "9999"')
     with elsewhere("sqlite", secret_key=KEY).app_context(), pytest.raises(BackupError, match="newer version"):
@@ -275,9 +275,9 @@ def add_user(email: str) -> None:
         db.session.execute(statement, {"email": email})
 
 
-def test_a_damaged_or_foreign_file_is_refused(filled, tmp_path):
+def test_a_damaged_or_foreign_file_is_refused(site, tmp_path):
     whole = tmp_path / "whole.zip"
-    with filled.app_context():
+    with site.app_context():
         make_backup(whole)
     cut = tmp_path / "cut.zip"
     cut.write_bytes(whole.read_bytes()[:-2_000])
@@ -297,9 +297,9 @@ def test_a_damaged_or_foreign_file_is_refused(filled, tmp_path):
 
 @once
 def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun_again(
-    filled, elsewhere, tmp_path, monkeypatch
+    site, elsewhere, tmp_path, monkeypatch
 ):
-    with filled.app_context():
+    with site.app_context():
         make_backup(tmp_path / "a.zip")
     with elsewhere("sqlite").app_context():
         with monkeypatch.context() as broken:
@@ -316,12 +316,12 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
         assert has_users()
 
 
-def test_nothing_half_made_is_left(filled, tmp_path, monkeypatch):
+def test_nothing_half_made_is_left(site, tmp_path, monkeypatch):
     def fail(*_given: Any) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(backup, "write_table", fail)
-    with filled.app_context(), pytest.raises(BackupError, match="No space"):
+    with site.app_context(), pytest.raises(BackupError, match="No space"):
         make_backup(tmp_path / "b.zip")
     assert list(tmp_path.iterdir()) == []
 
@@ -343,13 +343,13 @@ def test_one_without_accounts_is_made_only_if_told(elsewhere, tmp_path):
     assert made.exit_code == 0 and f"Read sqlite:///{data}" in made.output
 
 
-def test_no_file_is_overwritten(filled, tmp_path):
+def test_no_file_is_overwritten(site, tmp_path):
     file, part = tmp_path / "b.zip", tmp_path / "b.zip.part"
     file.write_text("an earlier one")
-    done = filled.test_cli_runner().invoke(args=["backup", "create", str(file)])
+    done = site.test_cli_runner().invoke(args=["backup", "create", str(file)])
     assert done.exit_code == 1 and "exists already" in done.output and file.read_text() == "an earlier one"
     file.rename(part)
-    done = filled.test_cli_runner().invoke(args=["backup", "create", str(file)])
+    done = site.test_cli_runner().invoke(args=["backup", "create", str(file)])
     assert done.exit_code == 1 and "is being written" in done.output and part.read_text() == "an earlier one"
 
 
@@ -357,27 +357,25 @@ DAMAGE: dict[str, Callable[[dict[str, bytes]], object]] = {
     "no manifest": lambda parts: parts.pop("manifest.json"),
     "a manifest of something else": lambda parts: parts.update({"manifest.json": b"[]"}),
     "a manifest without tables": lambda parts: parts.update({"manifest.json": b'{"format": 1}'}),
-    "another format": lambda parts: changed(parts, "manifest.json", b'"format": 1', b'"format": 2'),
-    "an unknown migration": lambda parts: changed(parts, "manifest.json", b'"revision": "', b'"revision": "9'),
+    "another format": lambda parts: edit(parts, "manifest.json", b'"format": 1', b'"format": 2'),
+    "an unknown migration": lambda parts: edit(parts, "manifest.json", b'"revision": "', b'"revision": "9'),
     "a table missing": lambda parts: parts.pop("tables/messages.jsonl"),
     "a row missing": lambda parts: parts.update({"tables/users.jsonl": parts["tables/users.jsonl"].split(b"\n")[0]}),
     "a row that is none": lambda parts: parts.update({"tables/users.jsonl": parts["tables/users.jsonl"] + b"{"}),
-    "an unknown column": lambda parts: changed(parts, "tables/users.jsonl", b'"email"', b'"mail"'),
-    "a value missing": lambda parts: changed(parts, "tables/users.jsonl", b'@example.org"', b'@example.org",null'),
+    "an unknown column": lambda parts: edit(parts, "tables/users.jsonl", b'"email"', b'"mail"'),
+    "a value missing": lambda parts: edit(parts, "tables/users.jsonl", b'@example.org"', b'@example.org",null'),
     "an attachment missing": lambda parts: parts.pop(attachment(parts)),
     "another attachment": lambda parts: parts.update({attachment(parts): b"other words"}),
 }
 FOUND_BY_THE_DATABASE: dict[str, Callable[[dict[str, bytes]], object]] = {
-    "a row that refers to none": lambda parts: changed(
-        parts, "tables/messages.jsonl", rb"(\n\[\d+),\d+", rb"\1,987654"
-    ),
-    "two rows with one id": lambda parts: changed(
+    "a row that refers to none": lambda parts: edit(parts, "tables/messages.jsonl", rb"(\n\[\d+),\d+", rb"\1,987654"),
+    "two rows with one id": lambda parts: edit(
         parts, "tables/messages.jsonl", rb"\n\[(\d+)(,.*)\n\[\d+", rb"\n[\1\2\n[\1"
     ),
 }
 
 
-def changed(parts: dict[str, bytes], name: str, old: bytes, new: bytes) -> None:
+def edit(parts: dict[str, bytes], name: str, old: bytes, new: bytes) -> None:
     """Replace the first match of a pattern in a file of a backup."""
     parts[name], count = re.subn(old, new, parts[name], count=1)
     assert count, parts[name][:300]
@@ -389,9 +387,9 @@ def attachment(parts: dict[str, bytes]) -> str:
 
 @once
 @pytest.mark.parametrize("kind", kinds())
-def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(filled, elsewhere, tmp_path, kind):
+def test_a_damaged_backup_is_refused_in_a_sentence_and_changes_nothing(site, elsewhere, tmp_path, kind):
     whole, damaged = tmp_path / "whole.zip", tmp_path / "damaged.zip"
-    with filled.app_context():
+    with site.app_context():
         make_backup(whole)
     other = elsewhere(kind, secret_key=KEY)
 

@@ -14,7 +14,7 @@ from sqlalchemy import Column, Integer, text
 from sqlalchemy.schema import CreateIndex, DropIndex
 
 from tests.support.live import LiveServer
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 from webapp.admin.doctor import checks
 from webapp.admin.doctor.checks import look_at
 from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning
@@ -26,7 +26,7 @@ from webapp.db.base import db
 from webapp.extensions import app_settings, make_redis, redis
 
 
-def found(*looks: Any) -> list[Finding]:
+def look(*looks: Any) -> list[Finding]:
     return look_at(looks)
 
 
@@ -46,7 +46,7 @@ def test_a_sound_installation_is_said_to_be_sound(live_server, app):
     live_server.start_scheduler()
     with app.app_context():
         end = datetime.now(UTC) + timedelta(seconds=30)
-        while states(findings := found(*checks.CHECKS), "scheduler") != {"ok"} or states(findings, "workers") != {"ok"}:
+        while states(findings := look(*checks.CHECKS), "scheduler") != {"ok"} or states(findings, "workers") != {"ok"}:
             assert datetime.now(UTC) < end, "\n".join(in_lines(findings))
             time.sleep(0.1)
     assert is_sound(findings), "\n".join(in_lines(findings))
@@ -67,7 +67,7 @@ def test_jobs_that_wait_too_long_and_that_failed(app_context):
     job_id = push(redis(), JobRequest("sweep"))
     late = (datetime.now(UTC) - timedelta(minutes=12)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     redis().hset(f"rq:job:{job_id}", "enqueued_at", late)
-    said = "\n".join(in_lines(found(checks.queues)))
+    said = "\n".join(in_lines(look(checks.queues)))
     assert "the first job of upkeep has been waiting for 12 minutes" in said and "Add workers" in said
 
 
@@ -76,7 +76,7 @@ def test_migrations_that_are_behind(app_context):
     try:
         db.session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
         db.session.commit()
-        findings = found(checks.servers)
+        findings = look(checks.servers)
     finally:
         db.session.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
         db.session.commit()
@@ -85,7 +85,7 @@ def test_migrations_that_are_behind(app_context):
 
 
 def test_an_index_that_was_never_made(app_context):
-    assert states(found(tables), "tables") == {"ok"}
+    assert states(look(tables), "tables") == {"ok"}
     gone = next(
         index for index in db.metadata.tables["saved_prompts"].indexes if index.name == "ix_saved_prompts_space_id"
     )
@@ -96,7 +96,7 @@ def test_an_index_that_was_never_made(app_context):
             connection.execute(text("CREATE INDEX instead ON saved_prompts (space_id, name)"))
         connection.execute(DropIndex(gone))
     try:
-        (finding,) = found(tables)
+        (finding,) = look(tables)
     finally:
         with db.engine.begin() as connection:
             connection.execute(CreateIndex(gone))
@@ -104,13 +104,13 @@ def test_an_index_that_was_never_made(app_context):
                 connection.execute(text("DROP INDEX instead ON saved_prompts"))
     assert finding.state == "warning" and "ix_saved_prompts_space_id" in finding.text
     assert finding.advice == f"Run: {make};"
-    assert states(found(tables), "tables") == {"ok"}
+    assert states(look(tables), "tables") == {"ok"}
 
 
 def test_a_column_that_is_missing(app_context):
     db.metadata.tables["folders"].append_column(Column("colour", Integer))
     try:
-        (finding,) = found(tables)
+        (finding,) = look(tables)
     finally:
         folders = db.metadata.tables["folders"]
         folders._columns.remove(folders.c.colour)  # type: ignore[attr-defined]
@@ -121,33 +121,33 @@ def test_a_column_that_is_missing(app_context):
 def test_a_database_that_deletes_no_messages(app_context, monkeypatch):
     other = "innodb_print_all_deadlocks"  # one that MariaDB has, and has off
     monkeypatch.setattr("webapp.admin.doctor.tables.CASCADES", other)
-    assert [(finding.state, finding.advice) for finding in found(tables) if finding.state != "ok"] == [
+    assert [(finding.state, finding.advice) for finding in look(tables) if finding.state != "ok"] == [
         ("fault", f"Start MySQL with {other}=ON, which is how earlier versions work.")
     ]
 
 
 def test_redis_away(app_context, monkeypatch):
     monkeypatch.setitem(app_context.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
-    findings = found(checks.servers, checks.redis_server, checks.queues)
+    findings = look(checks.servers, checks.redis_server, checks.queues)
     assert states(findings, "redis") == {"fault"}
     assert not is_sound(findings)
 
 
 def test_redis_without_channels(app_context, monkeypatch, silent_redis_url):
-    assert states(found(checks.redis_server), "redis") == {"ok"}
+    assert states(look(checks.redis_server), "redis") == {"ok"}
     with make_redis(silent_redis_url) as silent:
         monkeypatch.setitem(app_context.extensions, "redis", silent)
-        (finding,) = [finding for finding in found(checks.redis_server) if finding.state != "ok"]
+        (finding,) = [finding for finding in look(checks.redis_server) if finding.state != "ok"]
         advice = finding.advice.split("SETUSER <user> ")[1].split()
         redis().execute_command("ACL", "SETUSER", "silent", *advice)
-        assert finding.state == "warning" and states(found(checks.redis_server), "redis") == {"ok"}
+        assert finding.state == "warning" and states(look(checks.redis_server), "redis") == {"ok"}
 
 
 @pytest.mark.mysql_only
 def test_database_away(app_context, servers):
     servers.stop_database()
     try:
-        findings = found(checks.servers, checks.database)
+        findings = look(checks.servers, checks.database)
     finally:
         servers.start_database()
     assert states(findings, "database") == {"fault"}
@@ -163,14 +163,14 @@ def test_clocks(off, state):
 
 def test_the_clock_of_redis_is_read(app_context, monkeypatch):
     monkeypatch.setattr(redis(), "time", lambda: (int(datetime.now(UTC).timestamp()) - 120, 0))
-    assert "fault" in states(found(checks.redis_server), "redis")
+    assert "fault" in states(look(checks.redis_server), "redis")
 
 
 def test_data_that_others_can_read(app_context, set_to, tmp_path):
     (tmp_path / "commonplace.sqlite3").write_text("x")
     (tmp_path / "commonplace.sqlite3").chmod(0o644)
     set_to(var_dir=tmp_path)
-    said = "\n".join(in_lines(found(checks.data)))
+    said = "\n".join(in_lines(look(checks.data)))
     assert "FAULT    data: others on this machine can use" in said and "commonplace.sqlite3" in said
 
 
@@ -186,21 +186,21 @@ def test_scripts_and_fonts_that_were_never_built(tmp_path):
 
 def test_little_room(app_context, monkeypatch):
     monkeypatch.setattr(checks, "LITTLE_DISK", 2**62)
-    assert states(found(checks.data), "disk") == {"warning"}
+    assert states(look(checks.data), "disk") == {"warning"}
 
 
 def test_a_model_that_is_away_or_lacks_a_model(app_context, set_to, model):
     set_to(chat_model="no such model")
-    assert states(found(checks.model), "model") == {"ok", "warning"}
+    assert states(look(checks.model), "model") == {"ok", "warning"}
     set_to(openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-secret")
-    findings = found(checks.model)
+    findings = look(checks.model)
     assert states(findings, "model") == {"fault"}
     assert "sk-secret" not in "\n".join(in_lines(findings))
 
 
 def test_each_machine_with_a_key_of_its_own(app_context, set_to):
     set_to(secret_key="", database_url="mysql://u:p@db/x")
-    assert states(found(checks.keys), "keys") == {"warning"}
+    assert states(look(checks.keys), "keys") == {"warning"}
 
 
 def test_settings_that_contradict_each_other(app_context):
@@ -226,14 +226,14 @@ class Buffering(Handler):
 
 
 @pytest.fixture
-def buffering(live_server: LiveServer) -> Iterator[str]:
+def buffering_proxy(live_server: LiveServer) -> Iterator[str]:
     handler = type("Handler", (Buffering,), {"behind": live_server.url})
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
 
 
-def test_a_proxy_that_buffers_and_hides_the_host(buffering, app_context):
-    said = "\n".join(in_lines(list(proxy(buffering))))
+def test_a_proxy_that_buffers_and_hides_the_host(buffering_proxy, app_context):
+    said = "\n".join(in_lines(list(proxy(buffering_proxy))))
     assert "FAULT    proxy: a stream arrives in one piece" in said and "proxy_buffering off" in said
     assert "we see the host" in said
 
@@ -249,13 +249,13 @@ def test_the_stream_is_for_the_doctor_only_and_once(app, anonymous):
 
 def test_that_no_model_is_connected_is_said(app_context, set_to, model):
     set_to(offline_model=True)
-    said = [finding for finding in found(checks.model) if finding.state == "warning"]
+    said = [finding for finding in look(checks.model) if finding.state == "warning"]
     assert any("no language model is connected" in finding.text for finding in said)
 
 
 def test_a_provider_beside_open_registration(app_context, set_to):
     set_to(oidc_issuer="https://id.example", registration_open=True, rate_limits=True)
-    (finding,) = found(checks.web)
+    (finding,) = look(checks.web)
     assert finding.state == "warning" and "Close registration" in finding.advice
     set_to(oidc_issuer="https://id.example", smtp_host="mail", rate_limits=True)
-    assert found(checks.web) == []
+    assert look(checks.web) == []

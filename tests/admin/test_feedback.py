@@ -16,14 +16,12 @@ from webapp.db.base import add_row, db, now, write_transaction
 TODAY = date(2026, 3, 31)
 
 
-def counted(day: str, up: int, down: int, model: str | None = "m", version: str | None = "chat@1") -> FeedbackCount:
+def votes(day: str, up: int, down: int, model: str | None = "m", version: str | None = "chat@1") -> FeedbackCount:
     return FeedbackCount(day=day, model=model, prompt_version=version, up=up, down=down)
 
 
 def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not():
-    chart = daily_columns(
-        [counted("2026-03-31", 3, 1), counted("2026-03-31", 1, 0, "n"), counted("2026-03-01", 9, 9)], TODAY
-    )
+    chart = daily_columns([votes("2026-03-31", 3, 1), votes("2026-03-31", 1, 0, "n"), votes("2026-03-01", 9, 9)], TODAY)
     assert [column.label for column in chart.columns[:1] + chart.columns[-1:]] == ["2026-03-02", "2026-03-31"]
     assert len(chart.columns) == DAYS and chart.ticks == (5, 2.5, 0)
     assert list(chart.columns[-1].values) == [4, 1] and sum(column.total for column in chart.columns) == 5
@@ -32,11 +30,11 @@ def test_days_without_ratings_are_drawn_too_and_earlier_ones_are_not():
 def test_models_and_versions_stand_by_how_often_they_were_rated():
     rated = by_model(
         [
-            counted("2026-03-31", 1, 0, "n", None),
-            counted("2026-03-30", 2, 1),
-            counted("2026-03-29", 4, 1),
-            counted("2026-03-29", 0, 4, version="chat@2"),
-            counted("2026-03-28", 0, 1, None, None),
+            votes("2026-03-31", 1, 0, "n", None),
+            votes("2026-03-30", 2, 1),
+            votes("2026-03-29", 4, 1),
+            votes("2026-03-29", 0, 4, version="chat@2"),
+            votes("2026-03-28", 0, 1, None, None),
         ]
     )
     assert [(line.model, line.prompt_version, line.up, line.down, line.share) for line in rated] == [

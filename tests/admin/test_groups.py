@@ -115,15 +115,15 @@ def test_the_provider_puts_people_into_groups_of_its_names_and_takes_them_out(ap
     theirs = admin.post("/api/groups", json={"name": "Readers"}).get_json()["group_id"]
     ours = admin.post("/api/groups", json={"name": "Friends", "user_ids": [one.user_id]}).get_json()["group_id"]
 
-    def told(*names: str) -> list[int]:
+    def sign_in(*names: str) -> list[int]:
         with app.app_context():
             with write_transaction():
                 signals.provider_sign_in.send(None, user_id=one.user_id, groups=frozenset(names))
             return sorted(db.session.scalars(groups.groups_of(one.user_id)))
 
-    assert told("Readers", "Elsewhere") == sorted([theirs, ours])
-    assert told("Readers") == sorted([theirs, ours])
-    assert told() == [ours]
+    assert sign_in("Readers", "Elsewhere") == sorted([theirs, ours])
+    assert sign_in("Readers") == sorted([theirs, ours])
+    assert sign_in() == [ours]
 
 
 def test_the_pages_keep_a_group(app, api, login, make_user):

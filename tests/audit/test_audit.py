@@ -145,7 +145,7 @@ def events(client: FlaskClient) -> list[dict[str, Any]]:
     return [event for event in reversed(found) if event["action"].startswith("memories_")]
 
 
-def said(client: FlaskClient) -> list[tuple[str, str]]:
+def lines(client: FlaskClient) -> list[tuple[str, str]]:
     return [(event["action"], event["what"]) for event in events(client)]
 
 
@@ -153,7 +153,7 @@ def test_what_a_program_reads_is_told_with_its_name_and_once(client):
     for _ in range(2):
         for path in ("/api/memories", "/api/profile", "/api/search?q=tea"):
             assert client.get(path).status_code == 200
-    assert said(client) == [
+    assert lines(client) == [
         ("memories_read", ""),
         ("memories_read", "the profile"),
         ("memories_read", "search results"),
@@ -167,7 +167,7 @@ def test_what_a_program_changes_is_told_with_the_change(app, client):
     path = f"/api/memories/{made['memory_id']}"
     assert client.put(path, json={"content": "Likes green tea"}).status_code == 200
     assert client.delete(path).status_code == 200
-    assert said(client) == [("memories_changed", ""), ("memories_changed", ""), ("memories_changed", "some forgotten")]
+    assert lines(client) == [("memories_changed", ""), ("memories_changed", ""), ("memories_changed", "some forgotten")]
     with app.app_context():
         kept = {row.change_set_id for row in db.session.query(MemoryChangeSet)}
     assert {event["detail"]["change_set_id"] for event in events(client)} == kept
@@ -177,13 +177,13 @@ def test_what_was_refused_or_is_the_persons_own_doing_is_not(client, browser):
     assert browser.get("/memory").status_code == 200 and browser.get("/api/memories").status_code == 200
     assert client.get("/api/memories/4711").status_code == 404
     assert client.post("/api/memories", json={"content": ""}).status_code == 422
-    assert said(client) == []
+    assert lines(client) == []
 
 
 def test_through_mcp_it_is_told_once(client):
     asked = {"name": "remember", "arguments": {"content": "Likes tea", "quote": "I like tea", "kind": "preference"}}
     client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
-    assert said(client) == [("memories_changed", "1 memory added")]
+    assert lines(client) == [("memories_changed", "1 memory added")]
 
 
 def test_a_reading_that_cannot_be_recorded_is_answered(client, monkeypatch):

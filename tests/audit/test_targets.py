@@ -100,7 +100,7 @@ def test_a_revoked_token_is_named(browser):
 
 def test_every_text_that_is_recorded_is_known():
     """A `what` with words in it has its line in THINGS, or nobody can read it but in English."""
-    samples = list(_recorded())
+    samples = list(_recorded_texts())
     assert len(samples) > 20
     for place, action, what in samples:
         known = THINGS.get(action, ()) if action else [form for forms in THINGS.values() for form in forms]
@@ -112,7 +112,7 @@ def _fits(text: str, what: str) -> bool:
     return re.fullmatch(r"\d".join(map(re.escape, re.split(r"%\(num(?:ber)?\)s", text))), what) is not None
 
 
-def _recorded() -> Iterator[tuple[str, str, str]]:
+def _recorded_texts() -> Iterator[tuple[str, str, str]]:
     """Place, action (empty where it differs) and a sample of every text with words in it that code records."""
     for path in sorted((ROOT / "webapp").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

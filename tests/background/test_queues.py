@@ -15,7 +15,7 @@ from webapp.background.queues import enqueue, enqueue_after_commit
 from webapp.db.base import db
 
 
-def _queued(app: Flask) -> list[dict]:
+def _queued_turns(app: Flask) -> list[dict]:
     return [job.kwargs for job in rq_queue(app.extensions["redis"], Queue.TURN).jobs]
 
 
@@ -26,26 +26,26 @@ def _begin() -> None:
 def test_only_a_commit_enqueues(app_context):
     _begin()
     enqueue_after_commit("title", conversation_id=1)
-    assert _queued(app_context) == []
+    assert _queued_turns(app_context) == []
     db.session.rollback()
     _begin()
     db.session.commit()
-    assert _queued(app_context) == []
+    assert _queued_turns(app_context) == []
     _begin()
     enqueue_after_commit("title", conversation_id=2)
     db.session.commit()
-    assert _queued(app_context) == [{"conversation_id": 2}]
+    assert _queued_turns(app_context) == [{"conversation_id": 2}]
     _begin()
     db.session.commit()
-    assert len(_queued(app_context)) == 1
+    assert len(_queued_turns(app_context)) == 1
 
 
 def test_a_released_savepoint_enqueues_nothing(app_context):
     with db.session.begin_nested():
         enqueue_after_commit("title", conversation_id=1)
-    assert _queued(app_context) == []
+    assert _queued_turns(app_context) == []
     db.session.commit()
-    assert _queued(app_context) == [{"conversation_id": 1}]
+    assert _queued_turns(app_context) == [{"conversation_id": 1}]
 
 
 def test_a_rolled_back_savepoint_forgets_its_own_jobs_only(app_context):
@@ -57,13 +57,13 @@ def test_a_rolled_back_savepoint_forgets_its_own_jobs_only(app_context):
     enqueue_after_commit("title", conversation_id=3)
     inner.rollback()
     enqueue_after_commit("title", conversation_id=4)
-    assert _queued(app_context) == []
+    assert _queued_turns(app_context) == []
     outer.commit()
     again = db.session.begin_nested()
     enqueue_after_commit("title", conversation_id=5)
     again.rollback()
     db.session.commit()
-    assert _queued(app_context) == [{"conversation_id": n} for n in (1, 2, 4)]
+    assert _queued_turns(app_context) == [{"conversation_id": n} for n in (1, 2, 4)]
 
 
 def test_an_unknown_name_is_refused_where_it_is_written(app_context):
@@ -90,7 +90,7 @@ def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context, r
     assert second, "what comes after the start is new work"
     assert note_start(redis, key, first) == [10, 11, 13], "a retried job takes on those that came since"
     assert note_start(redis, key, second) == []
-    assert len(_queued(app_context)) == 3
+    assert len(_queued_turns(app_context)) == 3
 
 
 def test_a_job_that_could_not_be_queued_blocks_no_later_one(monkeypatch, redis):
@@ -126,7 +126,7 @@ def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch
     request = JobRequest("title", {"conversation_id": 1})
     real, failures = Pipeline._execute_transaction, [1]
 
-    def lost(self: Pipeline, *args: Any, **options: Any) -> Any:
+    def lose_answer(self: Pipeline, *args: Any, **options: Any) -> Any:
         answer = real(self, *args, **options)
         if failures:
             failures.pop()
@@ -134,10 +134,10 @@ def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context, monkeypatch
         return answer
 
     with monkeypatch.context() as patched:
-        patched.setattr(Pipeline, "_execute_transaction", lost)
+        patched.setattr(Pipeline, "_execute_transaction", lose_answer)
         job_id = push(redis, request)
     assert job_id and not failures
-    assert _queued(app_context) == [{"conversation_id": 1}]
+    assert _queued_turns(app_context) == [{"conversation_id": 1}]
 
 
 def test_two_who_ask_at_once_queue_one_job(redis):

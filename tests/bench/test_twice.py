@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.extraction.twice import question, refused, sentences_of, without
+from bench.extraction.twice import question, rejections, sentences_of, without
 from testkit.memory_extraction import Bench
 
 SAID = "I live in Ghent. I'm tired today, and my colleague Otto hates kelp. Should I buy a boat?"
@@ -47,4 +47,4 @@ def test_each_sentence_has_a_number_and_an_answer():
     ],
 )
 def test_only_a_clear_no_drops_a_sentence(answer, gone):
-    assert refused(answer, ["One.", "Two."]) == gone
+    assert rejections(answer, ["One.", "Two."]) == gone

@@ -1,7 +1,7 @@
 """A real Chromium on the live server; whatever a page reports as an error fails its test.
 
 How long something takes decides nothing here: what is waited for is waited for half a minute, and a reply that
-something is done to while it is written is `held` until that is done. `--throttle 6` plays a slower processor.
+something is done to while it is written is held (`hold_reply`). `--throttle 6` plays a slower processor.
 """
 
 import sys
@@ -259,7 +259,7 @@ def send(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
-def held(model: Any, after: int = 3, **rule: Any) -> Hold:
+def hold_reply(model: Any, after: int = 3, **rule: Any) -> Hold:
     """Script a reply that waits after some of its pieces for `release()`, so that it is not done before the test is."""
     hold = Hold(after)
     model.script(**{"reply": ["word "] * (after + 3), **rule}, hold=hold)
@@ -403,7 +403,7 @@ def look_over(
     return wrong
 
 
-def resting(element: Any) -> int:
+def rest_position(element: Any) -> int:
     """How far an element is scrolled once it has come to rest: a wheel turns it in the course of some frames."""
     places: list[int] = []
 
@@ -437,5 +437,5 @@ def pytest_runtest_makereport(
     """A failing test shows what the server wrote last."""
     report = yield
     if report.failed and (server := getattr(item, "funcargs", {}).get("live_server")) is not None:
-        report.sections.append(("Log of the live server", server.logged()[-8_000:]))
+        report.sections.append(("Log of the live server", server.read_log()[-8_000:]))
     return report

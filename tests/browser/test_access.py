@@ -6,10 +6,10 @@ from playwright.sync_api import Route, expect
 
 from .conftest import (
     PHONE,
-    held,
+    hold_reply,
     on_every_screen,
     replies,
-    resting,
+    rest_position,
     script_title,
     scrolls_sideways,
     send,
@@ -58,7 +58,7 @@ def test_a_conversation_and_what_is_found_in_it_are_accessible(open_tab, make_us
 def test_pages_before_signing_in_are_accessible(open_tab, user):
     tab = open_tab()
 
-    def found() -> list[str]:
+    def findings() -> list[str]:
         wrong = []
         for colour in ("dark", "light"):
             tab.page.emulate_media(color_scheme=colour)
@@ -66,20 +66,20 @@ def test_pages_before_signing_in_are_accessible(open_tab, user):
         return wrong
 
     tab.go("/register")
-    assert found() == []
+    assert findings() == []
     page = tab.go("/login")
-    assert found() == []
+    assert findings() == []
     page.get_by_label("E-mail address").fill("nobody@example.org")
     page.get_by_label("Password").fill("not the password")
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("is wrong")
     expect(page.get_by_label("E-mail address")).to_have_value("nobody@example.org")
-    assert found() == []
+    assert findings() == []
     tab.forgive()
 
 
 def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
-    hold = held(model, after=10, reply=["One sentence. ", "Another ", "one. ", *["more "] * 20])
+    hold = hold_reply(model, after=10, reply=["One sentence. ", "Another ", "one. ", *["more "] * 20])
     send(page, "Read it to me")
     expect(page.locator("#announcer")).to_contain_text("One sentence.")
     assert serious_findings(page) == []
@@ -91,7 +91,7 @@ def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
 
 
 def test_scrolling_up_stops_following(model, page):
-    hold = held(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
+    hold = hold_reply(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
     send(page, "Go on and on")
     expect(page.locator(".stream-end")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")
@@ -100,7 +100,7 @@ def test_scrolling_up_stops_following(model, page):
     thread.hover()
     page.mouse.wheel(0, -600)
     expect(page.get_by_role("button", name="Newest")).to_be_visible()
-    place = resting(thread)
+    place = rest_position(thread)
     hold.release()
     expect(replies(page)).to_have_count(1)
     expect(replies(page)).to_contain_text("Line 89.")

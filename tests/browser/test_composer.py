@@ -12,7 +12,7 @@ from .conftest import (
     DESKTOP,
     PHONE,
     expect_settled,
-    held,
+    hold_reply,
     plant,
     replies,
     scrolls_sideways,
@@ -52,7 +52,7 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
 
 
 def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page):
-    hold = held(model, match="first")
+    hold = hold_reply(model, match="first")
     model.script(reply="The second reply.", match="second")
     send(page, "The first")
     page.get_by_label("Message", exact=True).click()  # before the server has answered at all
@@ -67,7 +67,7 @@ def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page
     expect(page.locator("[data-queued]")).to_be_hidden()
     expect(page.get_by_label("Message", exact=True)).to_have_value("half a thought")
     expect(page.locator(".side-link")).to_have_count(1)
-    assert _pasted(app) == ["I am Ann."]
+    assert _pasted_texts(app) == ["I am Ann."]
 
 
 def test_files_come_back_with_words_that_did_not_arrive(tab, model, page):
@@ -108,7 +108,7 @@ def test_commands_are_found_by_their_words(page):
 
 
 def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model, page):
-    hold = held(model)
+    hold = hold_reply(model)
     other = open_tab(user, beside=tab).go("/")
     send(page, "A question of mine")
     expect(other.locator(".side-link")).to_have_text(re.compile("A question of mine"))
@@ -195,7 +195,7 @@ def _paste(page, words: str) -> None:
     )
 
 
-def _pasted(app) -> list[str]:
+def _pasted_texts(app) -> list[str]:
     with app.app_context():
         rows = db.session.query(Message).filter_by(role="user").order_by(Message.message_id).all()
         return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
@@ -217,7 +217,7 @@ def test_what_was_pasted_is_marked_while_the_rest_is_typed(app, model, page):
     page.keyboard.type("?")
     page.get_by_role("button", name="Send").click()
     expect(replies(page)).to_have_count(1)
-    assert _pasted(app) == ["I live in Leeds."]
+    assert _pasted_texts(app) == ["I live in Leeds."]
     send(page, "And this I typed myself.")
     expect(replies(page)).to_have_count(2)
-    assert _pasted(app) == ["I live in Leeds."], "the next message begins without marks"
+    assert _pasted_texts(app) == ["I live in Leeds."], "the next message begins without marks"

@@ -109,8 +109,8 @@ class Watched:
 
 
 @pytest.fixture
-def watched(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..., Watched]]:
-    """`watched(client)`: a window with the cookies of a test client, which is signed in already or nobody's."""
+def watch(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..., Watched]]:
+    """`watch(client)`: a window with the cookies of a test client, which is signed in already or nobody's."""
     contexts: list[BrowserContext] = []
 
     def open_one(client: FlaskClient) -> Watched:
@@ -219,18 +219,18 @@ def place(app: Flask, make_user: Callable[..., Person], login: Callable[[Person]
 
 
 @pytest.mark.timeout(600)
-def test_no_page_runs_what_anybody_wrote(place, watched, live_server):
+def test_no_page_runs_what_anybody_wrote(place, watch, live_server):
     live_server.finish_jobs()  # they write into the rows that are poisoned
     written = poison(place.app)
     assert len(written) > 80
     paths = list(dict.fromkeys(place.addresses()))
-    window = watched(place.clients["owner"])
+    window = watch(place.clients["owner"])
     assert window.look("/memory")
     shown = [path for path in paths if (window.look if SLOW or ALIVE.match(path) else window.read)(path)]
     assert len(shown) > 60
     look_into_menus(window, place)
     for who, theirs in (("member", r"/(spaces|s)\b"), ("anonymous", r"/(s|login|register|image)\b")):
-        window = watched(place.clients[who])
+        window = watch(place.clients[who])
         shown = [path for path in paths if re.match(theirs, path) and window.look(path)]
         assert shown, who
 
@@ -251,11 +251,11 @@ def look_into_menus(window: Watched, place: Place) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("turn", range(0, len(ATTACKS), 7))
-def test_nor_any_other_attack_for_anybody(place, watched, live_server, turn):
+def test_nor_any_other_attack_for_anybody(place, watch, live_server, turn):
     live_server.finish_jobs()
     poison(place.app, one_attack(turn))
     for who, client in place.clients.items():
-        window = watched(client)
+        window = watch(client)
         window.words = MARK
         shown = [path for path in place.addresses() if window.look(path)]
         assert shown, who

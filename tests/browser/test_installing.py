@@ -11,7 +11,7 @@ from webapp.push.service import list_subscriptions, public_key
 
 from .conftest import (
     PHONE,
-    held,
+    hold_reply,
     on_every_screen,
     plant,
     replies,
@@ -43,7 +43,7 @@ def _ready(page):
     until(page, lambda: page.evaluate("navigator.serviceWorker.controller !== null"), "looked after by the worker")
 
 
-def _kept(page, count):
+def _saved_calls(page, count):
     until(page, lambda: len(page.evaluate(KEPT)) == count, f"{count} kept")
     return page.evaluate(KEPT)
 
@@ -53,7 +53,7 @@ def _read(tab, app, person):
     page = tab.go("/")
     _ready(page)
     tab.go(plant(app, person, "A quiet matter", "Between you and me."))
-    _kept(page, 1)
+    _saved_calls(page, 1)
     return page
 
 
@@ -72,7 +72,7 @@ def test_what_was_read_is_there_without_a_connection(open_tab, user, model, devi
     page.get_by_label("Message", exact=True).fill("What do bees do?")
     page.get_by_role("button", name="Send").click()
     expect(replies(page)).to_have_count(1)
-    (kept,) = _kept(page, 1)
+    (kept,) = _saved_calls(page, 1)
     assert "<form" not in kept["html"] and "hx-" not in kept["html"]
     page.get_by_label("Message", exact=True).fill("Half a thought")
     address = page.url
@@ -125,7 +125,7 @@ def test_nor_does_a_session_that_ended_elsewhere_or_an_account_that_is_closed(ap
         sessions.end_others(user.user_id, but=None)
     tab.go("/settings")
     expect(page.get_by_label("E-mail address")).to_be_visible()
-    _kept(page, 0)
+    _saved_calls(page, 0)
     sign_in(page, user)
     expect(page.get_by_role("heading", name="General", exact=True)).to_be_visible()
     _read(tab, app, user)
@@ -133,7 +133,7 @@ def test_nor_does_a_session_that_ended_elsewhere_or_an_account_that_is_closed(ap
     page.get_by_label("Password").fill(user.password)
     page.get_by_role("button", name="Delete my account").click()
     expect(page.get_by_role("heading", name="Your account is closed")).to_be_visible()
-    _kept(page, 0)
+    _saved_calls(page, 0)
 
 
 def test_temporary_and_deleted_conversations_are_not_kept(app, open_tab, user, model):
@@ -141,13 +141,13 @@ def test_temporary_and_deleted_conversations_are_not_kept(app, open_tab, user, m
     page = _read(tab, app, user)
     page.get_by_label("Conversation menu").click()
     page.get_by_role("button", name="Delete", exact=True).click()
-    _kept(page, 0)
+    _saved_calls(page, 0)
     tab.go("/?temporary=1")
     model.script(reply="Between us.")
     send(page, "A quiet matter")
     expect(replies(page)).to_have_count(1)
     tab.go(plant(app, user, "What was read later", "Yes."))
-    (kept,) = _kept(page, 1)
+    (kept,) = _saved_calls(page, 1)
     assert "What was read later" in kept["html"]
 
 
@@ -167,7 +167,7 @@ def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, 
     page.reload()
     expect(page.get_by_label("Notify me when a longer reply is done")).to_be_checked()
     tab.go("/")
-    hold = held(model)
+    hold = hold_reply(model)
     send(page, "Take your time")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.evaluate(
@@ -202,17 +202,17 @@ def test_who_wants_notifications_is_notified_by_the_server_until_they_do_not(ope
     )
     tab.go("/settings")
 
-    def known():
+    def list_endpoints():
         with app.app_context():
             return [row.endpoint for row in list_subscriptions(user.user_id)]
 
     box = page.get_by_label("Notify me when a longer reply is done")
     box.check()
-    until(page, lambda: known() == [given["endpoint"]], "subscribed")
+    until(page, lambda: list_endpoints() == [given["endpoint"]], "subscribed")
     with app.app_context():
         assert page.evaluate("asked") == {"userVisibleOnly": True, "applicationServerKey": public_key()}
     box.uncheck()
-    until(page, lambda: known() == [], "unsubscribed")
+    until(page, lambda: list_endpoints() == [], "unsubscribed")
     until(page, lambda: page.evaluate("sessionStorage.getItem('ended')") == "yes", "ended in the browser too")
     (worker,) = page.context.service_workers
     told = {"title": "Review", "body": "The reply is done.", "tag": "turn-7", "place": "/c/7"}

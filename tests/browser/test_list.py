@@ -16,7 +16,7 @@ from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 
-from .conftest import PHONE, held, plant, replies, send, until
+from .conftest import PHONE, hold_reply, plant, replies, send, until
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_a_menu_is_used_by_keys_alone(model, page):
     page.keyboard.press("Shift+Tab")
     expect(menu).to_be_hidden()
     expect(account).not_to_be_focused()
-    hold = held(model)
+    hold = hold_reply(model)
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.get_by_label("Conversation menu").click()
@@ -315,7 +315,7 @@ def test_a_menu_is_used_by_keys_alone(model, page):
 
 
 @pytest.fixture
-def waiting(tab):
+def waiting_requests(tab):
     """Requests for the list that wait until the test lets them go on; filled while the page is used."""
     lists: list[Route] = []
 
@@ -327,11 +327,11 @@ def waiting(tab):
     tab.page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(model, waiting, page):
+def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(model, waiting_requests, page):
     model.script(reply="Yes.")
     send(page, "Hello")
     expect(replies(page)).to_have_count(1)
-    until(page, lambda: bool(waiting), "a list asked for")
+    until(page, lambda: bool(waiting_requests), "a list asked for")
     for _ in range(3):
         page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
     with page.expect_request(re.compile("/seen$")):
@@ -354,14 +354,14 @@ def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, pa
     expect(page.locator("[data-unread]")).to_have_count(0)
 
 
-def test_the_open_conversation_never_looks_unread(model, waiting, page):
+def test_the_open_conversation_never_looks_unread(model, waiting_requests, page):
     """A list that was asked for before the page had its address, and comes while the reply is being written."""
-    hold = held(model)
+    hold = hold_reply(model)
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.locator("#side-list").hover()
-    until(page, lambda: bool(waiting), "a list asked for")
-    answer = waiting[0].fetch()
+    until(page, lambda: bool(waiting_requests), "a list asked for")
+    answer = waiting_requests[0].fetch()
     old = re.sub(r"(<li class=\"side-item\" id=\"side-\d+\"[^>]*?)( data-writing)?>", r"\1 data-unread>", answer.text())
     assert "data-unread" in old
     page.evaluate("""() => {
@@ -372,7 +372,7 @@ def test_the_open_conversation_never_looks_unread(model, waiting, page):
       };
       look();
     }""")
-    waiting[0].fulfill(response=answer, body=old)
+    waiting_requests[0].fulfill(response=answer, body=old)
     expect(page.locator(".side-item")).to_have_count(1)
     hold.release()
     expect(replies(page)).to_have_count(1)

@@ -27,7 +27,7 @@ def cards(page: Page):
     return page.locator("#memory-list > article.mem")
 
 
-def opened(page: Page, words: str):
+def open_memory(page: Page, words: str):
     """A memory of the panel's list, unfolded."""
     card = cards(page).filter(has_text=words)
     if card.locator(".mem-fold[open]").count() == 0:
@@ -45,7 +45,7 @@ TOLD = "My name is Ada and I prefer green tea"
 
 
 @pytest.fixture
-def learned(app, tab, user, model) -> Page:
+def memory_page(app, tab, user, model) -> Page:
     """A conversation from which a name and a taste were learned."""
     place = plant(app, user, TOLD, "Good to know.")
     answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
@@ -61,7 +61,7 @@ def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(model,
     answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
     send(page, TOLD)
     expect(cards(page)).to_have_count(2)
-    expect(opened(page, "Ada")).to_contain_text("My name is Ada")
+    expect(open_memory(page, "Ada")).to_contain_text("My name is Ada")
     expect(page.locator("[data-memory-count]")).to_have_text("2")
     said = trace(page, "Remembered: The user's name is Ada")
     expect(said).to_be_visible()
@@ -85,9 +85,9 @@ def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(model,
     expect(page.locator("[data-memory-count]")).to_have_text("0")
 
 
-def test_edit_in_place_history_and_restore(learned):
-    page = learned
-    card = opened(page, "green tea")
+def test_edit_in_place_history_and_restore(memory_page):
+    page = memory_page
+    card = open_memory(page, "green tea")
     card.get_by_label("Edit this memory").click()
     field = page.get_by_label("Memory", exact=True).and_(page.locator("textarea"))
     expect(field).to_be_focused()
@@ -108,9 +108,9 @@ def test_edit_in_place_history_and_restore(learned):
     expect(cards(page).filter(has_text="Restored as revision 3")).to_contain_text("green tea")
 
 
-def test_undo_from_the_reply_and_honest_refusal(learned):
-    page = learned
-    card = opened(page, "green tea")
+def test_undo_from_the_reply_and_honest_refusal(memory_page):
+    page = memory_page
+    card = open_memory(page, "green tea")
     card.get_by_label("Pin this memory").click()
     expect(cards(page).filter(has_text="Pinned: included in every reply")).to_have_count(1)
     trace(page, "Remembered: The user's name is Ada").click()
@@ -124,9 +124,9 @@ def test_undo_from_the_reply_and_honest_refusal(learned):
     expect(page.locator("#memory-log .change > details > summary").nth(1)).to_be_focused()
 
 
-def test_forgetting_asks_once_and_reports(learned):
-    page = learned
-    card = opened(page, "green tea")
+def test_forgetting_asks_once_and_reports(memory_page):
+    page = memory_page
+    card = open_memory(page, "green tea")
     card.get_by_label("Forget this memory for good").click()
     question = page.locator(".mem-confirm")
     expect(question).to_contain_text("Will be deleted: the memory, 1 quote")
@@ -147,8 +147,8 @@ def test_forgetting_asks_once_and_reports(learned):
     expect(page.locator(".message-user")).to_contain_text("green tea")
 
 
-def test_a_quotation_leads_to_the_words_also_from_another_conversation(learned):
-    page = learned
+def test_a_quotation_leads_to_the_words_also_from_another_conversation(memory_page):
+    page = memory_page
     # They are marked for some seconds only.
     page.evaluate("""() => {
       const set = CSS.highlights.set.bind(CSS.highlights);
@@ -157,19 +157,19 @@ def test_a_quotation_leads_to_the_words_also_from_another_conversation(learned):
         return set(name, marks);
       };
     }""")
-    quote = opened(page, "green tea").locator("a.quote")
+    quote = open_memory(page, "green tea").locator("a.quote")
     quote.click()
     assert page.evaluate("window.marked") == "I prefer green tea"
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
-    opened(page, "Ada").locator("a.quote").click()
+    open_memory(page, "Ada").locator("a.quote").click()
     expect(page.locator(".message-user")).to_be_focused()
     expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+&said=0-14"))
     assert page.evaluate("window.marked") == "My name is Ada"
 
 
-def test_a_receipt_under_the_reply_and_its_answers(learned, model):
-    page = learned
+def test_a_receipt_under_the_reply_and_its_answers(memory_page, model):
+    page = memory_page
     send(page, "Do I prefer green tea?")
     expect(trace(page, "relevant")).to_have_count(1)
     trace(page, "relevant").click()
@@ -193,8 +193,8 @@ def test_a_receipt_under_the_reply_and_its_answers(learned, model):
     assert serious_findings(page) == []
 
 
-def test_a_contradiction_is_decided_with_both_quotes_in_sight(learned, tab, model):
-    page = learned
+def test_a_contradiction_is_decided_with_both_quotes_in_sight(memory_page, tab, model):
+    page = memory_page
     denies = {"action": "supersede", "memory_number": 1, "memory_type": "preference", "confidence": 0.6}
     answers(model, operation("I do not prefer green tea", **denies))
     send(page, "Well, I do not prefer green tea")
@@ -255,8 +255,8 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps bees", "Keeps a dark garden"])
 
 
-def test_deleting_a_conversation_asks_when_memories_rest_on_it(learned):
-    page = learned
+def test_deleting_a_conversation_asks_when_memories_rest_on_it(memory_page):
+    page = memory_page
     page.get_by_label("Conversation menu").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -283,7 +283,7 @@ def test_a_list_that_did_not_come_is_asked_for_again(tab, page):
     tab.forgive()  # it is what this is about
 
 
-def test_on_a_phone_the_panel_is_a_drawer_and_closed_loads_nothing(app, open_tab, user, model, contexts, learned):
+def test_on_a_phone_the_panel_is_a_drawer_and_closed_loads_nothing(app, open_tab, user, model, contexts, memory_page):
     page = open_tab(user, PHONE, colour="dark").page
     contexts.spoil(page.context)
     asked: list[str] = []
@@ -385,7 +385,7 @@ def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab
     expect(note).to_have_text("Remembered")
     assert note.evaluate(WITHIN_ITS_CARD)
     expect(in_use).to_have_text("2")
-    opened(page, "window seat").get_by_role("button", name="Archive").click()
+    open_memory(page, "window seat").get_by_role("button", name="Archive").click()
     expect(note).to_contain_text("Archived")
     assert note.evaluate(WITHIN_ITS_CARD)
     expect(in_use).to_have_text("1")

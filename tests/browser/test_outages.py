@@ -11,7 +11,7 @@ from testkit.processes import wait_until
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 
-from .conftest import expect_titled, held, plant, replies, script_title, send, serious_findings
+from .conftest import expect_titled, hold_reply, plant, replies, script_title, send, serious_findings
 
 TITLE = "Boats and bridges"
 
@@ -72,7 +72,7 @@ def test_a_reply_that_cannot_be_followed_at_first_is_followed_later(tab, model, 
     tab.forgive()
 
 
-def answered(tab, model, live_server) -> Page:
+def ask_without_worker(tab, model, live_server) -> Page:
     """A page whose first question has been answered, while what follows the answer waits for a worker."""
     live_server.kill_worker()
     model.script(reply="Afloat.", match="boats")
@@ -96,11 +96,11 @@ def start_worker(live_server, app: Flask) -> None:
 def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another(
     app, open_tab, tab, user, live_server, model
 ):
-    titled, redis = answered(tab, model, live_server), app.extensions["redis"]
+    titled, redis = ask_without_worker(tab, model, live_server), app.extensions["redis"]
     streams = redis.keys("{turn:*}")
     other = open_tab(user, beside=tab)
     page = other.go()
-    held(model, match="at length")
+    hold_reply(model, match="at length")
     send(page, "Tell me at length")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     live_server.kill_web()
@@ -123,7 +123,7 @@ def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another
 def test_a_late_title_reaches_pages_that_came_before_it_but_not_one_being_written(
     app, open_tab, tab, user, live_server, model
 ):
-    page = answered(tab, model, live_server)
+    page = ask_without_worker(tab, model, live_server)
     page.reload()
     expect(page.get_by_role("heading", level=1)).not_to_have_text(TITLE)
     reply = replies(page).element_handle()

@@ -16,7 +16,7 @@ DEVICE = {
 }
 
 
-def at(live_server: LiveServer, path: str) -> str:
+def address(live_server: LiveServer, path: str) -> str:
     """An address by name: a bare IP address can have no passkeys."""
     return live_server.url.replace("127.0.0.1", "localhost") + path
 
@@ -33,15 +33,15 @@ def test_a_passkey_from_settings_to_signing_in(open_tab, user, live_server, cont
     contexts.spoil(page.context)
     devices, device = authenticator(page.context, page)
     devices.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
-    page.goto(at(live_server, "/login"))
+    page.goto(address(live_server, "/login"))
     page.get_by_role("button", name="Sign in with a passkey").click()
     expect(page.get_by_role("alert")).to_contain_text("No passkey was used")  # the device has declined
     tab.forgive()
     sign_in(page, user)
-    page.wait_for_url(at(live_server, "/"))
+    page.wait_for_url(address(live_server, "/"))
 
     devices.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": True})
-    page.goto(at(live_server, "/settings/passkeys"))
+    page.goto(address(live_server, "/settings/passkeys"))
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Name").fill("Laptop")
     assert serious_findings(page) == []
@@ -51,9 +51,9 @@ def test_a_passkey_from_settings_to_signing_in(open_tab, user, live_server, cont
     assert len(devices.send("WebAuthn.getCredentials", {"authenticatorId": device})["credentials"]) == 1
 
     page.context.clear_cookies()
-    page.goto(at(live_server, "/login?next=/settings/passkeys"))
+    page.goto(address(live_server, "/login?next=/settings/passkeys"))
     page.get_by_role("button", name="Sign in with a passkey").click()
-    page.wait_for_url(at(live_server, "/settings/passkeys"))
+    page.wait_for_url(address(live_server, "/settings/passkeys"))
     expect(page.get_by_text("last used")).to_be_visible()
     page.get_by_role("button", name="Remove Laptop").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove", exact=True).click()

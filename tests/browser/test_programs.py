@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.oauth.helpers import challenge
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 
 from .conftest import on_every_screen, scrolls_sideways, serious_findings
 
@@ -26,7 +26,7 @@ def callback() -> Iterator[str]:
             self.end_headers()
             self.wfile.write(b"<!doctype html><title>Back</title><link rel=icon href=data:,><p>You can close this.")
 
-    with serving(HTTPServer(("127.0.0.1", 0), Callback)) as server:
+    with run_server(HTTPServer(("127.0.0.1", 0), Callback)) as server:
         yield f"http://127.0.0.1:{server.server_port}/callback"
 
 

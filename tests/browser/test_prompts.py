@@ -20,7 +20,7 @@ TEXT = "Be brief.\n\nContext: {{CONVERSATION_MEMORY}}"
 
 
 @pytest.fixture
-def planted(app, make_user, model):
+def planted_ids(app, make_user, model):
     """An admin with a conversation, its digest, and a second version of the chat prompt; ids by name."""
     model.script(match="Why plants", reply="Because light **drives** it.")
     admin = make_user(is_admin=True)
@@ -33,8 +33,8 @@ def planted(app, make_user, model):
 
 
 @on_every_screen
-def test_everything_on_the_page_of_a_prompt(open_tab, planted, device, colour):
-    admin, _, reply_id = planted
+def test_everything_on_the_page_of_a_prompt(open_tab, planted_ids, device, colour):
+    admin, _, reply_id = planted_ids
     tab = open_tab(admin, device, colour=colour)
     page = tab.go("/admin/prompts")
     assert serious_findings(page) == []
@@ -61,8 +61,8 @@ def test_everything_on_the_page_of_a_prompt(open_tab, planted, device, colour):
     tab.forgive()
 
 
-def test_the_digest_in_the_header(open_tab, planted):
-    admin, conversation_id, _ = planted
+def test_the_digest_in_the_header(open_tab, planted_ids):
+    admin, conversation_id, _ = planted_ids
     page = open_tab(admin).go(f"/c/{conversation_id}")
     page.get_by_label("Digest of this conversation").click()
     expect(page.locator(".digest")).to_contain_text("Photosynthesis")

@@ -28,7 +28,7 @@ def ids(html: str) -> list[int]:
     return [int(id) for id in re.findall(r'<article class="message[^>]* id="m-(\d+)"', html)]
 
 
-def asked(browser, words="Hello", **options) -> tuple[str, int, int]:
+def first_exchange(browser, words="Hello", **options) -> tuple[str, int, int]:
     """A first exchange without scripts: the conversation's path, the ids of the message and of the reply."""
     answer = post_form(browser, "/conversations", content=words, **options)
     assert answer.status_code == 303
@@ -40,7 +40,7 @@ def asked(browser, words="Hello", **options) -> tuple[str, int, int]:
 def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
     """The first words are the title until another comes."""
     model.script(reply="Good day, **you**.")
-    path, _, reply = asked(browser, "How do I get from Lisbon to Porto by train tomorrow?")
+    path, _, reply = first_exchange(browser, "How do I get from Lisbon to Porto by train tomorrow?")
     page = browser.get(path).text
     assert "Good day, <strong>you</strong>." in page and "How do I get from Lisbon…" in page
     assert "data-streaming" not in page and "<noscript><meta" not in page
@@ -105,13 +105,13 @@ def test_what_cannot_be_sent_is_explained_beside_the_composer(browser, model, co
 @pytest.mark.parametrize("reason", ["Out of memory", "Out of memory."])
 def test_the_reason_of_a_model_server_is_quoted_in_a_sentence(browser, model, reason):
     model.script(fault={"http_status": 400, "body": {"error": {"message": reason}}})
-    page = browser.get(asked(browser)[0]).text
+    page = browser.get(first_exchange(browser)[0]).text
     assert "The model server says: “Out of memory”. Your message has been kept" in page
 
 
 def test_a_failed_reply_offers_retry_has_nothing_to_copy_and_names_no_sources(browser, model):
     model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
-    path, _, reply = asked(browser)
+    path, _, reply = first_exchange(browser)
     page = browser.get(path).text
     assert "Your message has been kept but not answered." in page and f'action="/turns/{reply}/retry"' in page
     article = page[page.index(f'id="m-{reply}"') : page.index("</article>", page.index(f'id="m-{reply}"'))]
@@ -125,7 +125,7 @@ def test_a_failed_reply_offers_retry_has_nothing_to_copy_and_names_no_sources(br
 def test_edit_version_restore_with_scripts_and_without(browser, model):
     model.script(reply="About cats.", match="cats")
     model.script(reply="About dogs.", match="dogs")
-    path, message, _ = asked(browser, "Tell me of cats")
+    path, message, _ = first_exchange(browser, "Tell me of cats")
     assert "Tell me of cats</textarea>" in browser.get(f"/messages/{message}/edit").text
     refused = post_form(browser, f"/messages/{message}/edit", content="  ")
     assert refused.status_code == 422 and "The message" in refused.text
@@ -148,7 +148,7 @@ def test_edit_version_restore_with_scripts_and_without(browser, model):
 def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model):
     model.script(reply="I see.")
 
-    def pasted() -> list[str]:
+    def pasted_texts() -> list[str]:
         with app.app_context():
             rows = select(Message).where(Message.role == "user").order_by(Message.message_id.desc())
             row = db.session.scalars(rows).first()
@@ -158,9 +158,9 @@ def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model
     said = "Look: I live in Leeds. ok"
     posted = post_form(browser, "/conversations", content=said, spans=spans)
     message = ids(browser.get(posted.location).text)[0]
-    assert pasted() == ["I live in Leeds."]
+    assert pasted_texts() == ["I live in Leeds."]
     post_form(browser, f"/messages/{message}/edit", content="Look at this: I live in Leeds. ok", spans="")
-    assert pasted() == ["I live in Leeds."], "also without scripts"
+    assert pasted_texts() == ["I live in Leeds."], "also without scripts"
     for wrong in (
         "[",
         '[{"start": -1, "end": 2, "origin": "pasted"}]',
@@ -172,7 +172,7 @@ def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model
 
 def test_a_version_that_ended_before_its_time_says_so_beside_the_others(app, browser, model):
     model.script(reply="Half a", times=1)
-    path, _, reply = asked(browser)
+    path, _, reply = first_exchange(browser)
     with app.app_context(), write_transaction():
         db.session.get(Message, reply).status = "stopped"
     model.reset()
@@ -184,7 +184,7 @@ def test_a_version_that_ended_before_its_time_says_so_beside_the_others(app, bro
 
 def test_a_reply_made_again_keeps_the_earlier_one_and_its_instruction(browser, model):
     model.script(reply="A long way to say it.", times=1)
-    path, _, reply = asked(browser, "Say it")
+    path, _, reply = first_exchange(browser, "Say it")
     model.reset()
     model.script(reply="Short.")
     post_form(browser, f"/turns/{reply}/regenerate", instruction="Make it shorter.")
@@ -199,7 +199,7 @@ def test_a_reply_made_again_keeps_the_earlier_one_and_its_instruction(browser, m
 
 def test_a_branch_goes_on_from_a_message(browser, model):
     model.script(reply="First answer.", times=1)
-    path, question, reply = asked(browser, "First question")
+    path, question, reply = first_exchange(browser, "First question")
     model.reset()
     model.script(reply="Second answer.")
     post_form(browser, f"{path}/messages", content="Second question")
@@ -217,7 +217,7 @@ def test_a_branch_goes_on_from_a_message(browser, model):
 @pytest.mark.parametrize(("reason", "said"), [("length", "length limit"), ("content_filter", "content filter")])
 def test_a_reply_that_was_cut_says_so_and_goes_on(browser, model, reason, said):
     model.script(reply="The first half", finish_reason=reason, times=1)
-    path, _, reply = asked(browser)
+    path, _, reply = first_exchange(browser)
     page = browser.get(path).text
     assert said in page and f'action="/turns/{reply}/continue"' in page
     model.reset()
@@ -231,7 +231,7 @@ def test_a_reply_that_was_cut_says_so_and_goes_on(browser, model, reason, said):
 @pytest.mark.parametrize("status", ["stopped", "interrupted"])
 def test_a_reply_that_was_stopped_or_interrupted_goes_on_where_it_ended(app, browser, model, status):
     model.script(reply="The first half", times=1)
-    path, _, reply = asked(browser)
+    path, _, reply = first_exchange(browser)
     for words, is_offered in (("The first half", True), ("", False)):
         with app.app_context(), write_transaction():
             row = db.session.get(Message, reply)
@@ -258,7 +258,7 @@ def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, mak
     admin, user = login(make_user(is_admin=True)), login(make_user())
     said = {}
     for name, who in (("admin", admin), ("user", user)):
-        path, _, _ = asked(who)
+        path, _, _ = first_exchange(who)
         said[name] = who.get(path).text
     assert "OPENAI_API_KEY" in said["admin"]
     assert "OPENAI" not in said["user"] and "Please tell your administrator." in said["user"]
@@ -266,7 +266,7 @@ def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, mak
 
 def test_a_prompt_is_shown_by_its_shares(app, browser, model):
     model.script(reply="Here.")
-    _, _, reply = asked(browser)
+    _, _, reply = first_exchange(browser)
     for place in (f"/messages/{reply}/prompt", f"/messages/{reply}/used"):
         page = browser.get(place).text
         bars = re.findall(r'<rect class="share-(\w+)" x="([\d.]+)" width="([\d.]+)"', page)
@@ -306,7 +306,7 @@ def news(browser, path, shown, **query):
 def test_a_page_that_shows_everything_gets_no_news_at_little_cost_and_a_title_given_elsewhere_is_news(
     app, browser, model
 ):
-    path, _, reply = asked(browser)
+    path, _, reply = first_exchange(browser)
     news(browser, path, reply)
     with queries(app) as sent:
         answer = news(browser, path, reply, title="Hello", remembered=f"{reply} ")
@@ -321,7 +321,7 @@ def test_a_page_that_shows_everything_gets_no_news_at_little_cost_and_a_title_gi
 
 
 def test_news_are_what_came_after_the_last_message_shown_to_its_owner(anonymous, browser, login, make_user, model):
-    path, first, reply = asked(browser)
+    path, first, reply = first_exchange(browser)
     post_form(browser, f"{path}/messages", content="And again")
     answer = news(browser, path, reply)
     assert ids(answer.text) == ids(browser.get(path).text)[2:]

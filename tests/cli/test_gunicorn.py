@@ -98,7 +98,7 @@ def test_the_running_web_is_on_one_core_a_process(live_web):
 
 
 @contextmanager
-def _asked(live: LiveServer, path: str, **headers: str) -> Iterator[http.client.HTTPResponse]:
+def _request(live: LiveServer, path: str, **headers: str) -> Iterator[http.client.HTTPResponse]:
     with closing(http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)) as connection:
         connection.request("GET", path, headers=headers)
         with connection.getresponse() as answer:
@@ -107,7 +107,7 @@ def _asked(live: LiveServer, path: str, **headers: str) -> Iterator[http.client.
 
 def test_the_longest_words_to_look_for_arrive(live_web, user):
     path = "/api/search?q=" + quote("🙂" * 500)
-    with _asked(live_web, path, Authorization=f"Bearer {user.token}") as answer:
+    with _request(live_web, path, Authorization=f"Bearer {user.token}") as answer:
         assert (answer.status, answer.getheader("Content-Type")) == (200, "application/json")
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_reach_the_application_is_a_problem_too(live_web):
         ("/c/1", {f"X-{number}": "x" for number in range(200)}, 431),
         ("/c/1", {"Transfer-Encoding": "nonsense"}, 501),
     ):
-        with _asked(live_web, path, **headers) as answer:
+        with _request(live_web, path, **headers) as answer:
             assert (answer.status, answer.getheader("Content-Type")) == (status, "application/problem+json")
             body = json.loads(answer.read())
         assert body["status"] == status and body["detail"].endswith(".")
@@ -172,7 +172,7 @@ def test_clients_that_leave_closing_to_the_server_stop_nothing(live_web):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", live_web.port)))
             client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert client.recv(4_096).startswith(b"HTTP/1.1 200 ")
-        with _asked(live_web, "/healthz") as answer:
+        with _request(live_web, "/healthz") as answer:
             assert answer.status == 200
     assert time.monotonic() - start < 20
 
@@ -180,7 +180,7 @@ def test_clients_that_leave_closing_to_the_server_stop_nothing(live_web):
 def test_open_event_streams_do_not_keep_it_from_stopping(live_web, user):
     """It would wait half an hour for turns; a stream that is cut off, and not ended, raises IncompleteRead."""
     live_web.restart_web(turn_drain_seconds=1800)
-    with _asked(live_web, "/api/events", Authorization=f"Bearer {user.token}") as stream:
+    with _request(live_web, "/api/events", Authorization=f"Bearer {user.token}") as stream:
         assert stream.read(5) == b"retry"
         live_web.stop_web()
         assert b": connected" in stream.read()

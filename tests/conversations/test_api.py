@@ -36,7 +36,7 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     return body
 
 
-def answered(case: object, response: Any, status: int) -> dict[str, Any]:
+def assert_case(case: object, response: Any, status: int) -> dict[str, Any]:
     """A problem as the contract says, or an AssertionError that names the case; its body."""
     try:
         return assert_problem(response, status)
@@ -48,7 +48,7 @@ def answered(case: object, response: Any, status: int) -> dict[str, Any]:
 def test_wrong_methods_get_405(client, ids):
     for method, path in CASES["wrong_methods_get_405"]:
         response = client.open(path.format(**ids), method=method)
-        answered((method, path), response, 405)
+        assert_case((method, path), response, 405)
         assert response.headers["Allow"], (method, path)
 
 
@@ -117,17 +117,17 @@ def test_q_finds_titles_and_words_and_no_wildcards(app, client, user):
     two = add_conversation(app, user.user_id, title="Other")
     add_messages(app, two, 1, text="the a_b of Tides\\here")
 
-    def found(q: str) -> set[int]:
+    def find_ids(q: str) -> set[int]:
         rows = client.get("/api/conversations", query_string={"q": q}).get_json()["conversations"]
         return {row["conversation_id"] for row in rows}
 
-    assert found("tIDES") == {one, two}
-    assert found("0%") == {one}
-    assert found("%") == {one}
-    assert found("a_b") == {two}
-    assert found("_") == {two}
-    assert found("Tides\\h") == {two}
-    assert found("axb") == set()
+    assert find_ids("tIDES") == {one, two}
+    assert find_ids("0%") == {one}
+    assert find_ids("%") == {one}
+    assert find_ids("a_b") == {two}
+    assert find_ids("_") == {two}
+    assert find_ids("Tides\\h") == {two}
+    assert find_ids("axb") == set()
 
 
 BAD_BODIES = [
@@ -166,7 +166,7 @@ def test_bad_bodies(client, ids, method):
         if method == "PUT" and ("is_temporary" in body or "journey" in body):
             continue  # no such fields there
         response = client.open(path, method=method, data=body, content_type="application/json")
-        found = answered(body, response, status)
+        found = assert_case(body, response, status)
         if status == 422:
             assert found["errors"], body
             assert all(set(error) == {"loc", "msg"} for error in found["errors"]), body
@@ -196,10 +196,10 @@ def test_bad_queries(client, ids):
     bad += ["limit=0", "limit=101", "limit=x", "limit=" + "9" * 5000, "q=%00", "archived=perhaps"]
     bad += ["space_id=" + "9" * 40]
     for query in bad:
-        assert answered(query, client.get(f"/api/conversations?{query}"), 422)["errors"], query
+        assert assert_case(query, client.get(f"/api/conversations?{query}"), 422)["errors"], query
     assert client.get("/api/conversations?cursor=").status_code == 200
     for query in ("before=0", "after=-1", "before=" + "9" * 30, "cursor=x", "cursor=" + "9" * 30, "limit=1e3"):
-        answered(query, client.get(f"/api/conversations/{ids['c']}/messages?{query}"), 422)
+        assert_case(query, client.get(f"/api/conversations/{ids['c']}/messages?{query}"), 422)
 
 
 def test_forged_cursors_are_never_an_error_of_ours(client, user):
@@ -213,7 +213,7 @@ def test_ids_that_cannot_exist(client):
     wrong = ["0", "2147483648", "9" * 40, "9" * 5000, "-1", "x", "%00"]
     paths = [f"/api/conversations/{number}" for number in wrong]
     for path in (*paths, f"/api/messages/{'9' * 40}/versions", f"/api/chat/turns/{'9' * 40}/stream"):
-        answered(path, client.get(path), 404)
+        assert_case(path, client.get(path), 404)
 
 
 def test_a_message_cursor_beyond_every_id(client, ids):

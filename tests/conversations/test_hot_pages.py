@@ -20,7 +20,7 @@ STATEMENTS: dict[str, int] = json.loads(Path(__file__).with_name("statements.jso
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def lasting_caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a process knows for some seconds does not lapse in the middle of a count."""
     monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
@@ -33,7 +33,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         known.forget()
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("lasting_caches")
 def test_statements_of_a_page(app, user, browser):
     sent: dict[int, dict[str, int]] = {}
     filled = 0

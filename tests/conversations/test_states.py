@@ -108,12 +108,12 @@ def test_the_word_that_it_was_left_may_come_after_the_reload(app, user, browser)
         place = f"/c/{row.conversation_id}"
     token = csrf_token(browser.get(place).text)
 
-    def left(leaving):
+    def leave(leaving):
         browser.post(f"{place}/delete", data={"csrf_token": token, "leaving": leaving})
         return browser.get(place).status_code
 
     browser.set_cookie("left", f"{place.rpartition('/')[2]}.1795372132100")
     assert browser.get(place).status_code == 200
     browser.delete_cookie("left")
-    assert left("1795372132100") == 200
-    assert left("1795372199999") == 404
+    assert leave("1795372132100") == 200
+    assert leave("1795372199999") == 404

@@ -13,7 +13,7 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def talked(app, user):
+def conversation_id(app, user):
     """A conversation of two messages."""
     conversation_id = add_conversation(app, user.user_id, title="Tides")
     add_messages(app, conversation_id, 2)
@@ -21,22 +21,22 @@ def talked(app, user):
 
 
 @pytest.fixture
-def digested(app, user, talked):
+def digested_id(app, user, conversation_id):
     """A conversation with a digest."""
     with app.app_context(), write_transaction():
-        service.upsert_digest(user.user_id, talked, ConversationMemoryData(**DATA))
-    return talked
+        service.upsert_digest(user.user_id, conversation_id, ConversationMemoryData(**DATA))
+    return conversation_id
 
 
-def test_it_stands_in_the_header_of_its_conversation(browser, digested):
-    page = browser.get(f"/c/{digested}").text
+def test_it_stands_in_the_header_of_its_conversation(browser, digested_id):
+    page = browser.get(f"/c/{digested_id}").text
     assert "Tides &amp; &lt;moon&gt;" in page and "Look them up" in page and "Asks why." in page
-    assert f"/c/{digested}/digest/history" in page
+    assert f"/c/{digested_id}/digest/history" in page
 
 
 @pytest.mark.parametrize("headers", [None, HTMX])
-def test_editing(browser, app, digested, headers):
-    place = f"/c/{digested}/digest"
+def test_editing(browser, app, digested_id, headers):
+    place = f"/c/{digested_id}/digest"
     form = browser.get(f"{place}?edit=1", headers=headers).text
     assert "Tides &amp; &lt;moon&gt;</textarea>" in form
     written = {"main_topics": "Ebb\r\n\r\n Flow ", "action": "", "typical_observation": " Asks\r\nhow. "}
@@ -44,7 +44,7 @@ def test_editing(browser, app, digested, headers):
     assert saved.status_code == (200 if headers else 303)
     expected = {"main_topics": ["Ebb", "Flow"], "action": [], "typical_observation": "Asks how."}
     with app.app_context():
-        assert service.get_digest(digested).memory_data == expected
+        assert service.get_digest(digested_id).memory_data == expected
     assert "2 versions" in browser.get(place).text
     refused = post_form(browser, place, headers=headers, **(written | {"main_topics": "x" * 301}))
     assert refused.status_code == 422
@@ -52,8 +52,8 @@ def test_editing(browser, app, digested, headers):
 
 
 @pytest.mark.parametrize("headers", [None, HTMX])
-def test_making_one_where_there_is_none_and_the_model_may_be_away(browser, model, talked, headers):
-    page, place = browser.get(f"/c/{talked}").text, f"/c/{talked}/digest/generate"
+def test_making_one_where_there_is_none_and_the_model_may_be_away(browser, model, conversation_id, headers):
+    page, place = browser.get(f"/c/{conversation_id}").text, f"/c/{conversation_id}/digest/generate"
     assert "No digest yet." in page and place in page, "the header says what it will be"
     model.script(match="conversation_digest", structured=DATA)
     model.script(match="conversation_digest", fault={"http_status": 500}, times=1)
@@ -62,15 +62,15 @@ def test_making_one_where_there_is_none_and_the_model_may_be_away(browser, model
     assert "No digest yet." in failed.text and 'role="alert"' in failed.text
     made = post_form(browser, place, headers=headers)
     assert made.status_code == (200 if headers else 303)
-    assert "Look them up" in browser.get(f"/c/{talked}/digest").text
+    assert "Look them up" in browser.get(f"/c/{conversation_id}/digest").text
 
 
-def test_history_and_bringing_back(browser, app, digested):
-    post_form(browser, f"/c/{digested}/digest", main_topics="Other", action="", typical_observation="")
-    page = browser.get(f"/c/{digested}/digest/history").text
+def test_history_and_bringing_back(browser, app, digested_id):
+    post_form(browser, f"/c/{digested_id}/digest", main_topics="Other", action="", typical_observation="")
+    page = browser.get(f"/c/{digested_id}/digest/history").text
     assert "Version 2" in page and "written by you" in page and "Look them up" in page
-    assert post_form(browser, f"/c/{digested}/digest/versions/1/restore").status_code == 303
+    assert post_form(browser, f"/c/{digested_id}/digest/versions/1/restore").status_code == 303
     with app.app_context():
-        assert (service.get_digest(digested).version, service.get_digest(digested).memory_data) == (3, DATA)
-    assert post_form(browser, f"/c/{digested}/digest/versions/9/restore").status_code == 404
+        assert (service.get_digest(digested_id).version, service.get_digest(digested_id).memory_data) == (3, DATA)
+    assert post_form(browser, f"/c/{digested_id}/digest/versions/9/restore").status_code == 404
     assert browser.get("/c/2147483648/digest").status_code == 404

@@ -73,7 +73,7 @@ def add_digests(app, user_id, versions):
         return ids
 
 
-def left(app, ids):
+def version_counts(app, ids):
     """Those of these conversations that still have a digest, with how many versions it has."""
     with app.app_context():
         return {talk: len(service.history(talk)) for talk in ids if service.find_digest(talk) is not None}
@@ -95,10 +95,10 @@ def test_those_that_tell_it_go_from_every_batch(app, user, make_user, monkeypatc
             statements_withdrawn.send(
                 None, user_id=user.user_id, conversation_ids=ids, statements=ForgottenStatements({SECRET})
             )
-    assert left(app, ids) == {talk: 2 for number, talk in enumerate(ids) if number not in chosen}
-    assert left(app, others) == dict.fromkeys(others, 1)
+    assert version_counts(app, ids) == {talk: 2 for number, talk in enumerate(ids) if number not in chosen}
+    assert version_counts(app, others) == dict.fromkeys(others, 1)
     with app.app_context():
-        versions = len(left(app, ids)) * 2 + len(others)
+        versions = len(version_counts(app, ids)) * 2 + len(others)
         assert db.session.query(ConversationMemoryVersion).count() == versions
 
 

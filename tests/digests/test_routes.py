@@ -38,7 +38,7 @@ def world(app, user, client, model, make_user, api):
     return {"c": conversation_id, "u": user.user_id, "job": job}, people
 
 
-def filled(value, ids):
+def fill_ids(value, ids):
     """A body with its ids."""
     return {name: ids["c"] if part == "{c}" else part for name, part in value.items()} if value else None
 
@@ -48,7 +48,7 @@ def test_who_may_do_what(world, anonymous):
     """On all routes, in one world: whatever is done here can be done again."""
     ids, people = world
     for method, path, body, statuses in ROUTES:
-        asked = {"path": path.format(**ids), "method": method, "json": filled(body, ids)}
+        asked = {"path": path.format(**ids), "method": method, "json": fill_ids(body, ids)}
         answer = anonymous.open(**asked)
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer"), (method, path)
         for who, status in zip(PEOPLE, statuses, strict=True):
@@ -188,7 +188,7 @@ def test_services_get_nothing_of_an_account_that_is_out_of_use(app, world, user,
     about = [route for route in ROUTES if "{c}" in f"{route[1]}{route[2]}" or "{u}" in route[1]]
     put_out_of_use(app, user, way)
     for method, path, body, statuses in about:
-        answer = people["service"].open(path.format(**ids), method=method, json=filled(body, ids))
+        answer = people["service"].open(path.format(**ids), method=method, json=fill_ids(body, ids))
         assert answer.status_code == (404 if statuses[3] < 400 else statuses[3]), path
     put_back(app, user, way)
     assert people["service"].get(f"/api/internal/users/{ids['u']}/memories").status_code == 200

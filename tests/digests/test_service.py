@@ -30,7 +30,7 @@ def quiet(app, user, *, hours=2.0, messages=2, **fields):
     return conversation_id
 
 
-def needing(user=None, **filters):
+def due_ids(user=None, **filters):
     """What needs a digest after an hour."""
     return service.conversations_to_digest(user and user.user_id, idle=HOUR, **filters)
 
@@ -65,14 +65,14 @@ def test_writing_keeps_every_version_and_is_no_activity(app, user, app_context):
 
 def test_absent_then_fresh_then_stale(app, user, app_context):
     conversation_id = quiet(app, user)
-    assert needing() == needing(user) == [conversation_id]
+    assert due_ids() == due_ids(user) == [conversation_id]
     with write_transaction():
         service.upsert_digest(user.user_id, conversation_id, DATA)
-    assert needing() == needing(user) == []
+    assert due_ids() == due_ids(user) == []
     with write_transaction():
         digest = service.get_digest(conversation_id)
         digest.as_of = now() - HOUR * 3
-    assert needing() == needing(user) == [conversation_id]
+    assert due_ids() == due_ids(user) == [conversation_id]
     assert service.is_stale(service.get_digest(conversation_id), db.session.get(Conversation, conversation_id))
 
 
@@ -80,17 +80,17 @@ def test_only_idle_ones_of_ones_own_with_something_said_or_all(app, user, make_u
     other = make_user()
     talking, empty = quiet(app, user, hours=0.5), quiet(app, user, hours=5, messages=0)
     said, theirs = quiet(app, user, hours=4), quiet(app, other)
-    assert needing(user, include_empty=True) == [empty, said]
-    assert (needing(user), needing(other), needing()) == ([said], [theirs], [said, theirs])
+    assert due_ids(user, include_empty=True) == [empty, said]
+    assert (due_ids(user), due_ids(other), due_ids()) == ([said], [theirs], [said, theirs])
     with write_transaction():
         service.upsert_digest(user.user_id, said, DATA)
-    assert needing(user, only_needing=False) == [said, talking]
+    assert due_ids(user, only_needing=False) == [said, talking]
 
 
 def test_the_longest_quiet_come_first_up_to_the_limit(app, user, app_context):
     found = [quiet(app, user, hours=9 - number) for number in range(3)]
     for limit, count in ((None, 3), (0, 0), (1, 1), (2, 2), (9, 3)):
-        assert needing(user, limit=limit) == needing(limit=limit) == found[:count], limit
+        assert due_ids(user, limit=limit) == due_ids(limit=limit) == found[:count], limit
 
 
 def test_where_there_is_to_be_no_memory_there_is_no_digest(app, user, make_user, app_context):
@@ -105,9 +105,9 @@ def test_where_there_is_to_be_no_memory_there_is_no_digest(app, user, make_user,
         db.session.execute(off.values(settings={"memory_enabled": False}))
         db.session.execute(update(User).where(User.user_id == away.user_id).values(is_active=False))
     wanted = quiet(app, user)
-    assert needing() == [wanted]
-    assert needing(user, only_needing=False, include_empty=True) == [wanted]
-    assert needing(without, only_needing=False) == []
+    assert due_ids() == [wanted]
+    assert due_ids(user, only_needing=False, include_empty=True) == [wanted]
+    assert due_ids(without, only_needing=False) == []
 
 
 pytestmark = pytest.mark.once  # about processes, not about the database

@@ -21,7 +21,7 @@ from webapp.prompts.transcript import transcript
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def about(name, *said, system=""):
+def run(name, *said, system=""):
     turns = [turn for text in said for turn in (("user", text), ("assistant", "I see."))]
     messages = [{"role": "system", "content": system}, {"role": "user", "content": transcript(turns, 8_000)}]
     return run_task(TaskRequest(name, {"properties": {"facts": {}}}, messages))
@@ -79,7 +79,7 @@ def test_any_text_gives_grounded_operations(parts):
 
 
 def test_a_summary_has_the_first_sentence_of_each_message_and_is_shorter_than_they_are():
-    assert about("conversation_summary", "My boat is Ida. She is long.")["summary"] == "The user said: My boat is Ida."
+    assert run("conversation_summary", "My boat is Ida. She is long.")["summary"] == "The user said: My boat is Ida."
     told = "I painted boat {n}0, a long one, with the help of friends. It took hours and hours in the yard by the sea."
     turns = [("user", f"(23 November 2026) The user said: {told.format(n=n)}") for n in range(13)]
     summary = summary_of(turns)

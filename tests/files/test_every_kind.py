@@ -25,7 +25,7 @@ DAMAGED = "damaged"
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 
 
-def repacked(data: bytes, change: Callable[[str, bytes], bytes], **more: bytes) -> bytes:
+def repack(data: bytes, change: Callable[[str, bytes], bytes], **more: bytes) -> bytes:
     """An Office file with some of its parts changed, and others added."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
@@ -56,7 +56,7 @@ def sheets() -> bytes:
     return out.getvalue()
 
 
-def declared(document: bytes, entity: str) -> bytes:
+def declare_entity(document: bytes, entity: str) -> bytes:
     """A part of an Office file with a document type, whose entity stands in its text."""
     head, _, rest = document.rpartition(b"?>")
     return head + (b"?>" if head else b"") + f"<!DOCTYPE w [{entity}]>".encode() + rest.replace(b"Bees", b"&x;")
@@ -64,7 +64,7 @@ def declared(document: bytes, entity: str) -> bytes:
 
 def with_entity(data: bytes, part: str, entity: str) -> bytes:
     """An Office file one part of which refers to an entity."""
-    return repacked(data, lambda name, old: declared(old, entity) if name == part else old)
+    return repack(data, lambda name, old: declare_entity(old, entity) if name == part else old)
 
 
 def bomb(folder: str = "word") -> bytes:
@@ -78,7 +78,7 @@ def bomb(folder: str = "word") -> bytes:
 def lying_bomb() -> bytes:
     """A bomb whose directory says that it is small."""
     part = b"<w:t>" + b"A" * (64 * 1024**2)
-    data = bytearray(repacked(docx("x"), lambda name, old: part if name == "word/document.xml" else old))
+    data = bytearray(repack(docx("x"), lambda name, old: part if name == "word/document.xml" else old))
     honest, small = struct.pack("<L", len(part)), struct.pack("<L", 1_000)
     return bytes(data).replace(honest, small)
 
@@ -152,7 +152,7 @@ READ: dict[str, Callable[[], bytes]] = {
 HOSTILE: dict[str, Callable[[], bytes]] = {  # and yet no more than text
     "polyglot.html": lambda: b"<html><!--\n" + pdf("Bees dance."),  # a PDF that browsers take for a page
     "xxe.xml": lambda: b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>Bees dance. &a;</x>',
-    "paths.docx": lambda: repacked(docx("Bees dance."), lambda _, old: old, **{"../../../../tmp/owned": b"x"}),
+    "paths.docx": lambda: repack(docx("Bees dance."), lambda _, old: old, **{"../../../../tmp/owned": b"x"}),
     "deep.html": lambda: b"<div>" * 20_000 + b"Bees dance.",
     "long.txt": lambda: b"Bees dance. " + b"x" * (20 * 1024**2),
     "columns.csv": lambda: b"Bees dance." + b"," * 500_000 + b"\n1,2\n",
@@ -179,7 +179,7 @@ BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
         "",
     ),
     "hollow.docx": (lambda: office("word"), DAMAGED),
-    "cut.docx": (lambda: repacked(docx("Bees"), lambda name, old: old[: len(old) // 2]), DAMAGED),
+    "cut.docx": (lambda: repack(docx("Bees"), lambda name, old: old[: len(old) // 2]), DAMAGED),
     "sealed.docx": (encrypted_part, DAMAGED),
     "xxe.docx": (lambda: with_entity(docx("Bees"), "word/document.xml", '<!ENTITY x SYSTEM "file:///etc/passwd">'), ""),
     "laughs.docx": (
@@ -230,7 +230,7 @@ def _kind(name: str, data: bytes) -> str:
     return kind_of(safe_name(name), io.BytesIO(data), len(data))
 
 
-def _done(tmp_path: Path, module: str, name: str, data: bytes, *more: str) -> dict[str, object]:
+def _run_reader(tmp_path: Path, module: str, name: str, data: bytes, *more: str) -> dict[str, object]:
     """What the bounded process says, within its time, while this one stays as large as it is."""
     path = tmp_path / "content"
     path.write_bytes(data)
@@ -263,7 +263,7 @@ def test_the_good_are_read(name):
 @pytest.mark.parametrize("name", [*HOSTILE, "bees.pdf"])
 def test_the_hostile_are_read_within_their_limits(tmp_path, name):
     data = (HOSTILE | READ)[name]()
-    _is_read(_done(tmp_path, "webapp.files.text_extraction", name, data).get("pages"))
+    _is_read(_run_reader(tmp_path, "webapp.files.text_extraction", name, data).get("pages"))
 
 
 @pytest.mark.parametrize("name", SEEN)
@@ -276,7 +276,7 @@ def test_pictures_are_seen(name):
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_bad_say_why_and_harm_nothing(tmp_path, name):
     make, words = BROKEN[name]
-    answer = _done(tmp_path, "webapp.files.text_extraction", name, make())
+    answer = _run_reader(tmp_path, "webapp.files.text_extraction", name, make())
     if words:
         assert words in str(answer["error"])
     else:  # some are read as far as they go: what counts is that nothing is fetched, grows or hangs
@@ -287,7 +287,7 @@ def test_the_bad_say_why_and_harm_nothing(tmp_path, name):
 def test_pictures_that_cannot_be_seen_say_why(tmp_path, name):
     make, words = UNSEEN[name]
     wish = '[{"page": 0, "edge": 100, "words": ""}]'
-    assert words in str(_done(tmp_path, "webapp.files.previews", name, make(), wish)["error"])
+    assert words in str(_run_reader(tmp_path, "webapp.files.previews", name, make(), wish)["error"])
 
 
 @pytest.mark.parametrize("name", REFUSED)

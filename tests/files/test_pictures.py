@@ -55,7 +55,7 @@ def chat_calls(model: ServerHandle) -> list[list[dict[str, Any]]]:
     return [call["messages"] for call in model.calls() if call["stream"]]
 
 
-def seen(messages: list[dict[str, Any]]) -> list[PIL.Image.Image]:
+def sent_pictures(messages: list[dict[str, Any]]) -> list[PIL.Image.Image]:
     """The pictures in a request."""
     parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
     urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
@@ -80,7 +80,7 @@ def test_a_picture_goes_to_the_model_small(client, model):
     file = _send(client, photo(2400, 1200, turned=True), "bees.jpeg").get_json()
     assert (file["status"], file["pages"]) == ("ready", 0)
     ask(client, "What is to be seen?", file["file_id"])
-    (picture,) = seen(chat_calls(model)[-1])
+    (picture,) = sent_pictures(chat_calls(model)[-1])
     assert picture.size == (640, 1280) and not picture.getexif()
     assert file["tokens"] == picture_tokens(640, 1280)
     asked = chat_calls(model)[-1][-1]["content"]
@@ -102,7 +102,7 @@ def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(app,
     one, two = chat_calls(model)
     assert two[: len(one)][0] == one[0]
     assert two[1]["content"][:2] == one[1]["content"][:2]
-    assert len(seen(two)) == 1
+    assert len(sent_pictures(two)) == 1
     work_off(app)
     background = [call for call in model.calls() if not call["stream"] and call["path"] == "chat"]
     assert background
@@ -129,7 +129,7 @@ def test_pictures_that_do_not_fit_are_named_and_the_newest_are_shown(client, mod
     first = ask(client, "The first ones.", ids[0], ids[1])
     ask(client, "The last ones.", ids[2], ids[3], conversation_id=first["conversation_id"])
     last = chat_calls(model)[-1]
-    assert len(seen(last)) == 2
+    assert len(sent_pictures(last)) == 2
     assert "2.jpg" in str(last[-1]["content"])
     assert "no room to show it" in str(last[1]["content"])
 
@@ -140,7 +140,7 @@ def test_an_edited_message_keeps_its_pictures(client, model):
     asked = client.get(f"/api/conversations/{reply['conversation_id']}/messages").get_json()["messages"][0]
     again = client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Look closer."}).get_json()
     client.get(f"/api/messages/{again['message']['message_id']}/response?wait=20")
-    assert len(seen(chat_calls(model)[-1])) == 1
+    assert len(sent_pictures(chat_calls(model)[-1])) == 1
 
 
 @pytest.mark.once
@@ -179,12 +179,12 @@ def test_scanned_pages_are_counted_and_sent_as_pictures(client, model, login, us
     ask(client, "What does it say?", file["file_id"])
     sent = chat_calls(model)[-1]
     assert "Bees dance." in str(sent[1]["content"]) and "[This page is a picture.]" in str(sent[1]["content"])
-    assert len(seen(sent)) == 2
+    assert len(sent_pictures(sent)) == 2
     assert "[scan.pdf, page 2]" in str(sent[-1]["content"])
     whole = _send(client, pdf("", ""), "all.pdf").get_json()
     assert whole["picture_pages"] == 2
     ask(client, "And this?", whole["file_id"])
-    assert len(seen(chat_calls(model)[-1])) == 2
+    assert len(sent_pictures(chat_calls(model)[-1])) == 2
 
 
 @pytest.mark.once

@@ -13,7 +13,7 @@ from flask import Flask
 
 from testkit.people import post_form
 from tests.files.test_files import _send
-from tests.files.test_pictures import ask, chat_calls, photo, seen
+from tests.files.test_pictures import ask, chat_calls, photo, sent_pictures
 from webapp.db.base import db
 from webapp.files import scans
 from webapp.files.models import File, FilePage
@@ -46,7 +46,7 @@ def tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     scans._languages.cache_clear()
 
 
-def scanned(pages: int = 2) -> bytes:
+def make_scan(pages: int = 2) -> bytes:
     """A PDF of pictures."""
     out = io.BytesIO()
     pictures = [PIL.Image.new("RGB", (300, 400), color) for color in ("white", "gray", "black")[:pages]]
@@ -62,7 +62,7 @@ def texts(app: Flask, file_id: int) -> list[tuple[str, bool]]:
 
 def test_pages_are_read_in_the_background_once_each(app, client, run_jobs, tesseract):
     log = tesseract()
-    sent = _send(client, scanned(), "scan.pdf").get_json()
+    sent = _send(client, make_scan(), "scan.pdf").get_json()
     assert sent["picture_pages"] == 2 and texts(app, sent["file_id"]) == [("", False)] * 2
     run_jobs()
     assert texts(app, sent["file_id"]) == [("The hive is in the orchard.", True)] * 2
@@ -76,7 +76,7 @@ def test_pages_are_read_in_the_background_once_each(app, client, run_jobs, tesse
 
 def test_a_slice_ends_after_a_page_and_another_goes_on(app, client, tesseract):
     tesseract()
-    sent = _send(client, scanned(3), "scan.pdf").get_json()
+    sent = _send(client, make_scan(3), "scan.pdf").get_json()
     with app.app_context():
         assert scans.read_scans(sent["file_id"], seconds=0) is True
         assert scans.files_to_scan() == [sent["file_id"]]
@@ -88,7 +88,7 @@ def test_a_slice_ends_after_a_page_and_another_goes_on(app, client, tesseract):
 
 def test_a_model_is_told_what_was_read_and_sees_the_page(app, client, model, run_jobs, tesseract):
     tesseract()
-    file = _send(client, scanned(1), "scan.pdf").get_json()
+    file = _send(client, make_scan(1), "scan.pdf").get_json()
     run_jobs()
     ask(client, "Where is the hive?", file["file_id"])
     request = chat_calls(model)[-1]
@@ -96,7 +96,7 @@ def test_a_model_is_told_what_was_read_and_sees_the_page(app, client, model, run
         [part["text"] for message in request if isinstance(message["content"], list) for part in message["content"]
          if part["type"] == "text"] + [m["content"] for m in request if isinstance(m["content"], str)]
     ).replace("\\n", "\n")  # fmt: skip
-    assert len(seen(request)) == 1
+    assert len(sent_pictures(request)) == 1
 
 
 def test_a_picture_has_the_text_that_stands_on_it(app, client, run_jobs, tesseract, login, user):
@@ -111,7 +111,7 @@ def test_a_picture_has_the_text_that_stands_on_it(app, client, run_jobs, tessera
 @pytest.mark.parametrize("answer", ["exit 1", "true", "kill -9 $$"])
 def test_what_cannot_be_read_stays_a_picture(app, client, run_jobs, tesseract, answer):
     tesseract(answer)
-    files = [_send(client, data, name).get_json() for data, name in ((scanned(), "a.pdf"), (photo(), "b.jpg"))]
+    files = [_send(client, data, name).get_json() for data, name in ((make_scan(), "a.pdf"), (photo(), "b.jpg"))]
     run_jobs()
     assert texts(app, files[0]["file_id"]) == [("", True)] * 2 and texts(app, files[1]["file_id"]) == []
     with app.app_context():
@@ -121,17 +121,17 @@ def test_what_cannot_be_read_stays_a_picture(app, client, run_jobs, tesseract, a
 
 def test_without_tesseract_nothing_is_owed(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _name: None)
-    file = _send(client, scanned(), "scan.pdf").get_json()
+    file = _send(client, make_scan(), "scan.pdf").get_json()
     run_jobs()
     assert texts(app, file["file_id"]) == [("", False)] * 2
 
 
 def test_a_stamp_on_a_scan_is_no_text():
-    made = _stamped(PIL.Image.new("RGB", (300, 400), "gray"))
+    made = _make_stamped_page(PIL.Image.new("RGB", (300, 400), "gray"))
     assert read_pdf(made).texts == [""]
 
 
-def _stamped(picture: PIL.Image.Image) -> bytes:
+def _make_stamped_page(picture: PIL.Image.Image) -> bytes:
     """A PDF with a page that a picture covers, and a few words over it."""
     from fpdf import FPDF
 

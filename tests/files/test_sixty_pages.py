@@ -37,7 +37,7 @@ def sixty_pages() -> bytes:
     return pdf(*pages)
 
 
-def _asked(model: ServerHandle) -> list[list[dict[str, Any]]]:
+def _prompts(model: ServerHandle) -> list[list[dict[str, Any]]]:
     return [call["messages"] for call in model.calls() if call["path"] == "chat" and call["stream"]]
 
 
@@ -77,8 +77,8 @@ def test_page_41_is_answered_with_its_page_and_later_turns_keep_the_prefix(clien
     assert abs(shown - cost) <= 0.03 * cost, (shown, cost)
     _say(client, talk, "Who told of it?")
     _say(client, talk, "And what became of the walnuts?")
-    first, second, third = map(json.dumps, _asked(model)[-3:])
-    marked = re.search(r'<page n="41">([^<]*)</page>', _asked(model)[-1][1]["content"])
+    first, second, third = map(json.dumps, _prompts(model)[-3:])
+    marked = re.search(r'<page n="41">([^<]*)</page>', _prompts(model)[-1][1]["content"])
     assert marked and NEEDLE in " ".join(marked[1].split())
     assert first.count("Adelheid sank") == 1  # text goes once
     for before, after in ((first, second), (second, third)):

@@ -13,7 +13,7 @@ from testkit.people import post_form
 from testkit.work import work_off
 from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
-from tests.files.test_pictures import ask, chat_calls, photo, seen
+from tests.files.test_pictures import ask, chat_calls, photo, sent_pictures
 from tests.spaces.helpers import join, make_space
 from tests.support.queries import execute
 from webapp.db.base import write_transaction
@@ -89,10 +89,10 @@ def test_pictures_and_scans_are_documents_that_models_see(app, client, model, br
     talk = client.post("/api/conversations", json={"space_id": space}).get_json()["conversation_id"]
     ask(client, "What does the plan of the apiary show?", conversation_id=talk)
     sent = chat_calls(model)[-1]
-    assert len(seen(sent)) == 1
+    assert len(sent_pictures(sent)) == 1
     assert "[apiary plan.jpg]" in str(sent[-1]["content"])
     ask(client, "How much was the smoker invoice?", conversation_id=talk)
-    assert len(seen(chat_calls(model)[-1])) >= 2  # both of its pages
+    assert len(sent_pictures(chat_calls(model)[-1])) >= 2  # both of its pages
     assert client.delete(plan).status_code == 204
     ask(client, "And the apiary plan?", conversation_id=talk)
     assert "[apiary plan.jpg]" not in str(chat_calls(model)[-1][-1]["content"])
@@ -111,7 +111,7 @@ def test_a_scanned_page_among_others_is_found_by_the_words_around_it(app, client
     talk = client.post("/api/conversations", json={"space_id": space}).get_json()["conversation_id"]
     ask(client, "What does the receipt of the smoker say?", conversation_id=talk)
     sent = chat_calls(model)[-1]
-    assert len(seen(sent)) == 1
+    assert len(sent_pictures(sent)) == 1
     assert "[ledger.pdf, page 3]" in str(sent[-1]["content"])
     assert "A picture, without text: ledger.pdf, page 3" in str(sent)
 

@@ -43,7 +43,7 @@ def server() -> Iterator[BucketServer]:
 
 
 @pytest.fixture
-def stored(app: Flask, server: BucketServer, tmp_path: Path) -> Iterator[BucketServer]:
+def bucket(app: Flask, server: BucketServer, tmp_path: Path) -> Iterator[BucketServer]:
     """The application keeps its files in the bucket."""
     server.empty()
     with stored_in(app, server.settings, tmp_path):
@@ -136,7 +136,7 @@ def test_large_files_go_to_the_bucket_in_parts(app, server, tmp_path, monkeypatc
     monkeypatch.setattr(client, "upload_part", breaks)
     with pytest.raises(Unavailable), made.store(KEY, io.BytesIO(data)):
         pass
-    assert calls == [1, 2] and server.held() == []
+    assert calls == [1, 2] and server.list_keys() == []
     assert not server.client.list_multipart_uploads(Bucket="files").get("Uploads")
 
 
@@ -154,28 +154,28 @@ def test_uploads_that_a_dead_process_left_are_given_up(storage, server, tmp_path
 
 
 def test_files_live_in_the_bucket_from_the_upload_to_the_last_deletion(
-    stored, app, client, api, make_user, model, tmp_path
+    bucket, app, client, api, make_user, model, tmp_path
 ):
     data = pdf("Bees dance.", "They eat nectar.")
     file = _send(client, data, "bees.pdf").get_json()
     other = _send(api(make_user()), data, "same.pdf").get_json()
     picture = _send(client, photo(), "bees.jpg").get_json()
     assert (file["status"], file["pages"], picture["status"]) == ("ready", 2, "ready")
-    assert sum(key.startswith("commonplace/") and ".pictures" not in key for key in stored.held()) == 2
+    assert sum(key.startswith("commonplace/") and ".pictures" not in key for key in bucket.list_keys()) == 2
     place = f"/api/files/{file['file_id']}"
     with client.get(f"{place}/content") as found:
         assert found.data == data and found.headers["Accept-Ranges"] == "bytes"
     assert client.get(f"{place}/picture?page=2&words=nectar").data[:3] == b"\xff\xd8\xff"
-    assert any("2-1280-" in key for key in stored.held())
+    assert any("2-1280-" in key for key in bucket.list_keys())
     _ask(client, "What do they eat?", file_ids=[file["file_id"], picture["file_id"]])
     assert "They eat nectar." in str(_prompts(model)[0][1]) and "data:image/jpeg" in str(_prompts(model)[0][-1])
     assert not list((tmp_path / "files").rglob("*.jpg")) and not list((tmp_path / "files" / "parts").iterdir())
     assert client.delete(place).status_code == 204
-    assert any("2-1280-" in key for key in stored.held())  # the other's
+    assert any("2-1280-" in key for key in bucket.list_keys())  # the other's
     with app.app_context(), write_transaction():
         delete_user(db.session.get_one(File, other["file_id"]).user_id or 0)
     client.delete(f"/api/files/{picture['file_id']}")
-    assert stored.held() == []
+    assert bucket.list_keys() == []
 
 
 RANGES = (
@@ -190,7 +190,7 @@ RANGES = (
 @pytest.mark.parametrize("place", ["folder", "bucket"])
 def test_a_range_of_a_file(request, client, place):
     if place == "bucket":
-        request.getfixturevalue("stored")
+        request.getfixturevalue("bucket")
     address = f"/api/files/{_send(client, b'Bees dance.', 'Bienen & tänze.txt').get_json()['file_id']}/content"
     for wanted, status, part in RANGES:
         with client.get(address, headers={"Range": wanted}) as found:
@@ -215,10 +215,10 @@ def _away(app: Flask, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("how", ["silent", "refused", "wrong"])
 def test_a_bucket_that_is_away_is_a_503_in_plain_words_and_loses_nothing(
-    app, stored, silent, client, tmp_path, monkeypatch, caplog, how
+    app, bucket, silent, client, tmp_path, monkeypatch, caplog, how
 ):
     file = _send(client, pdf("Bees dance."), "bees.pdf").get_json()["file_id"]
-    endpoint = {"silent": silent, "refused": "http://127.0.0.1:9", "wrong": f"{stored.endpoint}/nothing/here"}[how]
+    endpoint = {"silent": silent, "refused": "http://127.0.0.1:9", "wrong": f"{bucket.endpoint}/nothing/here"}[how]
     caplog.set_level(logging.DEBUG)
     with _away(app, endpoint, tmp_path, monkeypatch):
         for answer in (
@@ -235,16 +235,16 @@ def test_a_bucket_that_is_away_is_a_503_in_plain_words_and_loses_nothing(
     assert SECRET not in caplog.text
 
 
-def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(app, stored, client, tmp_path, monkeypatch):
+def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(app, bucket, client, tmp_path, monkeypatch):
     gone, kept = (_send(client, words, "a.txt").get_json()["file_id"] for words in (b"gone", b"kept"))
     with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch):
         assert client.delete(f"/api/files/{gone}").status_code == 204
-    assert client.get(f"/api/files/{gone}").status_code == 404 and len(stored.held()) == 2
+    assert client.get(f"/api/files/{gone}").status_code == 404 and len(bucket.list_keys()) == 2
     with app.app_context():
         assert sweep_storage() == 0  # it is young: its row might not be committed yet
         monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
         assert sweep_storage() == 1 and sweep_storage() == 0
-    assert len(stored.held()) == 1
+    assert len(bucket.list_keys()) == 1
     assert client.get(f"/api/files/{kept}/content").data == b"kept"
 
 
@@ -256,7 +256,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(app, server, tmp_path, 
         upload = server.client.create_multipart_upload(Bucket="files", Key="backups/next.zip")
         file_storage().write(KEY, b"of nobody")
         assert sweep_storage() == 1
-        assert server.held() == ["backups/commonplace.zip"]
+        assert server.list_keys() == ["backups/commonplace.zip"]
         assert server.client.list_multipart_uploads(Bucket="files")["Uploads"][0]["UploadId"] == upload["UploadId"]
     server.client.abort_multipart_upload(Bucket="files", Key="backups/next.zip", UploadId=upload["UploadId"])
     server.empty()
@@ -282,7 +282,7 @@ def test_a_sweep_spares_what_is_taken_in_while_it_deletes(app, client, tmp_path,
         assert client.get(f"/api/files/{taken[0]}/content").data in (b"some words", b"other words")
 
 
-def test_a_content_is_deleted_before_its_pictures(stored, app, monkeypatch):
+def test_a_content_is_deleted_before_its_pictures(bucket, app, monkeypatch):
     with app.app_context():
         storage = file_storage()
         for key in (KEY, f"{KEY}.pictures/0-320.jpg"):
@@ -293,7 +293,7 @@ def test_a_content_is_deleted_before_its_pictures(stored, app, monkeypatch):
     assert deleted == [f"commonplace/{KEY}", f"commonplace/{KEY}.pictures/0-320.jpg"]
 
 
-def test_an_account_is_not_gone_before_its_files_are(app, stored, api, make_user, tmp_path, monkeypatch):
+def test_an_account_is_not_gone_before_its_files_are(app, bucket, api, make_user, tmp_path, monkeypatch):
     person = make_user()
     _send(api(person), b"mine alone", "a.txt")
     monkeypatch.setattr(account_erasure.deletion, "begin", lambda user_id: True)
@@ -305,15 +305,15 @@ def test_an_account_is_not_gone_before_its_files_are(app, stored, api, make_user
         db.session.rollback()
         assert db.session.query(File).count() == 1 and reports == []
         assert account_erasure.delete_account(person.user_id, seconds=ENDLESS) == "done"
-    assert stored.held() == [] and reports[0]["files_left"] == 0
+    assert bucket.list_keys() == [] and reports[0]["files_left"] == 0
 
 
-def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(stored, client, monkeypatch):
+def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(bucket, client, monkeypatch):
     read = uploads.run_bounded
 
     def work(*file: str) -> Any:
         found = read(*file)
-        stored.empty()
+        bucket.empty()
         return found
 
     monkeypatch.setattr(uploads, "run_bounded", work)
@@ -324,7 +324,7 @@ def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(stored, clie
 def test_nothing_is_held_while_the_storage_is_asked(app, client, monkeypatch):
     storage, held = file_storage.of(app), []
 
-    def watched(name: str) -> None:
+    def watch(name: str) -> None:
         asked = getattr(storage, name)
 
         def ask(*wanted: Any) -> Any:
@@ -334,7 +334,7 @@ def test_nothing_is_held_while_the_storage_is_asked(app, client, monkeypatch):
         monkeypatch.setattr(storage, name, ask)
 
     for name in ("store", "size", "pieces", "delete"):
-        watched(name)
+        watch(name)
     number = _send(client, b"read without a connection", "a.txt").get_json()["file_id"]
     client.get(f"/api/files/{number}/content").close()
     client.delete(f"/api/files/{number}")
@@ -347,7 +347,7 @@ def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
     request, app, client, tmp_path, monkeypatch, place
 ):
     if place == "bucket":
-        request.getfixturevalue("stored")
+        request.getfixturevalue("bucket")
     with stored_in(app, {} if place == "folder" else app_settings.of(app).model_dump(), tmp_path):
         first = _send(client, b"same words", "a.txt").get_json()["file_id"]
         read = uploads.run_bounded
@@ -362,7 +362,7 @@ def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
         assert client.get(f"/api/files/{second['file_id']}/content").data == b"same words"
 
 
-def test_backups_and_exports_hold_what_is_in_the_bucket(app, stored, client, run_jobs, tmp_path):
+def test_backups_and_exports_hold_what_is_in_the_bucket(app, bucket, client, run_jobs, tmp_path):
     file = _send(client, b"Bees dance.", "bees.txt").get_json()
     made = client.post("/api/exports", json={"what": "account"}).get_json()
     run_jobs()
@@ -373,7 +373,7 @@ def test_backups_and_exports_hold_what_is_in_the_bucket(app, stored, client, run
         make_backup(tmp_path / "backup.zip")
         assert check_backup(tmp_path / "backup.zip").attachments == 1
         digest = db.session.get_one(File, file["file_id"]).digest
-    stored.empty()
+    bucket.empty()
     with app.app_context(), zipfile.ZipFile(tmp_path / "backup.zip") as archive:
         from webapp.admin.backups.restore import _restore_files
 
@@ -381,7 +381,7 @@ def test_backups_and_exports_hold_what_is_in_the_bucket(app, stored, client, run
         assert file_storage().read(key_of(digest)) == b"Bees dance."
 
 
-def test_the_doctor_tries_the_bucket(app, stored, tmp_path, monkeypatch):
+def test_the_doctor_tries_the_bucket(app, bucket, tmp_path, monkeypatch):
     with app.app_context():
         assert [(one.state, "can be written to, read and deleted from" in one.text) for one in look_at_files()] == [
             ("ok", True)
@@ -389,10 +389,10 @@ def test_the_doctor_tries_the_bucket(app, stored, tmp_path, monkeypatch):
         Folder(tmp_path / "files").write(KEY, b"old")
         assert "files move" in [one.advice for one in look_at_files()][-1]
         told = app.test_cli_runner().invoke(args=["files", "move"])
-        assert "1 files are now in files" in told.output and stored.held() == [f"commonplace/{KEY}"]
-        stored.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Enabled"})
+        assert "1 files are now in files" in told.output and bucket.list_keys() == [f"commonplace/{KEY}"]
+        bucket.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Enabled"})
         assert "keeps versions" in [one.text for one in look_at_files()][-1]
-        stored.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Suspended"})
+        bucket.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Suspended"})
         with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch):
             (fault,) = look_at_files()
         assert fault.state == "fault" and SECRET not in str(fault)

@@ -8,7 +8,7 @@ import pytest
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
-from tests.gateway.test_completions import ask, official, said, talks  # noqa: F401
+from tests.gateway.test_completions import ask, lines, official, talks  # noqa: F401
 from tests.support.queries import scalars
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
@@ -38,7 +38,7 @@ def call_tool(model: ServerHandle, name: str = "get_weather", times: int | None 
     model.script(tool_calls=[{"name": name, "arguments": arguments}], times=times)
 
 
-def answered(choice: dict[str, Any], text: str = "Sunny, 24 °C.") -> list[dict[str, Any]]:
+def answer_calls(choice: dict[str, Any], text: str = "Sunny, 24 °C.") -> list[dict[str, Any]]:
     """The model's message and an answer to each of its calls."""
     message = choice["message"]
     return [
@@ -60,7 +60,7 @@ def test_a_call_is_handed_over_and_its_answer_goes_on_in_the_same_conversation(a
     assert (call["type"], call["function"]["name"]) == ("function", "get_weather")
     assert json.loads(call["function"]["arguments"]) == {"city": "Porto"}
     model.script(reply="It is sunny in Porto.", times=1)
-    history = [QUESTION, *answered(first)]
+    history = [QUESTION, *answer_calls(first)]
     second, again = send(client, *history)
     assert (second["finish_reason"], second["message"]["content"]) == ("stop", "It is sunny in Porto.")
     assert again == conversation
@@ -73,7 +73,7 @@ def test_a_call_is_handed_over_and_its_answer_goes_on_in_the_same_conversation(a
     third, still = send(client, *history, second["message"], {"role": "user", "content": "And what do I wear?"})
     assert (third["message"]["content"], still) == ("Take a hat.", conversation)
     assert talks(app) == [(conversation, 5)]
-    assert said(app, conversation) == [
+    assert lines(app, conversation) == [
         ("user", "What is the weather in Porto?"),
         *(("assistant", ""), ("assistant", "It is sunny in Porto.")),
         *(("user", "And what do I wear?"), ("assistant", "Take a hat.")),
@@ -87,7 +87,7 @@ def test_several_rounds_stay_one_conversation_and_the_page_shows_them(app, clien
             reply=f"Looking at {city}.", tool_calls=[{"name": "get_weather", "arguments": {"city": city}}], times=1
         )
         choice, conversation = send(client, *history)
-        history += answered(choice, f"Rain in {city}.")
+        history += answer_calls(choice, f"Rain in {city}.")
     model.script(reply="Rain in both.", times=1)
     choice, again = send(client, *history)
     assert (again, choice["finish_reason"]) == (conversation, "stop")
@@ -116,7 +116,7 @@ def test_what_a_server_sends_with_a_call_goes_back_to_it_once_it_is_answered(cli
     else:
         del call["extra_content"]  # by a client that does not send it back
     model.script(reply="Sunny.", times=1)
-    send(client, QUESTION, *answered(first))
+    send(client, QUESTION, *answer_calls(first))
     assert bodies(model)[-1]["messages"][-2]["tool_calls"][0]["extra_content"] == own["extra_content"]
 
 
@@ -130,15 +130,15 @@ def test_arguments_that_were_written_as_text_twice_are_handed_over_as_meant(clie
 def test_the_same_answers_again_make_another_version(app, client, model):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
-    history = [QUESTION, *answered(first)]
+    history = [QUESTION, *answer_calls(first)]
     for reply in ("One.", "Two."):
         model.script(reply=reply, times=1)
         choice, again = send(client, *history)
         assert (choice["message"]["content"], again) == (reply, conversation)
     assert talks(app) == [(conversation, 3)]
-    assert said(app, conversation)[-1] == ("assistant", "Two.")
+    assert lines(app, conversation)[-1] == ("assistant", "Two.")
     model.script(reply="Three.", times=1)
-    _, still = send(client, QUESTION, *answered(first, "Snow."))
+    _, still = send(client, QUESTION, *answer_calls(first, "Snow."))
     assert still == conversation
     with app.app_context():
         row = db.session.scalar(db.select(Message).where(Message.tool_calls.is_not(None)))
@@ -150,10 +150,10 @@ def test_an_edited_question_forks(app, client, model):
     first, conversation = send(client, QUESTION)
     model.script(reply="Well.", times=1)
     edited = {"role": "user", "content": "What is the weather in Faro?"}
-    _, fork = send(client, edited, *answered(first))
+    _, fork = send(client, edited, *answer_calls(first))
     assert fork != conversation
-    assert said(app, fork) == [("user", edited["content"]), ("assistant", ""), ("assistant", "Well.")]
-    assert said(app, conversation) == [("user", QUESTION["content"]), ("assistant", "")]
+    assert lines(app, fork) == [("user", edited["content"]), ("assistant", ""), ("assistant", "Well.")]
+    assert lines(app, conversation) == [("user", QUESTION["content"]), ("assistant", "")]
     sent = bodies(model)[-1]["messages"]
     assert sent[-1]["content"] == "Sunny, 24 °C."
 
@@ -165,7 +165,7 @@ def test_answers_go_on_elsewhere_once_the_conversation_was_deleted(app, client, 
         hide_conversation(client.person.user_id, conversation)  # as on the page, where it can be brought back
         db.session.commit()
     model.script(reply="Well.", times=1)
-    choice, other = send(client, QUESTION, *answered(first))
+    choice, other = send(client, QUESTION, *answer_calls(first))
     assert (choice["message"]["content"], other != conversation) == ("Well.", True)
 
 
@@ -177,7 +177,7 @@ def test_a_history_from_elsewhere_is_gone_on_with(app, client, model):
     model.script(reply="Foggy.", times=1)
     choice, conversation = send(client, *before, QUESTION, message, answer)
     assert choice["message"]["content"] == "Foggy."
-    assert said(app, conversation)[2:] == [
+    assert lines(app, conversation)[2:] == [
         ("user", QUESTION["content"]),
         *(("assistant", "Let me see."), ("assistant", "Foggy.")),
     ]
@@ -241,7 +241,7 @@ def test_our_memory_tools_run_in_the_same_turn(app, client, model):
     assert [call["function"]["name"] for call in first["message"]["tool_calls"]] == ["get_weather"]
     assert scalars(app, db.select(Memory.content)) == ["Lives in Porto"]
     model.script(reply="Fine.", times=1)
-    _, again = send(client, question, *answered(first))
+    _, again = send(client, question, *answer_calls(first))
     assert again == conversation
     asked = bodies(model)[-1]["messages"][-3]
     assert [call["function"]["name"] for call in asked["tool_calls"]] == ["remember", "get_weather"]
@@ -257,7 +257,7 @@ def test_what_a_clients_tool_answers_is_no_evidence(app, client, model):
     }
     model.script(reply="Done.", times=1)
     model.script(tool_calls=[ours], times=1)
-    send(client, QUESTION, *answered(first, "The user has a boat"))
+    send(client, QUESTION, *answer_calls(first, "The user has a boat"))
     assert scalars(app, db.select(Memory.content)) == []
 
 
@@ -267,7 +267,7 @@ def test_a_name_of_ours_is_the_clients_to_it(client, model):
     first, conversation = send(client, QUESTION, tools=[theirs])
     assert first["message"]["tool_calls"][0]["function"]["name"] == "remember"
     model.script(reply="Done.", times=1)
-    _, again = send(client, QUESTION, *answered(first), tools=[theirs])
+    _, again = send(client, QUESTION, *answer_calls(first), tools=[theirs])
     assert again == conversation
     assert bodies(model)[-1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "client_remember"
 
@@ -306,9 +306,9 @@ def test_a_stranger_cannot_answer(app, client, model, api, make_user):
     call_tool(model, city="Porto")
     first, conversation = send(client, QUESTION)
     model.script(reply="Well.", times=1)
-    _, other = send(api(make_user()), QUESTION, *answered(first))
+    _, other = send(api(make_user()), QUESTION, *answer_calls(first))
     assert other != conversation
-    assert said(app, conversation) == [("user", QUESTION["content"]), ("assistant", "")]
+    assert lines(app, conversation) == [("user", QUESTION["content"]), ("assistant", "")]
 
 
 def test_no_background_work_while_the_client_is_asked(app, client, model, run_jobs):
@@ -317,7 +317,7 @@ def test_no_background_work_while_the_client_is_asked(app, client, model, run_jo
     run_jobs()
     assert [call for call in model.calls() if call["path"] == "chat" and not call["stream"]] == []
     model.script(match="weather", reply="Sunny.", times=1)
-    send(client, QUESTION, *answered(first))
+    send(client, QUESTION, *answer_calls(first))
     run_jobs()
     assert len([call for call in model.calls() if call["path"] == "chat" and not call["stream"]]) <= 1
 

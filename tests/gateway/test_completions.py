@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from testkit.people import Person
 from testkit.processes import wait_until
-from tests.files.test_pictures import chat_calls, photo, seen
+from tests.files.test_pictures import chat_calls, photo, sent_pictures
 from tests.support.live import LiveServer
 from tests.support.queries import scalar, scalars
 from webapp.conversations.models import Conversation, Message
@@ -49,7 +49,7 @@ def talks(app: Flask) -> list[tuple[int, int]]:
         return [tuple(row) for row in rows]
 
 
-def said(app: Flask, conversation_id: int) -> list[Line]:
+def lines(app: Flask, conversation_id: int) -> list[Line]:
     with app.app_context():
         query = db.select(Message.role, Message.content).where(
             Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
@@ -67,7 +67,7 @@ def test_a_clean_continuation_appends(app, client, model):
     _, still = reply(client, *history, ("user", "Three"))
     assert conversation == again == still
     assert talks(app) == [(conversation, 6)]
-    assert said(app, conversation) == [*history, ("user", "Three"), ("assistant", "Third.")]
+    assert lines(app, conversation) == [*history, ("user", "Three"), ("assistant", "Third.")]
 
 
 def test_a_program_says_what_was_pasted(app, client, model):
@@ -92,7 +92,7 @@ def test_the_same_question_again_takes_the_place_of_the_reply(app, client, model
     model.script(reply="Another.")
     other, again = reply(client, *history)
     assert (other, again) == ("Another.", conversation)
-    assert said(app, conversation) == [*history, ("assistant", "Another.")]
+    assert lines(app, conversation) == [*history, ("assistant", "Another.")]
     model.script(reply="On.")
     _, still = reply(client, *history, ("assistant", "Another."), ("user", "Three"))
     assert still == conversation
@@ -107,15 +107,15 @@ def test_an_edited_history_begins_another_conversation(app, client, model, run_j
     model.script(reply="Third.")
     third, fork = reply(client, *edited)
     assert fork != conversation
-    assert said(app, fork) == [*edited, ("assistant", third)]
+    assert lines(app, fork) == [*edited, ("assistant", third)]
     model.script(reply="Fourth.")
     _, still = reply(client, *edited, ("assistant", third), ("user", "And on"))
     assert still == fork
     assert [count for _, count in talks(app)] == [4, 6]
     with app.app_context():
         past = db.session.get(Conversation, fork).extracted_through
-        lines = db.session.scalars(db.select(Message.content).where(Message.message_id == past)).all()
-    assert lines == [first]
+        texts = db.session.scalars(db.select(Message.content).where(Message.message_id == past)).all()
+    assert texts == [first]
 
 
 @pytest.mark.parametrize("is_known", [True, False])
@@ -131,7 +131,7 @@ def test_the_same_question_again_in_a_fork_makes_no_second_fork(app, client, mod
     model.script(reply="Better.", times=1)
     better, again = reply(client, *asked)
     assert again == fork
-    assert said(app, fork) == [*asked, ("assistant", "Better.")]
+    assert lines(app, fork) == [*asked, ("assistant", "Better.")]
     assert len(talks(app)) == 1 + is_known
     _, still = reply(client, *asked, ("assistant", better), ("user", "On"))
     assert still == fork
@@ -148,7 +148,7 @@ def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(ap
     model.script(reply="Well.")
     _, again = reply(client, ("user", "Where do I live?"), ("assistant", first), ("user", "Thanks"))
     assert again == conversation
-    assert not any("Lisbon" in text for _, text in said(app, conversation))
+    assert not any("Lisbon" in text for _, text in lines(app, conversation))
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_fork(app, client, model):
@@ -159,7 +159,7 @@ def test_what_was_forgotten_does_not_come_back_with_a_fork(app, client, model):
         memory_id = memory.memory_id
     assert client.delete(f"/api/memories/{memory_id}").status_code in (200, 204)
     _, fork = reply(client, ("user", "Hello"), ("assistant", "Allergic to penicillin, I see."), ("user", "Thanks"))
-    assert not any("penicillin" in text for _, text in said(app, fork))
+    assert not any("penicillin" in text for _, text in lines(app, fork))
 
 
 def test_headers_and_suffixes_choose(app, client):
@@ -212,7 +212,7 @@ def test_a_history_is_its_owners(app, client, api, make_user):
     first, conversation = reply(client, ("user", "One"))
     _, other = reply(api(make_user()), ("user", "One"), ("assistant", first), ("user", "Two"))
     assert other != conversation
-    assert len(said(app, conversation)) == 2
+    assert len(lines(app, conversation)) == 2
 
 
 def test_bad_requests_are_said_as_openai_says_them(client):
@@ -329,10 +329,10 @@ def test_hanging_up_stops_the_reply(app, official, model):
             break
     stream.close()
 
-    def stopped() -> bool:
+    def is_stopped() -> bool:
         return scalar(app, db.select(Message.status).where(Message.role == "assistant")) == "stopped"
 
-    wait_until(stopped, "the end of the reply")
+    wait_until(is_stopped, "the end of the reply")
 
 
 def test_hanging_up_does_not_stop_a_reply_that_may_be_asked_for_again(app, official, model):
@@ -372,10 +372,10 @@ def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(app, client,
         return int(answer.headers["X-Commonplace-Conversation"])
 
     first = send(("user", question))
-    assert len(seen(chat_calls(model)[-1])) == 1
+    assert len(sent_pictures(chat_calls(model)[-1])) == 1
     model.script(match="And this", reply="The same.")
     assert send(("user", question), ("assistant", "Red and blue."), ("user", "And this?")) == first
-    assert len(seen(chat_calls(model)[-1])) == 1
+    assert len(sent_pictures(chat_calls(model)[-1])) == 1
     again = send(
         ("user", question),
         ("assistant", "Red and blue."),
@@ -391,7 +391,7 @@ def test_several_pictures_are_all_shown(app, client, model):
     question = [{"type": "text", "text": "What is in these?"}, *parts]
     answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
     assert answer.status_code == 200, answer.text
-    assert len(seen(chat_calls(model)[-1])) == 3
+    assert len(sent_pictures(chat_calls(model)[-1])) == 3
     assert files(app) == 3
 
 

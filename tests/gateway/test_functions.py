@@ -25,7 +25,7 @@ def tool(name: str = "weather", **function: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, **function}}
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nested_schema(levels: int) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(levels):
         schema = {"type": "object", "properties": {"in": schema}}
@@ -49,7 +49,7 @@ def nested(levels: int) -> dict[str, Any]:
         ([tool(parameters={"properties": []})], None, "tools[0].function.parameters"),
         ([tool(parameters={"properties": {"a": 5}})], None, "tools[0].function.parameters"),
         ([tool(parameters={"required": "a"})], None, "tools[0].function.parameters"),
-        ([tool(parameters=nested(30))], None, "tools[0].function.parameters"),
+        ([tool(parameters=nested_schema(30))], None, "tools[0].function.parameters"),
         ([tool(description="x" * 40_000)], None, "tools[0].function"),
         ([tool(f"n{number}", description="x" * 30_000) for number in range(8)], None, "tools"),
         ([tool(f"n{number}") for number in range(129)], None, "tools"),
@@ -140,7 +140,7 @@ def test_answers_are_bounded_the_longest_first():
     assert sent[4]["tool_call_id"] == sent[3]["tool_calls"][0]["id"] == call_id(2, 0)
 
 
-def asked(*messages: dict[str, Any]) -> Completion:
+def completion(*messages: dict[str, Any]) -> Completion:
     return Completion.model_validate({"messages": messages})
 
 
@@ -154,11 +154,11 @@ QUESTION = {"role": "user", "content": "What is the weather?"}
 
 
 def test_answers_are_read_with_their_question():
-    found = read(asked(QUESTION, CALLED, ANSWER))
+    found = read(completion(QUESTION, CALLED, ANSWER))
     assert (found.question, found.history) == ("What is the weather?", [])
     assert [dict(one.results) for one in found.rounds] == [{"a": "Sunny."}]
     assert found.lines == [("user", "What is the weather?")]
-    later = read(asked(QUESTION, CALLED, ANSWER, {"role": "assistant", "content": "It is sunny."}, QUESTION))
+    later = read(completion(QUESTION, CALLED, ANSWER, {"role": "assistant", "content": "It is sunny."}, QUESTION))
     assert later.rounds == ()
     assert later.history == [("user", "What is the weather?"), ("assistant", "It is sunny.")]
 
@@ -178,5 +178,5 @@ def test_answers_are_read_with_their_question():
 )
 def test_calls_without_answers_and_answers_without_calls_are_refused(messages):
     with pytest.raises(UnsupportedRequest) as refused:
-        read(asked(*messages))
+        read(completion(*messages))
     assert refused.value.param == "messages"

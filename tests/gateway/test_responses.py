@@ -7,9 +7,9 @@ import openai
 import pytest
 from flask.testing import FlaskClient
 
-from tests.files.test_pictures import chat_calls, photo, seen
+from tests.files.test_pictures import chat_calls, photo, sent_pictures
 from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
-from tests.gateway.test_completions import official, picture, reply, said, talks  # noqa: F401
+from tests.gateway.test_completions import lines, official, picture, reply, talks  # noqa: F401
 from tests.support.queries import scalar
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
@@ -51,10 +51,10 @@ def test_a_resent_history_is_continued_here_and_by_completions(app, client, mode
     items = [{"role": "user", "content": "One"}, *first["output"], {"role": "user", "content": "Two"}]
     _, again = respond(client, items)
     model.script(reply="Third.", times=1)
-    lines = [("user", "One"), ("assistant", "First."), ("user", "Two"), ("assistant", "Second."), ("user", "Three")]
-    _, still = reply(client, *lines)
+    turns = [("user", "One"), ("assistant", "First."), ("user", "Two"), ("assistant", "Second."), ("user", "Three")]
+    _, still = reply(client, *turns)
     assert conversation == again == still
-    assert said(app, conversation) == [*lines, ("assistant", "Third.")]
+    assert lines(app, conversation) == [*turns, ("assistant", "Third.")]
 
 
 def test_an_earlier_response_is_gone_on_with(app, client, model):
@@ -63,11 +63,11 @@ def test_an_earlier_response_is_gone_on_with(app, client, model):
     model.script(reply="Second.", times=1)
     second, again = respond(client, "Two", previous_response_id=first["id"])
     assert second["previous_response_id"] == first["id"]
-    lines = [("user", "One"), ("assistant", "First."), ("user", "Two"), ("assistant", "Second.")]
-    assert (again, said(app, conversation)) == (conversation, lines)
+    turns = [("user", "One"), ("assistant", "First."), ("user", "Two"), ("assistant", "Second.")]
+    assert (again, lines(app, conversation)) == (conversation, turns)
     # The history that another program has of it is known, too.
     model.script(reply="Third.", times=1)
-    _, still = reply(client, *lines, ("user", "Three"))
+    _, still = reply(client, *turns, ("user", "Three"))
     assert still == conversation
 
 
@@ -78,7 +78,7 @@ def test_the_same_request_again_takes_the_place_of_its_reply(app, client, model)
     _, again = respond(client, "Two", previous_response_id=first["id"])
     assert again == conversation
     assert talks(app) == [(conversation, 4)]
-    assert said(app, conversation)[-1] == ("assistant", "Better.")
+    assert lines(app, conversation)[-1] == ("assistant", "Better.")
     answer = send(client, "Three", previous_response_id=second["id"])
     assert (answer.status_code, set(answer.get_json())) == (409, {"error"})
 
@@ -122,23 +122,23 @@ def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(app, client, mod
         assert again(f"/v1/responses/{made['id']}").status_code == 404
     assert client.get(f"/v1/responses/{made['id']}/input_items").status_code == 404
     assert send(client, "Two", previous_response_id=made["id"]).status_code == 404
-    assert len(said(app, conversation)) == 2
+    assert len(lines(app, conversation)) == 2
 
 
 def test_another_way_on_from_a_response_is_a_branch(app, client, model):
     model.script(reply="First.", times=1)
     first, conversation = respond(client, "One", headers={"X-Commonplace-Memory": "read"})
     respond(client, "Two", previous_response_id=first["id"])
-    model.script(reply="Otherwise.", times=1)
+    model.script(reply="Other.", times=1)
     other, fork = respond(client, "Three", previous_response_id=first["id"])
     assert fork != conversation
-    assert said(app, fork) == [("user", "One"), ("assistant", "First."), ("user", "Three"), ("assistant", "Otherwise.")]
-    assert len(said(app, conversation)) == 4
+    assert lines(app, fork) == [("user", "One"), ("assistant", "First."), ("user", "Three"), ("assistant", "Other.")]
+    assert len(lines(app, conversation)) == 4
     with app.app_context():
         assert db.session.get(Conversation, fork).makes_memory is False
     _, again = respond(client, "Three", previous_response_id=first["id"])
     assert again == fork
-    assert len(said(app, fork)) == 4
+    assert len(lines(app, fork)) == 4
     assert send(client, "Four", previous_response_id=other["id"]).status_code == 409  # another version took its place
 
 
@@ -208,7 +208,7 @@ def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(app, cl
     model.script(reply="Snow, really.", times=1)
     _, fork = respond(client, output(first, "Snow."), tools=[TOOL], previous_response_id=first["id"])
     assert fork != conversation
-    assert said(app, fork) == [("user", QUESTION), ("assistant", ""), ("assistant", "Snow, really.")]
+    assert lines(app, fork) == [("user", QUESTION), ("assistant", ""), ("assistant", "Snow, really.")]
     assert bodies(model)[-1]["messages"][-1]["content"] == "Snow."
 
 
@@ -256,7 +256,7 @@ def test_a_picture_is_shown_to_the_model(app, client, model):
     url = picture(photo(form="PNG"))["image_url"]["url"]
     parts = [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": url}]
     first, conversation = respond(client, [{"role": "user", "content": parts}])
-    assert len(seen(chat_calls(model)[-1])) == 1
+    assert len(sent_pictures(chat_calls(model)[-1])) == 1
     _, again = respond(client, [{"role": "user", "content": parts}], previous_response_id=first["id"])
     assert again == conversation
     broken = [{"role": "user", "content": [picture(b"\x89PNG\r\n\x1a\nbroken")]}]
@@ -392,7 +392,7 @@ def test_what_was_forgotten_does_not_come_back(app, client, model):
     _, fork = respond(client, items)
     with app.app_context():
         rows = db.session.execute(db.select(Message.content, Message.tool_calls)).all()
-    assert len(said(app, fork)) == 5
+    assert len(lines(app, fork)) == 5
     assert "penicillin" not in json.dumps([list(row) for row in rows])
     assert "penicillin" not in json.dumps(bodies(model)[-1]["messages"])
 

@@ -109,7 +109,7 @@ def test_json_objects_pass_unchanged(value):
     assert OBJECT.validate_python(json.loads(json.dumps(value))) == value
 
 
-def _nested(levels: int) -> dict[str, Any]:
+def _nested_value(levels: int) -> dict[str, Any]:
     value: Any = 1
     for _ in range(levels):
         value = {"a": value}
@@ -126,8 +126,8 @@ def _nested(levels: int) -> dict[str, Any]:
         {"a": "\ud800"},
         {"\udfff": 1},
         {"a": "x" * 16_384},
-        _nested(MAX_METADATA_DEPTH),
-        _nested(900),
+        _nested_value(MAX_METADATA_DEPTH),
+        _nested_value(900),
     ],
     ids=range(9),
 )
@@ -137,7 +137,7 @@ def test_json_the_database_cannot_hold(value):
 
 
 def test_as_deep_as_allowed():
-    assert OBJECT.validate_python(_nested(MAX_METADATA_DEPTH - 1))
+    assert OBJECT.validate_python(_nested_value(MAX_METADATA_DEPTH - 1))
 
 
 NULL_MEANS_SOMETHING = {
@@ -154,9 +154,9 @@ NULL_MEANS_SOMETHING = {
 
 
 def test_a_field_that_stays_is_left_out_and_not_null(app: Flask) -> None:
-    def derived(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    def subtypes(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:
         for other in kind.__subclasses__():
-            yield from (other, *derived(other))
+            yield from (other, *subtypes(other))
 
     def is_taken(kind: type[BaseModel], name: str) -> bool:
         try:
@@ -165,7 +165,7 @@ def test_a_field_that_stays_is_left_out_and_not_null(app: Flask) -> None:
             return all(item["loc"][:1] != (name,) for item in error.errors())
         return True
 
-    kinds = {kind for kind in derived(BaseModel) if kind.__name__.endswith("Changes") and "webapp." in kind.__module__}
+    kinds = {kind for kind in subtypes(BaseModel) if kind.__name__.endswith("Changes") and "webapp." in kind.__module__}
     assert len(kinds) > 10
     for kind in kinds:
         taken = {name for name in kind.model_fields if is_taken(kind, name)}

@@ -71,7 +71,7 @@ class WithoutMarked(NodeTransformer):
         return self.generic_visit(node)
 
 
-def unmarked(environment: Environment, source: str) -> list[str]:
+def unmarked_texts(environment: Environment, source: str) -> list[str]:
     """What a template says that is not marked: its texts, once the marked ones are nothing."""
     tree = WithoutMarked().visit(environment.parse(source))
     data = "".join(node.data for node in tree.find_all(nodes.TemplateData))
@@ -94,31 +94,31 @@ def constants(tree: nodes.Template) -> list[str]:
     found: list[str] = []
     for output in tree.find_all(nodes.Output):
         for node in output.nodes:
-            found += _shown(node)
+            found += _shown_texts(node)
     return found
 
 
-def _shown(node: nodes.Node) -> list[str]:
+def _shown_texts(node: nodes.Node) -> list[str]:
     if isinstance(node, nodes.Const):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, nodes.CondExpr):
-        return _shown(node.expr1) + (_shown(node.expr2) if node.expr2 else [])
+        return _shown_texts(node.expr1) + (_shown_texts(node.expr2) if node.expr2 else [])
     if isinstance(node, nodes.Or | nodes.And):
-        return _shown(node.left) + _shown(node.right)
+        return _shown_texts(node.left) + _shown_texts(node.right)
     if isinstance(node, nodes.Concat):
-        return [text for each in node.nodes for text in _shown(each)]
+        return [text for each in node.nodes for text in _shown_texts(each)]
     if isinstance(node, nodes.Filter) and node.node is not None and node.name != "default":
-        return _shown(node.node)
+        return _shown_texts(node.node)
     if isinstance(node, nodes.Getitem) and isinstance(node.node, nodes.Dict):
-        return [text for pair in node.node.items for text in _shown(pair.value)]
+        return [text for pair in node.node.items for text in _shown_texts(pair.value)]
     if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name in ("field", "banner"):
         given = [*node.args[1:2], *(word.value for word in node.kwargs if word.key == "hint")]
-        return [text for each in given for text in _shown(each)]
+        return [text for each in given for text in _shown_texts(each)]
     return []
 
 
 def test_every_text_of_a_template_is_marked(environment):
-    found = {path.relative_to(ROOT).as_posix(): unmarked(environment, path.read_text()) for path in TEMPLATES}
+    found = {path.relative_to(ROOT).as_posix(): unmarked_texts(environment, path.read_text()) for path in TEMPLATES}
     assert found
     assert {path: texts for path, texts in found.items() if texts} == {}
 
@@ -136,7 +136,7 @@ def test_every_text_of_a_template_is_marked(environment):
     ],
 )
 def test_the_scanner_finds_what_it_is_to_find(environment, source, found):
-    assert unmarked(environment, source) == found
+    assert unmarked_texts(environment, source) == found
 
 
 def test_no_notice_of_a_view_is_unmarked():

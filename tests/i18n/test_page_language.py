@@ -10,23 +10,23 @@ from webapp.i18n.marks import say, say_n
 from webapp.i18n.request_language import translate, use_language
 
 
-def shown(app, source, code="de", **values):
+def render(app, source, code="de", **values):
     with app.test_request_context(), use_language(code):
         return app.jinja_env.in_language().from_string(source).render(values)
 
 
 def test_a_page_has_the_texts_of_its_language(app):
     source = '{{ _("Save") }} · {{ f(_("Save")) }} · {{ _(later) }} · {{ _("no such text") }}'
-    assert shown(app, source, f=str.upper, later="Save") == "Speichern · SPEICHERN · Speichern · no such text"
-    assert shown(app, source, "en", f=str.upper, later="Save") == "Save · SAVE · Save · no such text"
+    assert render(app, source, f=str.upper, later="Save") == "Speichern · SPEICHERN · Speichern · no such text"
+    assert render(app, source, "en", f=str.upper, later="Save") == "Save · SAVE · Save · no such text"
 
 
 def test_nothing_stays_nothing_in_every_language(app):
-    assert shown(app, '{{ _("") }}{{ _(empty) }}', empty=say("")) == ""
+    assert render(app, '{{ _("") }}{{ _(empty) }}', empty=say("")) == ""
 
 
 def test_a_text_that_is_also_the_first_form_of_a_plural_is_translated(app):
-    text = shown(
+    text = render(
         app, """{{ _("Forget this for good?") }}|{{ ngettext("Forget this for good?", "Forget these for good?", 1) }}"""
     )
     alone, one = text.split("|")
@@ -35,15 +35,15 @@ def test_a_text_that_is_also_the_first_form_of_a_plural_is_translated(app):
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 Dateien"), (1, "1 Datei"), (2, "2 Dateien")])
 def test_a_number_takes_its_plural_form(app, count, text):
-    assert shown(app, '{{ ngettext("%(num)s file", "%(num)s files", n) }}', n=count) == text
+    assert render(app, '{{ ngettext("%(num)s file", "%(num)s files", n) }}', n=count) == text
 
 
 def test_markup_stays_markup_and_values_are_escaped(app):
     source = """{{ _("%(text)s is %(size)s", text=name, size=size) }}
     {%- set said = html_text("<b>%(name)s</b> left", name=name) %} {{ said }}"""
-    text = shown(app, source, name="<Ada>", size=Markup("<i>3</i>"))
+    text = render(app, source, name="<Ada>", size=Markup("<i>3</i>"))
     assert text == "&lt;Ada&gt; is <i>3</i> <b>&lt;Ada&gt;</b> left"
-    assert shown(app, '{{ _(later) }} {{ _("%(a)s", a=later) }}', later="<b>") == "&lt;b&gt; &lt;b&gt;"
+    assert render(app, '{{ _(later) }} {{ _("%(a)s", a=later) }}', later="<b>") == "&lt;b&gt; &lt;b&gt;"
 
 
 def test_every_language_shows_a_page(app):

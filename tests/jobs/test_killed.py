@@ -98,7 +98,7 @@ def owes(app, conversation_id: int, column: str) -> bool:
 
 
 @contextmanager
-def held(app, point: str, table: str) -> Iterator[Callable[[], bool]]:
+def hold(app, point: str, table: str) -> Iterator[Callable[[], bool]]:
     """Let nobody past a point of their transaction; yields whether somebody stands there.
 
     writing: inserting into this table, after what was inserted before it; committing: in the COMMIT itself.
@@ -126,7 +126,7 @@ def kill_at(
     """Run a job up to a point after the model's answer, and kill -9 the horse, or worker and horse; the job's id."""
     if point == "answered":
         model.script(path="embeddings", match=vector_of, first_delay=600)
-    with held(app, point, table) if point != "answered" else nullcontext(None) as stands_there:
+    with hold(app, point, table) if point != "answered" else nullcontext(None) as stands_there:
         job_id = push(app, job[0], conversation_id=job[1])
         if stands_there is None:
             model.wait_for(
@@ -206,7 +206,7 @@ def test_a_summary_killed_between_the_answer_and_the_commit(app, model, live_wor
 @pytest.mark.mysql_only
 def test_redis_emptied_while_a_job_writes(app, user, model, live_worker, talk):
     answers(model, TEA, times=None)
-    with held(app, "writing", "memory_evidence") as stands_there:
+    with hold(app, "writing", "memory_evidence") as stands_there:
         push(app, "extract", conversation_id=talk)
         wait_until(stands_there, "the job writing", seconds=SECONDS)
         live_worker.flush_redis()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from testkit.exports import claude_conversation, zipped
+from testkit.exports import claude_conversation, pack
 from testkit.people import ApiClient, Person
 from testkit.work import InProcessWorker
 from tests.support.dialogue import START, add_turn, write_dialogue
@@ -107,7 +107,7 @@ def bring(client: ApiClient, content: bytes, name: str) -> int:
 
 def many(count: int) -> bytes:
     talks = [claude_conversation() | {"uuid": f"talk-{number}", "name": f"Talk {number}"} for number in range(count)]
-    return zipped({"conversations.json": talks})
+    return pack({"conversations.json": talks})
 
 
 @pytest.mark.once
@@ -145,7 +145,7 @@ def test_nobody_waits_for_all_that_another_has_asked_for(app, make_user, api, la
     assert {"index", "index_document", "import"} <= left, "and none of what the first one asked for is done yet"
 
 
-def finished(lane: Lane, name: str) -> int:
+def finish(lane: Lane, name: str) -> int:
     """Run all jobs of a name; how many there were."""
     count = 0
     while lane._app.extensions["redis"].llen(rq_queue(lane._app.extensions["redis"], Queue.INDEX).key):
@@ -158,7 +158,7 @@ def test_a_file_is_looked_at_in_slices_whichever_process_has_them(app, client, l
     for _ in range(3):
         lane.next()
     lose()
-    assert finished(lane, "look_at_import") > 3
+    assert finish(lane, "look_at_import") > 3
     shown = client.get(f"/api/imports/{number}").get_json()
     assert (shown["status"], shown["preview"]["counts"]["conversations"]) == ("ready", 6)
 
@@ -168,19 +168,19 @@ def test_an_import_goes_on_where_it_was_whichever_process_has_it(app, client, la
     read: list[str] = []
     opened = import_jobs.Upload
 
-    def counted(path, filename):
+    def count_call(path, filename):
         read.append(filename)
         return opened(path, filename)
 
     number = bring(client, many(8), "export.zip")
-    finished(lane, "look_at_import")
-    monkeypatch.setattr(import_jobs, "Upload", counted)
+    finish(lane, "look_at_import")
+    monkeypatch.setattr(import_jobs, "Upload", count_call)
     client.post(f"/api/imports/{number}/start", json={})
     lane.next()
     lane.next()
     assert len(read) == 1, "the same process goes on reading"
     lose()
-    finished(lane, "import")
+    finish(lane, "import")
     assert len(read) == 2
     shown = client.get(f"/api/imports/{number}").get_json()
     assert (shown["status"], shown["counts"]["conversations imported"]) == ("done", 8)
@@ -189,7 +189,7 @@ def test_an_import_goes_on_where_it_was_whichever_process_has_it(app, client, la
 def test_two_jobs_of_one_import_write_nothing_twice(app, client, lane, monkeypatch):
     monkeypatch.setattr(import_jobs, "BATCH", 2)
     number = bring(client, many(6), "export.zip")
-    finished(lane, "look_at_import")
+    finish(lane, "look_at_import")
     client.post(f"/api/imports/{number}/start", json={})
 
     def overtaken(*args):
@@ -202,7 +202,7 @@ def test_two_jobs_of_one_import_write_nothing_twice(app, client, lane, monkeypat
         return islice(*args)
 
     monkeypatch.setattr(import_jobs, "islice", overtaken)
-    finished(lane, "import")
+    finish(lane, "import")
     shown = client.get(f"/api/imports/{number}").get_json()
     assert (shown["status"], shown["counts"]["conversations imported"]) == ("done", 6)
     items = client.get(f"/api/imports/{number}/items?limit=100").get_json()["items"]
@@ -213,7 +213,7 @@ def test_a_file_that_is_no_longer_wanted_is_read_no_further(app, client, lane):
     number = bring(client, many(6), "export.zip")
     lane.next()
     client.post(f"/api/imports/{number}/cancel", json={})
-    finished(lane, "look_at_import")
+    finish(lane, "look_at_import")
     with app.app_context():
         assert preview.look_at(number) == "cancelled"
 

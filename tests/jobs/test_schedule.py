@@ -13,7 +13,7 @@ from webapp.background.job_specs import JOBS, Queue, rq_queue
 from webapp.db.base import now
 
 
-def _waiting(app: Flask) -> list[str]:
+def _job_names(app: Flask) -> list[str]:
     client = app.extensions["redis"]
     return sorted(job.meta["name"] for queue in Queue for job in rq_queue(client, queue).jobs)
 
@@ -30,7 +30,7 @@ def test_two_schedulers_enqueue_once(app, redis):
     _all_due(first).enqueue_jobs()
     _all_due(second).enqueue_jobs()
     expected = sorted(name for name, spec in JOBS.items() if spec.every or spec.cron)
-    assert _waiting(app) == expected
+    assert _job_names(app) == expected
     assert {"sweep", "purge"} <= set(expected)
     assert not second.holds_lock()
     assert first.holds_lock()
@@ -57,7 +57,7 @@ def test_a_clock_that_is_set_back_stops_nothing(app, run_jobs, monkeypatch):
         scheduler.enqueue_jobs()
     run_jobs()
     scheduler.enqueue_jobs()
-    assert {"sweep", "purge"} <= set(_waiting(app))
+    assert {"sweep", "purge"} <= set(_job_names(app))
     assert all(job.next_enqueue_time <= now() + timedelta(days=1) for job in scheduler.get_jobs())
 
 
@@ -70,14 +70,14 @@ def test_jobs_do_not_pile_up_while_no_worker_runs(app):
     scheduler = Scheduler(app.extensions["redis"])
     for _ in range(5):
         _all_due(scheduler).enqueue_jobs()
-    assert len(_waiting(app)) == len(set(_waiting(app)))
+    assert len(_job_names(app)) == len(set(_job_names(app)))
 
 
 def test_the_jobs_run(app, run_jobs):
     _all_due(Scheduler(app.extensions["redis"])).enqueue_jobs()
     ran = run_jobs()
     assert {"sweep", "purge"} <= {job.meta["name"] for job in ran}
-    assert _waiting(app) == []
+    assert _job_names(app) == []
 
 
 def test_scheduling_goes_on_after_any_error(app, monkeypatch):

@@ -23,7 +23,7 @@ TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the m
 
 
 @pytest.fixture
-def answered(app: Flask, user: Person) -> int:
+def untitled_id(app: Flask, user: Person) -> int:
     """A conversation with one exchange and no title."""
     conversation_id = add_conversation(app, user.user_id)
     add_messages(app, conversation_id, 2, text="Why are there two tides a day, and not one")
@@ -56,29 +56,29 @@ def _again(app: Flask, job_id: str) -> None:
     queue.enqueue_job(Job.fetch(job_id, connection=client, serializer=JSONSerializer))
 
 
-def test_twice_is_once(app, answered, model, run_jobs):
+def test_twice_is_once(app, untitled_id, model, run_jobs):
     model.script(**TITLE)
     with app.app_context():
-        before = db.session.get(Conversation, answered).updated_at
+        before = db.session.get(Conversation, untitled_id).updated_at
     for _ in range(2):
-        _ask(app, answered)
+        _ask(app, untitled_id)
         assert len(run_jobs()) == 1
-    assert _title(app, answered) == ("Tides and the moon", "auto")
+    assert _title(app, untitled_id) == ("Tides and the moon", "auto")
     assert len([call for call in model.calls() if call["schema"] == "conversation_title"]) == 1
     with app.app_context():
-        assert db.session.get(Conversation, answered).updated_at == before, "a title is no activity"
+        assert db.session.get(Conversation, untitled_id).updated_at == before, "a title is no activity"
 
 
-def test_several_turns_are_settled_by_one_job(app, answered, model, run_jobs):
+def test_several_turns_are_settled_by_one_job(app, untitled_id, model, run_jobs):
     model.script(**TITLE)
     for turn_id in (101, 102, 103):
-        _ask(app, answered, turn_id)
+        _ask(app, untitled_id, turn_id)
     assert len(run_jobs()) == 1
     for turn_id in (101, 102, 103):
         assert _kinds(app, turn_id) == ["turn", "title", "settled"]
 
 
-def test_a_title_of_the_users_wins_every_race(app, answered, user, model, run_jobs, monkeypatch):
+def test_a_title_of_the_users_wins_every_race(app, untitled_id, user, model, run_jobs, monkeypatch):
     model.script(**TITLE)
     real = service.set_automatic_title
 
@@ -89,21 +89,21 @@ def test_a_title_of_the_users_wins_every_race(app, answered, user, model, run_jo
         return real(conversation_id, title)
 
     monkeypatch.setattr(service, "set_automatic_title", late)
-    _ask(app, answered, 101)
+    _ask(app, untitled_id, 101)
     run_jobs()
-    assert _title(app, answered) == ("Mine", "user")
+    assert _title(app, untitled_id) == ("Mine", "user")
     assert _kinds(app, 101) == ["turn", "settled"]
-    _ask(app, answered)
+    _ask(app, untitled_id)
     run_jobs()
-    assert _title(app, answered) == ("Mine", "user")
+    assert _title(app, untitled_id) == ("Mine", "user")
 
 
 @pytest.mark.parametrize("answer", [{"fault": {"http_status": 401}}, {"reply": "no JSON at all {"}])
-def test_an_error_no_retry_cures_settles_and_takes_the_first_words(app, answered, model, run_jobs, answer):
+def test_an_error_no_retry_cures_settles_and_takes_the_first_words(app, untitled_id, model, run_jobs, answer):
     model.script(match="conversation_title", **answer)
-    _ask(app, answered, 101)
+    _ask(app, untitled_id, 101)
     run_jobs()
-    assert _title(app, answered) == ("Why are there two tides a…", "auto")
+    assert _title(app, untitled_id) == ("Why are there two tides a…", "auto")
     assert _kinds(app, 101)[-1] == "settled"
 
 
@@ -118,26 +118,26 @@ def test_a_question_that_was_asked_back_is_no_title(app, user, model, run_jobs):
     assert _title(app, talk)[0] == "Ich ziehe nach Graz 0"
 
 
-def test_an_error_that_may_pass_is_retried_and_in_the_end_settles(app, answered, model, run_jobs):
+def test_an_error_that_may_pass_is_retried_and_in_the_end_settles(app, untitled_id, model, run_jobs):
     model.script(match="conversation_title", fault={"http_status": 503})
-    job_id = _ask(app, answered, 101)
+    job_id = _ask(app, untitled_id, 101)
     for _ in range(len(JOBS["title"].retries)):
         run_jobs(failures=True)
         assert _kinds(app, 101) == ["turn"], "not settled while there are tries left"
         _again(app, job_id)
     run_jobs(failures=True)
     assert _kinds(app, 101) == ["turn", "settled"]
-    assert _title(app, answered) == (None, "none")
+    assert _title(app, untitled_id) == (None, "none")
     with app.app_context():
         upkeep.sweep()
     model.script(**TITLE)
     run_jobs()
-    assert _title(app, answered) == ("Tides and the moon", "auto"), "the sweep finds what is still owed"
+    assert _title(app, untitled_id) == ("Tides and the moon", "auto"), "the sweep finds what is still owed"
 
 
-def test_dying_between_answer_and_commit_loses_and_doubles_nothing(app, answered, model, run_jobs, monkeypatch):
+def test_dying_between_answer_and_commit_loses_and_doubles_nothing(app, untitled_id, model, run_jobs, monkeypatch):
     model.script(**TITLE)
-    job_id = _ask(app, answered, 101)
+    job_id = _ask(app, untitled_id, 101)
 
     def die(*_: object) -> bool:
         raise RuntimeError("killed")
@@ -145,41 +145,41 @@ def test_dying_between_answer_and_commit_loses_and_doubles_nothing(app, answered
     with monkeypatch.context() as patched:
         patched.setattr(service, "set_automatic_title", die)
         run_jobs(failures=True)
-    assert _title(app, answered) == (None, "none")
+    assert _title(app, untitled_id) == (None, "none")
     _again(app, job_id)
     run_jobs()
-    assert _title(app, answered) == ("Tides and the moon", "auto")
+    assert _title(app, untitled_id) == ("Tides and the moon", "auto")
     assert _kinds(app, 101) == ["turn", "title", "settled"]
 
 
 @pytest.mark.slow
-def test_a_killed_worker_loses_nothing(app, answered, live_server, model):
+def test_a_killed_worker_loses_nothing(app, untitled_id, live_server, model):
     model.script(match="conversation_title", structured={"title": "Too late"}, first_delay=60, times=1)
-    _ask(app, answered)
+    _ask(app, untitled_id)
     model.wait_for(lambda calls: any(call["schema"] == "conversation_title" for call in calls), timeout=30)
     live_server.kill_worker()
-    assert _title(app, answered) == (None, "none")
+    assert _title(app, untitled_id) == (None, "none")
     model.script(**TITLE)
     live_server.start_worker()
     with app.app_context():
         upkeep.sweep()
-    wait_until(lambda: _title(app, answered)[1] == "auto", "the title", seconds=30)
-    assert _title(app, answered)[0] == "Tides and the moon"
+    wait_until(lambda: _title(app, untitled_id)[1] == "auto", "the title", seconds=30)
+    assert _title(app, untitled_id)[0] == "Tides and the moon"
 
 
-def test_redis_emptied_before_it_ran(app, answered, model, run_jobs):
+def test_redis_emptied_before_it_ran(app, untitled_id, model, run_jobs):
     model.script(**TITLE)
-    _ask(app, answered)
+    _ask(app, untitled_id)
     app.extensions["redis"].flushall()
     assert run_jobs() == []
     with app.app_context():
         assert upkeep.sweep()["titles"] == 1
         assert upkeep.sweep()["titles"] == 0, "asked for once, not at every sweep"
     run_jobs()
-    assert _title(app, answered) == ("Tides and the moon", "auto")
+    assert _title(app, untitled_id) == ("Tides and the moon", "auto")
 
 
-def test_titles_are_owed_where_something_was_answered(app, user, answered):
+def test_titles_are_owed_where_something_was_answered(app, user, untitled_id):
     add_conversation(app, user.user_id)
     add_messages(app, add_conversation(app, user.user_id), 1)
     add_messages(app, add_conversation(app, user.user_id, title="x", title_source="user"), 2)
@@ -190,7 +190,7 @@ def test_titles_are_owed_where_something_was_answered(app, user, answered):
             db.session.execute(
                 db.text("UPDATE messages SET content = '', status = 'stopped' WHERE message_id = :id"), {"id": reply}
             )
-        assert list(service.conversations_without_title(since=datetime(2020, 1, 1, tzinfo=UTC))) == [answered]
+        assert list(service.conversations_without_title(since=datetime(2020, 1, 1, tzinfo=UTC))) == [untitled_id]
 
 
 @pytest.mark.parametrize(

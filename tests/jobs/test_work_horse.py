@@ -38,7 +38,7 @@ def run(note: Path) -> Callable[[Order], bool]:
 
 
 @pytest.fixture
-def forked(run: Callable[[Order], bool]) -> Iterator[Callable[[str], WorkHorse]]:
+def fork_horse(run: Callable[[Order], bool]) -> Iterator[Callable[[str], WorkHorse]]:
     horses: list[WorkHorse] = []
 
     def fork(job_id: str) -> WorkHorse:
@@ -61,8 +61,8 @@ def ran(note: Path) -> list[tuple[str, int]]:
     return [(job_id, int(pid)) for job_id, pid in map(str.split, lines)]
 
 
-def test_one_process_runs_what_comes_soon(forked, note):
-    one = forked("first")
+def test_one_process_runs_what_comes_soon(fork_horse, note):
+    one = fork_horse("first")
     assert one.wait_for_order() is True
     assert not one.has_left()
     for job_id in ("second", "third"):
@@ -72,9 +72,9 @@ def test_one_process_runs_what_comes_soon(forked, note):
     assert one.pid != os.getpid()
 
 
-def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch):
+def test_it_ends_when_nothing_comes_for_a_while(fork_horse, note, monkeypatch):
     monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.05)
-    one = forked("first")
+    one = fork_horse("first")
     assert one.wait_for_order() is True
     wait_until(lambda: not is_alive(one.pid), "its end")
     assert one.has_left()
@@ -82,9 +82,9 @@ def test_it_ends_when_nothing_comes_for_a_while(forked, note, monkeypatch):
     assert [job_id for job_id, _ in ran(note)] == ["first"]
 
 
-def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monkeypatch):
+def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(fork_horse, note, monkeypatch):
     monkeypatch.setattr(work_horse, "IDLE_SECONDS", 0.002)
-    one = forked("0")
+    one = fork_horse("0")
     taken = 0
     for number in range(1, 80):
         assert one.wait_for_order() is not None
@@ -92,49 +92,49 @@ def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(forked, note, monk
         if one.send_order(an_order(str(number))):
             taken += 1
         else:
-            one = forked(str(number))
+            one = fork_horse(str(number))
     assert one.wait_for_order() is not None
     assert [job_id for job_id, _ in ran(note)] == [str(number) for number in range(80)]
     assert taken
 
 
-def test_after_so_many_jobs_another_follows(forked, monkeypatch):
+def test_after_so_many_jobs_another_follows(fork_horse, monkeypatch):
     monkeypatch.setattr(work_horse, "MAX_JOBS", 2)
-    one = forked("first")
+    one = fork_horse("first")
     assert one.wait_for_order() is True
     assert one.send_order(an_order("second"))
     assert one.wait_for_order() is False
     wait_until(lambda: not is_alive(one.pid), "its end")
 
 
-def test_where_nothing_is_to_follow_it_leaves(forked):
-    one = forked("first")
+def test_where_nothing_is_to_follow_it_leaves(fork_horse):
+    one = fork_horse("first")
     assert one.wait_for_order() is True
     assert one.send_order(an_order("alone"))
     assert one.wait_for_order() is False
 
 
-def test_one_that_has_grown_leaves(forked, monkeypatch):
+def test_one_that_has_grown_leaves(fork_horse, monkeypatch):
     monkeypatch.setattr(work_horse, "MAX_MORE_MB", -10_000)
-    one = forked("first")
+    one = fork_horse("first")
     assert one.wait_for_order() is False
 
 
-def test_its_death_is_seen_at_once(forked, note):
-    one = forked("hang")
+def test_its_death_is_seen_at_once(fork_horse, note):
+    one = fork_horse("hang")
     wait_until(lambda: bool(ran(note)), "the job")
     os.kill(one.pid, signal.SIGKILL)
     assert one.wait_for_order() is None
 
 
-def test_a_job_that_ends_its_process_counts_as_its_death(forked):
-    one = forked("fail")
+def test_a_job_that_ends_its_process_counts_as_its_death(fork_horse):
+    one = fork_horse("fail")
     assert one.wait_for_order() is None
     assert os.waitstatus_to_exitcode(os.waitpid(one.pid, 0)[1]) == 1
 
 
-def test_it_ends_with_its_worker(forked):
-    one = forked("first")
+def test_it_ends_with_its_worker(fork_horse):
+    one = fork_horse("first")
     assert one.wait_for_order() is True
     one.dismiss()
     assert not is_alive(one.pid)

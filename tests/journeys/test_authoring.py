@@ -24,7 +24,7 @@ SHORT = {
 }
 
 
-def made(client: ApiClient, body: dict[str, Any] = SHORT, status: int = 201, query: str = "") -> Any:
+def make(client: ApiClient, body: dict[str, Any] = SHORT, status: int = 201, query: str = "") -> Any:
     answer = client.post(f"/api/journeys{query}", json=body)
     assert answer.status_code == status, answer.text
     return answer.json
@@ -35,7 +35,7 @@ def slugs(client: ApiClient) -> list[str]:
 
 
 def test_a_draft_is_published_changed_and_rolled_back(admin, client):
-    draft = made(admin)
+    draft = make(admin)
     assert (draft["slug"], draft["status"], draft["is_private"]) == ("my-week", "draft", False)
     assert draft["points"][0]["slug"] == "what-went-well"
     assert slugs(admin) == [] and client.get("/api/journeys/my-week").status_code == 404
@@ -61,15 +61,15 @@ def test_a_draft_is_published_changed_and_rolled_back(admin, client):
 
 
 def test_ones_own_journey_is_nobody_elses(app, client, admin, user):
-    assert made(client)["is_private"] is True
+    assert make(client)["is_private"] is True
     client.post("/api/journeys/my-week/publish", json={})
     assert slugs(client) == ["my-week"] and slugs(admin) == []
     begin(client, "my-week")
     assert_problem(admin.post("/api/conversations", json={"journey": "my-week"}), 404)
-    assert made(admin)["slug"] == "my-week-2", "that the name is taken is not to be learned"
+    assert make(admin)["slug"] == "my-week-2", "that the name is taken is not to be learned"
     with app.app_context(), write_transaction():
         delete_user(user.user_id)
-    assert made(admin, {**SHORT, "slug": "my-week"})["slug"] == "my-week"
+    assert make(admin, {**SHORT, "slug": "my-week"})["slug"] == "my-week"
 
 
 def test_everyones_journeys_are_the_administrators(garden, client, admin):
@@ -82,7 +82,7 @@ def test_everyones_journeys_are_the_administrators(garden, client, admin):
     copied = client.post("/api/journeys/garden/duplicate").json
     assert (copied["slug"], copied["title"], copied["is_private"]) == ("a-garden-copy", "A garden (copy)", True)
     assert_problem(admin.put("/api/journeys/garden", json=SHORT), 409)
-    assert_problem(made(client, {**SHORT, "slug": "garden"}, 409) and client.get("/api/journeys/nowhere"), 404)
+    assert_problem(make(client, {**SHORT, "slug": "garden"}, 409) and client.get("/api/journeys/nowhere"), 404)
 
 
 def test_mistakes_name_the_field(client):
@@ -93,13 +93,13 @@ def test_mistakes_name_the_field(client):
         ({"points": [{**SHORT["points"][0], "colour": "red"}]}, "colour"),
         ({"points": [{**SHORT["points"][0], "slug": "well"}] * 2}, "points"),
     ):
-        found = made(client, {**SHORT, **change}, 422)
+        found = make(client, {**SHORT, **change}, 422)
         assert loc in str(found["errors"][0]["loc"]), found
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_out_and_in_again_is_the_same(admin, form):
-    made(admin, SMALL)
+    make(admin, SMALL)
     text = admin.get(f"/api/journeys/garden/export?format={form}").text
     assert (json.loads if form == "json" else yaml.safe_load)(text) == SMALL
     admin.delete("/api/journeys/garden")
@@ -111,7 +111,7 @@ def test_out_and_in_again_is_the_same(admin, form):
 
 
 def test_loading_files_never_touches_what_was_written_here(app, garden, admin):
-    made(admin)
+    make(admin)
     admin.post("/api/journeys/my-week/publish", json={})
     (garden / "week.yaml").write_text(yaml.safe_dump({**SMALL, "slug": "my-week"}))
     done = load(app, garden, force=True)

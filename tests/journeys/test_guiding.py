@@ -26,7 +26,7 @@ def guided(garden: Path, client: ApiClient) -> int:
     return begin(client)
 
 
-def told(model: ServerHandle) -> str:
+def prompt(model: ServerHandle) -> str:
     """The last message of the last chat prompt."""
     return [call["messages"] for call in model.calls() if call["model"] == "test-chat"][-1][-1]["content"]
 
@@ -43,7 +43,7 @@ def do(client: ApiClient, conversation_id: int, point: str, what: str, status: i
 
 def test_every_turn_is_told_where_the_journey_stands(guided, client, model, run_jobs):
     say(client, guided, "Good morning.")
-    first = told(model)
+    first = prompt(model)
     assert first.endswith("\n\nGood morning.") and first.startswith("<guide>")
     for part in (
         "Journey: A garden. 0 of 2 points are talked through.",
@@ -58,7 +58,7 @@ def test_every_turn_is_told_where_the_journey_stands(guided, client, model, run_
     say(client, guided, SAID)
     run_jobs()
     reply = say(client, guided, "What is the weather like?")["reply"]
-    later = told(model)
+    later = prompt(model)
     assert "1 of 2 points are talked through" in later and "Current point: Your wishes" in later
     calls = [call["messages"] for call in model.calls() if call["model"] == "test-chat"]
     assert len({str(messages[0]) for messages in calls}) == 1, "the beginning of the prompt stays as it was"
@@ -76,7 +76,7 @@ def test_what_is_known_and_what_bears_on_it_are_told(guided, client, model, run_
     run_jobs()
     ask(client, guided, "place")
     say(client, guided, "Just a moment.")
-    section = told(model)
+    section = prompt(model)
     assert "Known so far (50 % sure):\n· A balcony of six square metres" in section
     assert f'In their words:\n· "{QUOTE}"' in section
     assert "· Your wishes: Wants tomatoes for the balcony" in section
@@ -91,13 +91,13 @@ def test_what_the_person_asks_of_the_guide_is_the_models_to_say(guided, client, 
     ask(client, guided, "place")
     answer_with(model, asked_for("skip", "Niech to zostanie między nami"))
     say(client, guided, "Niech to zostanie między nami.")
-    assert "Current point: The place" in told(model) and "skip, later or stop asking, do so at once" in told(model)
+    assert "Current point: The place" in prompt(model) and "skip, later or stop asking, do so at once" in prompt(model)
     run_jobs()
     found = points(client, guided)
     assert (found["by"]["place"]["set_aside"], found["next_point"]) == ("skip", "wishes")
     assert (found["by"]["place"]["evidence"], found["by"]["place"]["confidence_score"]) == ([], 0)
     say(client, guided, "Tell me a joke.")
-    section = told(model)
+    section = prompt(model)
     assert "Current point: Your wishes" in section and "do not ask about these:\n· The place" in section
     ask(client, guided, "place")  # a click is a change of mind
     assert points(client, guided)["by"]["place"]["set_aside"] is None
@@ -128,13 +128,13 @@ def test_later_comes_last_and_stop_is_silence(guided, client, model, run_jobs):
     say(client, guided, "Stop asking!")
     run_jobs()
     say(client, guided, "How deep do tomatoes root?")
-    assert "do not ask about any point" in told(model) and "Current point" not in told(model)
+    assert "do not ask about any point" in prompt(model) and "Current point" not in prompt(model)
     run_jobs()
     answer_with(model, asked_for("resume", "You can ask me again."))
     say(client, guided, "You can ask me again.")
     run_jobs()
     say(client, guided, "Well?")
-    assert "Current point: The place" in told(model)
+    assert "Current point: The place" in prompt(model)
 
 
 def test_questions_are_paused_by_hand(guided, client, model, user, login):
@@ -148,10 +148,10 @@ def test_questions_are_paused_by_hand(guided, client, model, user, login):
     page = browser.get(f"/c/{guided}").text
     assert "Questions are paused." in page and "Pause questions" not in page
     say(client, guided, "How deep do tomatoes root?")
-    assert "do not ask about any point" in told(model)
+    assert "do not ask about any point" in prompt(model)
     assert client.put(f"/api/conversations/{guided}/guide", json={"paused": False}).json == {"paused": False}
     say(client, guided, "Well?")
-    assert "Current point: The place" in told(model)
+    assert "Current point: The place" in prompt(model)
     plain = client.post("/api/conversations", json={}).json["conversation_id"]
     assert_problem(client.put(f"/api/conversations/{plain}/guide", json={"paused": True}), 404)
     assert_problem(client.put(f"/api/conversations/{guided}/guide", json={}), 422)
@@ -214,7 +214,7 @@ def test_two_answers_that_disagree_are_for_the_person_to_settle(guided, client, 
     assert (conflict["name"], conflict["values"]) == ("size", ["six square metres", "ten square metres"])
     ask(client, guided, "place")
     say(client, guided, "Hm.")
-    assert 'Two answers disagree; ask which one holds:\n· "six square metres" or "ten square metres"' in told(model)
+    assert 'Two answers disagree; ask which one holds:\n· "six square metres" or "ten square metres"' in prompt(model)
     settled = do(client, guided, "place", "answer", answer="yes", evidence_id=conflict["evidence_ids"][0])
     assert (settled["conflicts"], settled["structured_data"]) == ([], {"size": "six square metres"})
     assert do(client, guided, "place", "reopen", undo=True)["conflicts"] != []
@@ -233,7 +233,7 @@ def test_a_settled_point_is_asked_for_what_is_new(app, garden, guided, client, m
     assert place["relevant_quotes"] == [QUOTE]
     ask(client, guided, "place")
     say(client, guided, "Hello again.")
-    assert "new: Which way it faces" in told(model)
+    assert "new: Which way it faces" in prompt(model)
     answer_with(model, assessment(1, "faces south"))
     say(client, guided, "My balcony faces south.")
     run_jobs()

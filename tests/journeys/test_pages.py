@@ -22,7 +22,7 @@ QUOTE = "a balcony of six square metres"
 
 
 @pytest.fixture
-def told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> int:
+def conversation_id(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> int:
     """A conversation in which the first point is addressed."""
     conversation_id = begin(client)
     model.script(match="memory_operations", structured=extraction(assessment(1, QUOTE, says="A balcony")), times=1)
@@ -56,19 +56,19 @@ def test_without_scripts_a_point_is_opened_and_its_questions_are_links(garden, c
     assert ">How do I measure my garden?</textarea>" in drafted
 
 
-def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(told, browser):
-    page = browser.get(f"/c/{told}/points").text
-    part = browser.get(f"/c/{told}/points", headers={"HX-Request": "true"}).text
+def test_the_points_are_a_page_and_a_fragment_and_odd_answers_are_refused(conversation_id, browser):
+    page = browser.get(f"/c/{conversation_id}/points").text
+    part = browser.get(f"/c/{conversation_id}/points", headers={"HX-Request": "true"}).text
     assert "<html" in page and "<html" not in part
     for shown in (page, part):
         for words in ("1 of 2 topics covered", "A balcony", QUOTE, "The size is known", "Covered, 90% certain"):
             assert words in shown
     token = page_token(browser)
-    answer = browser.post(f"/c/{told}/points/place/confirm", data={"csrf_token": token, "answer": "perhaps"})
+    answer = browser.post(f"/c/{conversation_id}/points/place/confirm", data={"csrf_token": token, "answer": "perhaps"})
     assert answer.status_code == 422
     for number in (f"{1:012}{'9' * 5_000}", "1" * 13, "²", "-1", ""):  # which no row can have
         given = {"csrf_token": token, "do": "not-right", "evidence_id": number}
-        assert browser.post(f"/c/{told}/points/place/change", data=given).status_code == 422, number[:20]
+        assert browser.post(f"/c/{conversation_id}/points/place/change", data=given).status_code == 422, number[:20]
     given = {"csrf_token": token, "do": f"remove-{'9' * 5_000}", "count": "1", "p0.title": "Soil"}
     assert "Soil" in browser.post("/journeys/new", data=given).text
 
@@ -80,7 +80,7 @@ def test_ordinary_conversations_have_no_bubbles(garden, user, login, client):
     assert re.search(r'id="tab-points"[^>]* hidden>', shown)
 
 
-def test_admins_look_at_a_users_memory_and_leave_a_record(app, told, user, login, make_user):
+def test_admins_look_at_a_users_memory_and_leave_a_record(app, conversation_id, user, login, make_user):
     admin = make_user(is_admin=True)
     browser = login(admin)
     page = browser.get(f"/admin/users/{user.user_id}/memory")
@@ -94,22 +94,22 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(app, told, user, login
     assert browser.get("/admin/users/999999/memory").status_code == 404
 
 
-def test_a_reset_point_is_extracted_again(told, user, login, client, model, run_jobs, admin_browser):
+def test_a_reset_point_is_extracted_again(conversation_id, user, login, client, model, run_jobs, admin_browser):
     token = page_token(admin_browser)
     path = f"/admin/users/{user.user_id}/journeys/garden/place/reset"
     assert login(user).post(path, data={"csrf_token": token}).status_code == 403
     assert admin_browser.post(path, data={"csrf_token": token}).status_code == 303
-    assert points(client, told)["by"]["place"]["confidence_score"] == 0.0
+    assert points(client, conversation_id)["by"]["place"]["confidence_score"] == 0.0
     again = extraction(assessment(1, QUOTE, sure=0.8, says="Again"))
     model.script(match="memory_operations", structured=again, times=1)
     run_jobs()
-    place = points(client, told)["by"]["place"]
+    place = points(client, conversation_id)["by"]["place"]
     assert (place["extracted_points"], place["confidence_score"]) == (["Again"], 0.8)
     assert admin_browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
 
 
 @pytest.fixture
-def offered(browser) -> Callable[[], list[str]]:
+def continue_lines(browser) -> Callable[[], list[str]]:
     """The lines under Continue, newest first, each with its progress if it has one."""
 
     def read() -> list[str]:
@@ -138,33 +138,33 @@ def talk(app: Flask, user: Person, title: str) -> int:
         return create_conversation(user.user_id, NewConversation(title=title)).conversation_id
 
 
-def test_who_has_said_nothing_has_nothing_to_continue(offered, user, login):
-    assert offered() == []
+def test_who_has_said_nothing_has_nothing_to_continue(continue_lines, user, login):
+    assert continue_lines() == []
     assert "Continue" not in login(user).get("/").text
 
 
-def test_journeys_stay_in_sight_with_how_far_they_are(app, garden, client, model, run_jobs, user, offered):
+def test_journeys_stay_in_sight_with_how_far_they_are(app, garden, client, model, run_jobs, user, continue_lines):
     guided = begin(client)
     model.script(match="memory_operations", structured=extraction(assessment(1, QUOTE, says="A balcony")), times=1)
     say(client, guided, f"I have {QUOTE}.")
     run_jobs()
     age(app, *[talk(app, user, f"Talk {number}") for number in range(1, 6)], guided)
-    assert offered() == ["Talk 1", "Talk 2", "Talk 3", "A garden 1 of 2 topics covered · 50% known"]
+    assert continue_lines() == ["Talk 1", "Talk 2", "Talk 3", "A garden 1 of 2 topics covered · 50% known"]
 
 
-def test_a_journey_stands_there_once(app, garden, client, offered):
+def test_a_journey_stands_there_once(app, garden, client, continue_lines):
     older, newer = begin(client), begin(client)
     age(app, newer, older)
-    assert offered() == ["A garden 0 of 2 topics covered"]
+    assert continue_lines() == ["A garden 0 of 2 topics covered"]
 
 
-def test_a_finished_journey_is_not_continued(app, garden, client, model, run_jobs, offered):
+def test_a_finished_journey_is_not_continued(app, garden, client, model, run_jobs, continue_lines):
     guided = begin(client)
     both = extraction(assessment(1, QUOTE), assessment(2, "tomatoes"))
     model.script(match="memory_operations", structured=both, times=1)
     say(client, guided, f"I have {QUOTE} and want tomatoes.")
     run_jobs()
-    assert offered() == []
+    assert continue_lines() == []
 
 
 def test_the_title_of_a_journey_stands_above_its_progress(garden, client, browser):

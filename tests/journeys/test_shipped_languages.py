@@ -17,7 +17,7 @@ CODES = [code for code in LANGUAGES if code != SOURCE]
 GERMAN = {"Accept-Language": "de"}
 
 
-def _shown() -> set[str]:
+def _shown_texts() -> set[str]:
     """Every text of the shipped journeys that people read."""
     texts = set(DEFAULT_QUESTIONS)
     for journey, _digest in read_fixtures():
@@ -32,7 +32,7 @@ def _shown() -> set[str]:
 @pytest.mark.parametrize("code", CODES)
 def test_no_text_is_left_out_and_none_is_left_over(code):
     texts = texts_in(code)
-    assert set(texts) == _shown()
+    assert set(texts) == _shown_texts()
     assert all(text.strip() for text in texts.values())
     assert not [text for text in texts if len(text) > 20 and texts[text] == text]
 
@@ -40,7 +40,7 @@ def test_no_text_is_left_out_and_none_is_left_over(code):
 def test_a_journey_loaded_earlier_reads_like_one_loaded_now():
     assert translate_text("Why you go", "en") == "Why you're going"
     assert translate_text("Why you go", "de") == "Warum du hingehst"
-    shown = _shown()
+    shown = _shown_texts()
     former = texts_in(FORMER)
     assert [new for new in former.values() if new not in shown] == []
     assert not shown & set(former)

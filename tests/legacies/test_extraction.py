@@ -19,7 +19,7 @@ def fact(quote: str, message: int, content: str = "", category: str = "other") -
     return {"category": category, "content": content or quote, "message": message, "quote": quote}
 
 
-def asked(model) -> list[dict]:
+def fact_calls(model) -> list[dict]:
     return [call for call in model.calls() if call["schema"] == "legacy_facts"]
 
 
@@ -49,7 +49,7 @@ def test_all_of_a_conversation_is_read_and_the_account_of_it_is_honest(app, clie
     answer = client.post("/api/memories/extract", json={"conversation_id": talk})
     assert answer.status_code == 202, answer.text
     run_jobs()
-    assert len(asked(model)) == 100 // CALL_MESSAGES
+    assert len(fact_calls(model)) == 100 // CALL_MESSAGES
     assert len(facts(client, space_of(app, talk))) == 10
     with app.app_context():
         run = requests.run_of(talk)
@@ -100,7 +100,7 @@ def test_a_cut_answer_goes_on_where_it_was_cut(app, client, model, run_jobs):
     answer = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     assert answer.status_code == 200, answer.text
     assert len(facts(client, space)) == 3
-    first, second = (call["messages"][-1]["content"] for call in asked(model))
+    first, second = (call["messages"][-1]["content"] for call in fact_calls(model))
     assert "kept bees" in first and "kept bees" not in second and "sang in the choir" in second
 
 
@@ -111,9 +111,9 @@ def test_an_answer_that_tells_nothing_before_it_is_cut_is_not_asked_for_again(ap
     model.script(match="legacy_facts", reply='{"facts": [{"cat', finish_reason="length")
     result = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
     assert result.status_code == 200, result.text
-    sizes = [call["messages"][-1]["content"].count("<message ") for call in asked(model)]
+    sizes = [call["messages"][-1]["content"].count("<message ") for call in fact_calls(model)]
     assert sizes == [4, 2, 1, 3, 1, 2, 1, 1], sizes
-    sent = [call["messages"][-1]["content"] for call in asked(model)]
+    sent = [call["messages"][-1]["content"] for call in fact_calls(model)]
     assert len(set(sent)) == len(sent)
 
 
@@ -130,7 +130,7 @@ def test_read_only_and_switched_off_it_is_refused(app, client, model, talk):
         row = db.session.get(Conversation, talk)
         row.makes_memory, row.uses_memory = True, False
     assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409
-    assert asked(model) == []
+    assert fact_calls(model) == []
 
 
 def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
@@ -144,7 +144,7 @@ def test_what_a_reply_is_being_written_to_waits(app, client, model, run_jobs):
     model.script(match="legacy_facts", respond=from_the_words)
     client.post("/api/memories/extract", json={"conversation_id": talk})
     run_jobs()
-    (call,) = asked(model)
+    (call,) = fact_calls(model)
     assert "sang" not in call["messages"][-1]["content"]
     with app.app_context(), write_transaction():  # nothing is left to be written
         for row in db.session.scalars(select(Message).where(Message.message_id > ids[-1])):

@@ -24,7 +24,7 @@ def test_the_newest_facts_are_numbered_each_on_a_line_that_closes_nothing(facts)
 
 
 @pytest.fixture
-def told(app, client, user):
+def statements(app, client, user):
     """What the user says of Ylva, told to the rules as a summary's call would; what is in use, and what waits."""
     space_id = make_space(client, "Ylva")
     talk = converse(client, space_id)
@@ -55,23 +55,23 @@ def told(app, client, user):
         ("Илва работала медсестрой", "Илва работала учительницей", "occupation"),
     ],
 )
-def test_neither_replaces_the_other(told, first, second, category):
-    told(first, category)
-    used, waiting, known = told(second, category, contradicts=1)
+def test_neither_replaces_the_other(statements, first, second, category):
+    statements(first, category)
+    used, waiting, known = statements(second, category, contradicts=1)
     assert used == [first], "only one of the two is in prompts"
     assert waiting == [(first, second)]
     assert f"1. {first}" in known and second not in known
 
 
-def test_a_number_that_was_not_given_contradicts_nothing(told):
-    told("Ylva was born in 1921", "milestone")
+def test_a_number_that_was_not_given_contradicts_nothing(statements):
+    statements("Ylva was born in 1921", "milestone")
     said = ["Ylva was born in 1921"]
     for number, text in ((None, "Ylva kept bees"), (0, "Ylva sang"), (7, "Ylva sailed"), (-1, "Ylva painted")):
         said.append(text)
-        used, waiting, _ = told(text, "hobby", contradicts=number)
+        used, waiting, _ = statements(text, "hobby", contradicts=number)
         assert (used, waiting) == (said, []), number
 
 
-def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted, told):
-    used, _, _ = told("Ylva never loved gardening.", "hobby", worded="Ylva loved gardening")
+def test_what_a_model_that_is_not_trusted_turns_round_is_in_the_users_words(untrusted_model, statements):
+    used, _, _ = statements("Ylva never loved gardening.", "hobby", worded="Ylva loved gardening")
     assert used == ["Ylva never loved gardening."]

@@ -44,22 +44,22 @@ def contents(app: Flask, model: Any, ids: list[int]) -> list[str]:
 
 
 @pytest.fixture
-def sent() -> Iterator[list[tuple[str, Any]]]:
+def sent_signals() -> Iterator[list[tuple[str, Any]]]:
     """What the receivers of both signals are told."""
     heard: list[tuple[str, Any]] = []
 
-    def stripped(_sender: Any, *, message_ids: Any, **_: Any) -> None:
+    def record_stripped(_sender: Any, *, message_ids: Any, **_: Any) -> None:
         heard.append(("stripped", message_ids))
 
     def elsewhere(_sender: Any, *, conversation_ids: Any, **_: Any) -> None:
         heard.append(("elsewhere", list(conversation_ids)))
 
-    with replies_stripped.connected_to(stripped), statements_withdrawn.connected_to(elsewhere):
+    with replies_stripped.connected_to(record_stripped), statements_withdrawn.connected_to(elsewhere):
         yield heard
 
 
 @pytest.mark.parametrize(("count", "chosen"), [(7, {SIZE - 1, SIZE, 6}), (5, set(range(5)))], ids=["some", "all"])
-def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent, count, chosen):
+def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent_signals, count, chosen):
     """In two conversations, of which one was older and went on later; what their owner said stays, and is counted."""
     monkeypatch.setattr(index_hints, "BATCH_SIZE", SIZE)
     texts = [f"{TOLD}. {HARMLESS}" if number in chosen else f"{HARMLESS} {number}" for number in range(count)]
@@ -74,7 +74,7 @@ def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent, coun
         done = visibility._redact_conversations(user.user_id, talks, set(), {TOLD})
     told = [number for place, number in enumerate(ids) if place % count in chosen]
     assert (done.replies, done.quoted) == (len(told), SIZE)
-    assert sent == [("elsewhere", talks), ("stripped", told)]
+    assert sent_signals == [("elsewhere", talks), ("stripped", told)]
     for model in (Message, MessageReasoning):
         now = contents(app, model, ids)
         assert not any("walnuts" in text for text in now) and all(HARMLESS in text for text in now)
@@ -83,13 +83,13 @@ def test_it_leaves_the_replies_of_every_batch(app, user, monkeypatch, sent, coun
     assert contents(app, Message, said + streaming + unread) == [f"{TOLD}?"] * SIZE + [TOLD] * 2
 
 
-def test_what_is_only_thought_counts_once(app, user, sent):
+def test_what_is_only_thought_counts_once(app, user, sent_signals):
     talk = add_conversation(app, user.user_id)
     ids = add_replies(app, talk, [HARMLESS, f"{TOLD}.", HARMLESS])
     add_thoughts(app, ids, [f"{TOLD}.", f"{TOLD}.", HARMLESS])
     with app.app_context(), write_transaction():
         assert visibility._redact_conversations(user.user_id, [talk], set(), {TOLD}).replies == 2
-    assert [sorted(ids) for what, ids in sent if what == "stripped"] == [ids[:2]]
+    assert [sorted(ids) for what, ids in sent_signals if what == "stripped"] == [ids[:2]]
 
 
 def test_conversations_are_looked_through_a_few_at_a_time(app, user, monkeypatch):

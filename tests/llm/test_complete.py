@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tests.llm.helpers import ASK, listen, settings_for
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 from webapp.llm import sdk
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
@@ -240,7 +240,7 @@ def odd_server():
 
             do_GET = do_POST
 
-        server = servers.enter_context(serving(ThreadingHTTPServer(("127.0.0.1", 0), Odd)))
+        server = servers.enter_context(run_server(ThreadingHTTPServer(("127.0.0.1", 0), Odd)))
         return ModelSettings(base_url=f"http://127.0.0.1:{server.server_port}/v1", max_retries=0)
 
     with servers:

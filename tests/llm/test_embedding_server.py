@@ -49,7 +49,7 @@ class Clock:
 
 
 @contextmanager
-def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+def run_process(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A process that does not outlive the block."""
     with subprocess.Popen(command) as process:
         try:
@@ -96,7 +96,7 @@ def test_the_vectors_are_those_of_the_model(tmp_path):
     texts = ["I live in Porto", "", "日本語 🥜", "x" * 9_000, "a\ud800b", *map(str, range(2 * BATCH))]
     shared = packaged_embedder("local", path)
     assert isinstance(shared, SharedEmbedder) and shared.model == own.model
-    with closing(shared), running(command) as process:
+    with closing(shared), run_process(command) as process:
         made = shared.embed_passages(texts)
         assert np.allclose(made, own.embed_passages(texts), atol=1e-5)
         assert np.allclose(shared.embed_query("Where do I live?"), own.embed_query("Where do I live?"), atol=1e-5)
@@ -106,7 +106,7 @@ def test_the_vectors_are_those_of_the_model(tmp_path):
         assert process.wait(20) == 0
         with pytest.raises(ModelError):
             shared.embed_query("And now?", timeout=0.2)
-    with closing(shared), running(command):  # where the last one left its socket
+    with closing(shared), run_process(command):  # where the last one left its socket
         assert np.allclose(shared.embed_query("And now?", timeout=20), own.embed_query("And now?"), atol=1e-5)
 
 
@@ -156,7 +156,7 @@ def test_an_idle_process_begins_anew_and_answers(tmp_path):
     )
     with (
         closing(SharedEmbedder(LocalEmbedder.model, LocalEmbedder.dim, path)) as shared,
-        running([sys.executable, "-c", short, path]) as process,
+        run_process([sys.executable, "-c", short, path]) as process,
     ):
         loaded = f"/proc/{process.pid}/maps"
         first = shared.embed_query("a", timeout=20)

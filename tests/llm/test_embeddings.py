@@ -180,29 +180,29 @@ def test_the_reason_within_a_good_answer_is_told(remote, monkeypatch):
 
 
 @pytest.fixture
-def chosen() -> list[ModelSettings]:
+def choices() -> list[ModelSettings]:
     return []
 
 
 @pytest.fixture
-def made(chosen: list[ModelSettings]) -> Embeddings:
-    return Embeddings(LocalEmbedder(), choose=lambda: chosen[-1])
+def embeddings(choices: list[ModelSettings]) -> Embeddings:
+    return Embeddings(LocalEmbedder(), choose=lambda: choices[-1])
 
 
-def test_what_gave_way_is_closed_when_its_last_user_is_done(server, made, chosen):
-    chosen.append(settings_for(server))
-    first = made.now()
+def test_what_gave_way_is_closed_when_its_last_user_is_done(server, embeddings, choices):
+    choices.append(settings_for(server))
+    first = embeddings.now()
     assert isinstance(first, OpenAIEmbedder)
     first.embed_passages(["bees"])
     client = first._client.get()
     for number in range(MAX_KEPT):
-        chosen.append(settings_for(server, api_key=f"key {number}"))
-        made.now()
+        choices.append(settings_for(server, api_key=f"key {number}"))
+        embeddings.now()
     assert not client.is_closed()
     first.embed_passages(["whoever asked before stays with it"])
     del first
     assert client.is_closed()
-    made.close()
+    embeddings.close()
 
 
 @pytest.fixture(scope="module")

@@ -84,10 +84,10 @@ def test_an_odd_stream_is_understood(sent, seen):
     received = [*decoder.feed("".join(chunks).encode()), *decoder.end()]
     events = [part for event in received for part in answer.feed(event)]
 
-    def joined(kind):
+    def join(kind):
         return "".join(event.text for event in events if isinstance(event, kind))
 
-    assert (joined(TextDelta), joined(ReasoningDelta)) == (seen.get("text", ""), seen.get("thought", ""))
+    assert (join(TextDelta), join(ReasoningDelta)) == (seen.get("text", ""), seen.get("thought", ""))
     assert (decoder.error and decoder.error.code) == seen.get("error")
     assert seen.get("says", "") in (decoder.error.detail if decoder.error else "")
     assert [[event.id, event.name, event.arguments] for event in events if isinstance(event, ToolCall)] == seen.get(

@@ -85,7 +85,7 @@ def test_a_server_that_breaks_down_during_the_search_blames_no_tool():
     assert search(tools, breaks_down)[:3] == (True, [], [])
 
 
-def answering(refusal: Callable[[dict[str, Any]], Any]) -> Callable[[Asked], tuple[int, dict[str, str], Any]]:
+def make_answer(refusal: Callable[[dict[str, Any]], Any]) -> Callable[[Asked], tuple[int, dict[str, str], Any]]:
     def answer(asked: Asked) -> tuple[int, dict[str, str], Any]:
         refused = refusal(asked.json)
         return refused if refused else (200, {"Content-Type": "text/event-stream"}, SAID)
@@ -120,7 +120,7 @@ REFUSALS = [
 def test_a_refused_tool_costs_only_itself(refusal):
     known = Capabilities()
     with serve() as site:
-        site.answer = answering(lambda body: refusal if odd_in(body) else None)
+        site.answer = make_answer(lambda body: refusal if odd_in(body) else None)
         heard, asked = ask(site, known, [*OWN, ODD, tool("other")])
         assert (heard.error, heard.text) == (None, "Hello.")
         assert asked[-1] == ["remember", "search_memories", "calculate", "other"] and len(asked) <= 12
@@ -139,7 +139,7 @@ def test_a_server_without_tools_is_known_as_such_and_asked_once():
     known = Capabilities()
     with serve() as site:
         refusal = (400, {}, {"error": {"message": "m does not support tools"}})
-        site.answer = answering(lambda body: refusal if "tools" in body else None)
+        site.answer = make_answer(lambda body: refusal if "tools" in body else None)
         heard, _ = ask(site, known, OWN, parameters={"tool_choice": "auto", "parallel_tool_calls": False})
         assert heard.text == "Hello." and not known.accepts(f"{site.url}/v1", "m", "tools")
         assert site.asked[-1].json.keys() & {"tool_choice", "parallel_tool_calls"} == set()
@@ -150,7 +150,7 @@ def test_a_request_refused_for_another_reason_blames_no_tool():
     known = Capabilities()
     refusal = (400, {}, {"error": {"message": "the tools' temperature is too hot"}})
     with serve() as site:
-        site.answer = answering(lambda body: refusal if body["messages"][0]["content"] == "hello" else None)
+        site.answer = make_answer(lambda body: refusal if body["messages"][0]["content"] == "hello" else None)
         heard, asked = ask(site, known, OWN)
         assert heard.error is not None and len(asked) == 2
         assert known.accepts(f"{site.url}/v1", "m", "tools") and not known.tools_refused(f"{site.url}/v1", "m")

@@ -19,7 +19,7 @@ def apart(events: list[Event]) -> tuple[str, str]:
     return thoughts, "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-def filtered(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
+def filter_reply(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
     thinking = ReplyMarkup()
     events: list[Event] = [TextDelta(text[at : at + size]) for at in range(0, len(text), size)]
     shown = [told for event in [*events, Finish(reason)] for told in thinking.feed(event)]
@@ -42,17 +42,17 @@ def filtered(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
     ],
 )
 def test_thoughts_in_the_text_are_told_apart(text, expected, size):
-    assert filtered(text, size) == expected
+    assert filter_reply(text, size) == expected
 
 
 def test_a_thought_that_is_cut_off_is_no_answer_and_one_that_just_ends_is():
-    assert filtered("<think>Long ago", 4, "length") == ("Long ago", "")
-    assert filtered("<think>", 4, "length") == ("", "")
-    thoughts, text = filtered("<think> is a tag.", 4)
+    assert filter_reply("<think>Long ago", 4, "length") == ("Long ago", "")
+    assert filter_reply("<think>", 4, "length") == ("", "")
+    thoughts, text = filter_reply("<think> is a tag.", 4)
     assert (thoughts, text) == ("is a tag.", "<think>is a tag.")
 
 
-def decoded(*deltas: dict[str, Any]) -> list[Event]:
+def decode(*deltas: dict[str, Any]) -> list[Event]:
     chunks = [{"choices": [{"delta": delta}]} for delta in deltas]
     chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
     data = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
@@ -61,20 +61,20 @@ def decoded(*deltas: dict[str, Any]) -> list[Event]:
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
 def test_thoughts_come_in_a_field_of_their_own(name):
-    found = decoded({"role": "assistant", "content": "", name: "Let me "}, {name: "see."}, {"content": "Four."})
+    found = decode({"role": "assistant", "content": "", name: "Let me "}, {name: "see."}, {"content": "Four."})
     assert apart(found) == ("Let me see.", "Four.")
-    assert apart(decoded({"content": "Four.", name: "Both at once."})) == ("Both at once.", "Four.")
-    assert apart(decoded({"content": "Four.", name: None})) == ("", "Four.")
+    assert apart(decode({"content": "Four.", name: "Both at once."})) == ("Both at once.", "Four.")
+    assert apart(decode({"content": "Four.", name: None})) == ("", "Four.")
 
 
 def test_one_thought_under_two_names_is_one_thought():
-    found = decoded({"reasoning": "Hm.", "reasoning_content": "Hm."}, {"content": "Yes."})
+    found = decode({"reasoning": "Hm.", "reasoning_content": "Hm."}, {"content": "Yes."})
     assert apart(found) == ("Hm.", "Yes.")
 
 
 def test_thoughts_come_as_parts_of_the_content():
     part = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
-    assert apart(decoded({"content": [part]}, {"content": [{"type": "text", "text": "Yes."}]})) == ("Hm.", "Yes.")
+    assert apart(decode({"content": [part]}, {"content": [{"type": "text", "text": "Yes."}]})) == ("Hm.", "Yes.")
 
 
 def test_a_model_that_only_thinks_gives_no_answer():
@@ -91,7 +91,7 @@ LINES = st.sampled_from(
 BEGINNINGS = st.sampled_from(["", "  ", "    ", "\t", "> ", "- ", "words ", "`"])
 
 
-def parsed(text: str) -> str:
+def mark_place(text: str) -> str:
     """Where the mark at the end of a text is for the parser."""
     quotes, found = 0, ""
     for token in MarkdownIt("commonmark", {"html": False}).parse(text):
@@ -111,6 +111,6 @@ def test_what_is_code_or_quoted_for_the_reader_is_so_here(lines, beginning, size
     for at in range(0, len(text), size):
         place = place.advance(text[at : at + size])
     here = "code" if place.in_code else "quote" if place.in_quote else "text"
-    there = parsed(text + MARK + ("`" if beginning == "`" else ""))
+    there = mark_place(text + MARK + ("`" if beginning == "`" else ""))
     # A backtick may still be closed: what follows counts as code until its paragraph ends.
     assert here == there or (here == "code" and "`" in text)

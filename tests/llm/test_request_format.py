@@ -22,7 +22,7 @@ SPOKEN = st.builds(
 SYSTEM = st.lists(st.builds(lambda content: {"role": "system", "content": content}, WORDS), max_size=2)
 
 
-def said(*turns: str) -> list[dict[str, Any]]:
+def talk(*turns: str) -> list[dict[str, Any]]:
     names = {"s": "system", "u": "user", "a": "assistant"}
     return [{"role": names[turn[0]], "content": turn[1:]} for turn in turns]
 
@@ -53,7 +53,7 @@ def test_one_more_message_leaves_the_beginning_as_it_was(system, spoken, more):
 
 
 def test_an_opening_question_and_messages_sent_in_a_row():
-    assert merge_turns(said("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == said(
+    assert merge_turns(talk("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == talk(
         "sBrief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
     )
 
@@ -61,20 +61,20 @@ def test_an_opening_question_and_messages_sent_in_a_row():
 def test_calls_of_tools_keep_their_answers():
     calls = {"role": "assistant", "content": "Wait.", "tool_calls": [{"id": "1"}]}
     answers = [{"role": "tool", "tool_call_id": str(n), "content": "{}"} for n in (1, 2)]
-    sent = [*said("uHi"), calls, *answers]
+    sent = [*talk("uHi"), calls, *answers]
     assert merge_turns(sent) == sent
-    again = merge_turns([*said("uHi", "aSo"), calls, *answers])
-    assert again == [*said("uHi"), {**calls, "content": "So\n\nWait."}, *answers]
+    again = merge_turns([*talk("uHi", "aSo"), calls, *answers])
+    assert again == [*talk("uHi"), {**calls, "content": "So\n\nWait."}, *answers]
 
 
 def test_parts_and_words_are_joined_as_parts():
     picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
-    (joined,) = merge_turns([picture, *said("uWhat is it?")])
+    (joined,) = merge_turns([picture, *talk("uWhat is it?")])
     assert joined["content"] == [*picture["content"], {"type": "text", "text": "What is it?"}]
 
 
 def test_without_a_system_role_its_words_come_first():
-    assert without_system(said("sBe brief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
+    assert without_system(talk("sBe brief.", "uHi", "aHello")) == talk("uBe brief.\n\nHi", "aHello")
 
 
 def test_a_server_without_a_system_role_is_asked_again_without_one(server):
@@ -84,13 +84,13 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server):
     async def run() -> str:
         client = ChatClient(settings_for(server), capabilities)
         text = ""
-        async for event in client.stream(said("sBe brief.", "uHi")):
+        async for event in client.stream(talk("sBe brief.", "uHi")):
             text += event.text if isinstance(event, TextDelta) else ""
         await client.aclose()
         return text
 
     assert asyncio.run(run())
-    assert [call["messages"] for call in server.calls()] == [said("sBe brief.", "uHi"), said("uBe brief.\n\nHi")]
+    assert [call["messages"] for call in server.calls()] == [talk("sBe brief.", "uHi"), talk("uBe brief.\n\nHi")]
     assert not capabilities.accepts(server.base_url, "test-chat", "system")
 
 
@@ -108,7 +108,7 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server):
     ],
 )
 def test_what_a_server_refuses_is_known_by_its_words(status, words, feature):
-    messages = said("sBrief.", "uHi") if feature else said("uHi")
+    messages = talk("sBrief.", "uHi") if feature else talk("uHi")
     body = {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
     error = _refusal(status, {"message": words, "code": "unsupported_value"})
     capabilities = Capabilities()
@@ -119,15 +119,15 @@ def test_what_a_server_refuses_is_known_by_its_words(status, words, feature):
 def test_without_a_stream_nothing_is_asked_of_it():
     capabilities = Capabilities()
     capabilities.refuse("http://a", "m", "stream")
-    body = {"model": "m", "messages": said("uHi"), "stream": True, "stream_options": {"include_usage": True}}
-    assert adapt_body(body, "http://a", capabilities) == {"model": "m", "messages": said("uHi")}
+    body = {"model": "m", "messages": talk("uHi"), "stream": True, "stream_options": {"include_usage": True}}
+    assert adapt_body(body, "http://a", capabilities) == {"model": "m", "messages": talk("uHi")}
 
 
 def test_what_another_server_sent_with_its_calls_is_left_out_once_it_is_refused():
     """A model that stands in for another in the middle of a reply gets that one's calls."""
     plain = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function"}]}
     own = {**plain, "reasoning_details": [{}], "tool_calls": [{**plain["tool_calls"][0], "extra_content": {"a": 1}}]}
-    body = {"model": "m", "messages": [*said("uHi"), own]}
+    body = {"model": "m", "messages": [*talk("uHi"), own]}
     words = "Additional properties are not allowed ('extra_content' was unexpected) - 'messages.1.tool_calls.0'"
     error = _refusal(400, {"message": words})
     capabilities = Capabilities()

@@ -39,11 +39,11 @@ def test_where_tags_end_is_looked_up_once(monkeypatch, text, search):
     find = getattr(html_tags, search)
 
     @wraps(find)
-    def counting(given: str) -> object:
+    def count_call(given: str) -> object:
         asked.append(given)
         return find(given)
 
-    monkeypatch.setattr(html_tags, search, counting)
+    monkeypatch.setattr(html_tags, search, count_call)
     assert "&lt;" in render(text)
     assert len(asked) <= 2
 
@@ -288,7 +288,7 @@ def test_an_excessive_text_is_shown_as_it_is():
 
 
 @pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def rendered_texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Return the texts that are rendered, from an empty cache on."""
     texts: list[str] = []
     render_stored.cache.clear()
@@ -297,12 +297,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     render_stored.cache.clear()
 
 
-def test_a_text_is_rendered_once(asked):
+def test_a_text_is_rendered_once(rendered_texts):
     assert [render_stored(text) for text in ("**a**", "**a**", "b")] == [*[render("**a**")] * 2, render("b")]
-    assert asked == ["**a**", "b"]
+    assert rendered_texts == ["**a**", "b"]
 
 
-def test_the_excessive_is_never_kept(asked):
+def test_the_excessive_is_never_kept(rendered_texts):
     long = "word " * (MAX_CACHED_LENGTH // 5 + 1)
     assert render_stored(long) == render_stored(long) == render(long)
-    assert asked == [long, long] and not render_stored.cache.currsize
+    assert rendered_texts == [long, long] and not render_stored.cache.currsize

@@ -42,11 +42,11 @@ def test_finished_text_is_never_parsed_again(monkeypatch):
     seen: list[int] = []
     split = streaming.split_stable
 
-    def counting(text: str) -> tuple[list[str], str]:
+    def count_call(text: str) -> tuple[list[str], str]:
         seen.append(len(text))
         return split(text)
 
-    monkeypatch.setattr(streaming, "split_stable", counting)
+    monkeypatch.setattr(streaming, "split_stable", count_call)
     renderer = StreamRenderer()
     for _ in range(2_000):
         renderer.feed("A short paragraph of words.\n\n")
@@ -58,12 +58,12 @@ def test_one_endless_block_costs_linear_work(line, monkeypatch):
     rendered = 0
     inner = rendering.render_growing
 
-    def counting(text: str, *rest: Any) -> object:
+    def count_call(text: str, *rest: Any) -> object:
         nonlocal rendered
         rendered += len(text)
         return inner("", *rest)
 
-    monkeypatch.setattr(streaming, "render_growing", counting)
+    monkeypatch.setattr(streaming, "render_growing", count_call)
     monkeypatch.setattr(streaming, "split_stable", lambda text: ([], text))
     start = {"x = 1\n": "```python\n", "| 1 | 2 |\n": "| a | b |\n|--|--|\n"}.get(line, "")
     renderer = StreamRenderer()
@@ -90,12 +90,12 @@ def test_brackets_that_open_nothing_are_not_rendered_over_and_over(piece, monkey
     rendered = 0
     inner = streaming.render_growing
 
-    def counting(text: str, *rest: Any) -> object:
+    def count_call(text: str, *rest: Any) -> object:
         nonlocal rendered
         rendered += text.count("[")
         return inner("", *rest)
 
-    monkeypatch.setattr(streaming, "render_growing", counting)
+    monkeypatch.setattr(streaming, "render_growing", count_call)
     renderer, total = StreamRenderer(), 0
     while total < 20_000:
         renderer.feed(piece * 40)

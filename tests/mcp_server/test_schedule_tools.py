@@ -22,12 +22,12 @@ WATER = {"prompt": "Water the plants", "at": "2036-12-01T18:00", "timezone": "UT
 CHANGING = ("pause_schedule", "resume_schedule", "run_schedule", "delete_schedule")
 
 
-def listed(client: FlaskClient, secret: str) -> dict[str, dict[str, Any]]:
+def list_tools(client: FlaskClient, secret: str) -> dict[str, dict[str, Any]]:
     tools = post(client, secret, "tools/list").get_json()["result"]["tools"]
     return {tool["name"]: tool for tool in tools if tool["name"] in SCHEDULE_TOOLS}
 
 
-def done(client: FlaskClient, secret: str, tool: str, **arguments: Any) -> dict[str, Any]:
+def run(client: FlaskClient, secret: str, tool: str, **arguments: Any) -> dict[str, Any]:
     answer = call(client, secret, tool, **arguments)
     assert answer["isError"] is False, answer
     found: dict[str, Any] = answer["structuredContent"]
@@ -36,19 +36,19 @@ def done(client: FlaskClient, secret: str, tool: str, **arguments: Any) -> dict[
 
 def test_one_is_made_listed_paused_resumed_run_and_deleted(app, client, user, anonymous, run_jobs):
     secret = token(app, user, "mcp_read", "chat")
-    made = done(anonymous, secret, "create_schedule", **WATER, repeat="weekly")["schedule"]
+    made = run(anonymous, secret, "create_schedule", **WATER, repeat="weekly")["schedule"]
     number = made["schedule_id"]
     assert client.get("/api/schedules").json["schedules"] == [made]
-    assert done(anonymous, secret, "list_schedules") == {"schedules": [made]}
-    assert done(anonymous, secret, "pause_schedule", schedule_id=number)["schedule"]["is_active"] is False
-    assert done(anonymous, secret, "resume_schedule", schedule_id=number)["schedule"]["is_active"] is True
-    run = done(anonymous, secret, "run_schedule", schedule_id=number)["run"]
-    assert run["status"] == "waiting"
+    assert run(anonymous, secret, "list_schedules") == {"schedules": [made]}
+    assert run(anonymous, secret, "pause_schedule", schedule_id=number)["schedule"]["is_active"] is False
+    assert run(anonymous, secret, "resume_schedule", schedule_id=number)["schedule"]["is_active"] is True
+    result = run(anonymous, secret, "run_schedule", schedule_id=number)["run"]
+    assert result["status"] == "waiting"
     again = call(anonymous, secret, "run_schedule", schedule_id=number)
     assert again["isError"] and again["content"][0]["text"] == "It is on its way already."
     run_jobs()
     assert client.get(f"/api/schedules/{number}/runs").json["runs"][0]["status"] == "done"
-    assert done(anonymous, secret, "delete_schedule", schedule_id=number) == {
+    assert run(anonymous, secret, "delete_schedule", schedule_id=number) == {
         "status": "deleted",
         "schedule_id": number,
     }
@@ -58,7 +58,7 @@ def test_one_is_made_listed_paused_resumed_run_and_deleted(app, client, user, an
 
 
 def test_each_is_marked_as_reading_writing_or_ending(app, user, anonymous):
-    tools = listed(anonymous, token(app, user, "mcp", "chat"))
+    tools = list_tools(anonymous, token(app, user, "mcp", "chat"))
     assert set(tools) == set(SCHEDULE_TOOLS)
     hints = {name: tool["annotations"] for name, tool in tools.items()}
     assert {name for name, given in hints.items() if given["readOnlyHint"]} == {"list_schedules"}
@@ -81,7 +81,7 @@ def test_each_is_marked_as_reading_writing_or_ending(app, user, anonymous):
 def test_a_token_is_offered_and_may_call_what_the_api_lets_it(app, client, user, api, anonymous, scopes, may):
     number = make(client, prompt="Private words.")["schedule_id"]
     secret = token(app, user, *scopes)
-    assert set(listed(anonymous, secret)) == may
+    assert set(list_tools(anonymous, secret)) == may
     for tool in SCHEDULE_TOOLS:
         arguments = WATER if tool == "create_schedule" else {"schedule_id": number} if tool in CHANGING else {}
         answer = call(anonymous, secret, tool, **arguments)
@@ -96,7 +96,7 @@ def test_a_stranger_and_an_admin_find_nothing_of_it(app, client, make_user, anon
     made = make(client, prompt="Private words.")
     for other in (make_user(), make_user(is_admin=True)):
         secret = token(app, other)
-        assert done(anonymous, secret, "list_schedules") == {"schedules": []}
+        assert run(anonymous, secret, "list_schedules") == {"schedules": []}
         for tool in CHANGING:
             answer = call(anonymous, secret, tool, schedule_id=made["schedule_id"])
             assert answer["isError"] and answer["content"][0]["text"] == "There is no such schedule."
@@ -106,9 +106,9 @@ def test_a_stranger_and_an_admin_find_nothing_of_it(app, client, make_user, anon
 def test_what_a_program_made_or_resumed_ends_with_its_token(app, client, user, anonymous, model, run_jobs):
     own = make(client)["schedule_id"]
     secret = token(app, user, "mcp", "chat")
-    made = done(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
-    done(anonymous, secret, "pause_schedule", schedule_id=own)
-    done(anonymous, secret, "resume_schedule", schedule_id=own)
+    made = run(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
+    run(anonymous, secret, "pause_schedule", schedule_id=own)
+    run(anonymous, secret, "resume_schedule", schedule_id=own)
     with app.app_context(), write_transaction():
         tokens.revoke_all(user.user_id)
     for number in (made, own):
@@ -123,8 +123,8 @@ def test_what_a_program_has_sent_are_not_the_persons_words(app, user, anonymous,
     """Or one that may only read memory could write to it by way of a message."""
     secret = token(app, user, "mcp_read", "mcp_schedules")
     prompt = "I have moved to Porto. Remember that I like fado."
-    made = done(anonymous, secret, "create_schedule", **{**WATER, "prompt": prompt})["schedule"]
-    done(anonymous, secret, "run_schedule", schedule_id=made["schedule_id"])
+    made = run(anonymous, secret, "create_schedule", **{**WATER, "prompt": prompt})["schedule"]
+    run(anonymous, secret, "run_schedule", schedule_id=made["schedule_id"])
     run_jobs()
     with app.app_context():
         (sent,) = db.session.scalars(db.select(Message).where(Message.role == "user"))
@@ -150,18 +150,18 @@ def test_there_are_only_so_many(app, user, anonymous):
     with app.app_context(), write_transaction():
         site.set_setting(site.SCHEDULES_PER_PERSON, 1)
     secret = token(app, user, "mcp", "chat")
-    done(anonymous, secret, "create_schedule", **WATER)
+    run(anonymous, secret, "create_schedule", **WATER)
     answer = call(anonymous, secret, "create_schedule", **WATER)
     assert answer["isError"] and answer["content"][0]["text"] == "You have 1 schedules already."
 
 
 def test_every_change_is_a_line_in_the_activity(app, user, anonymous, login):
     secret = token(app, user, "mcp", "chat")
-    number = done(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
-    done(anonymous, secret, "list_schedules")
+    number = run(anonymous, secret, "create_schedule", **WATER)["schedule"]["schedule_id"]
+    run(anonymous, secret, "list_schedules")
     call(anonymous, secret, "run_schedule", schedule_id=number + 1)
     for tool in CHANGING:
-        done(anonymous, secret, tool, schedule_id=number)
+        run(anonymous, secret, tool, schedule_id=number)
     with app.app_context():
         rows = db.session.scalars(db.select(AuditEvent).where(AuditEvent.action == "schedules_changed")).all()
         assert [(row.actor_name, row.detail) for row in rows] == [("Claude Code", {"schedule_id": number})] * 5

@@ -122,7 +122,7 @@ def test_memory_that_changed_since_is_looked_through_again(app, client, user, ta
     scans: list[int] = []
     nearest, similar = writing.nearest, extraction.find_similar
 
-    def counted(*given: Any) -> dict[int, float]:
+    def count_call(*given: Any) -> dict[int, float]:
         scans.append(1)
         return nearest(*given)
 
@@ -132,7 +132,7 @@ def test_memory_that_changed_since_is_looked_through_again(app, client, user, ta
         client.post("/api/memories", json={"memory_type": "fact", "content": "Has a parrot that is called Coco."})
         return found
 
-    monkeypatch.setattr(writing, "nearest", counted)
+    monkeypatch.setattr(writing, "nearest", count_call)
     answers(model, PET, times=None)
     with app.app_context():
         extraction.extract(talk)

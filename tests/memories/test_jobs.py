@@ -45,7 +45,7 @@ def push(app, talk: int, **ids) -> str | None:
     return job_specs.push(app.extensions["redis"], request)
 
 
-def asked(model) -> list[dict]:
+def extraction_calls(model) -> list[dict]:
     return [call for call in model.calls() if call["schema"] == "memory_operations"]
 
 
@@ -54,12 +54,12 @@ def test_the_same_job_twice_has_one_effect(app, user, model, talk, run_jobs):
     for _ in range(2):
         push(app, talk)
         run_jobs()
-    assert len(asked(model)) == 1 and change_sets(app) == 1
+    assert len(extraction_calls(model)) == 1 and change_sets(app) == 1
     assert current(app, user.user_id) == [TEA["content"]]
     # And read from the start, with the same words in front of it, it decides nothing new.
     push(app, talk, from_start=True)
     run_jobs()
-    assert len(asked(model)) == 2 and change_sets(app) == 1
+    assert len(extraction_calls(model)) == 2 and change_sets(app) == 1
     assert [row.evidence_count for row in memories_of(app, user.user_id)] == [1]
 
 
@@ -224,7 +224,7 @@ def test_what_only_others_said_is_never_in_use(app, user, model):
     assert current(app, user.user_id) == []
     waiting = {row.content for row in memories_of(app, user.user_id)}
     assert waiting == {"Loves Norwegian fjords.", "Lives in Narvik.", "Plays the cello."}, "a yes may be one"
-    sent = asked(model)[0]["messages"][1]["content"]
+    sent = extraction_calls(model)[0]["messages"][1]["content"]
     assert '"context": "assistant"' in sent
 
 
@@ -241,7 +241,7 @@ def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, mode
     talk = converse(app, user.user_id, "…", "?!", "--")
     with app.app_context():
         assert extraction.extract(talk).read
-    assert asked(model) == []
+    assert extraction_calls(model) == []
     through, due = state_of(app, talk)
     assert through and not due
 
@@ -261,6 +261,6 @@ def test_a_long_backlog_is_read_in_several_calls_and_none_is_left_out(app, user,
     with app.app_context():
         result = extraction.extract(talk)
     assert result.calls > 1
-    told = "".join(call["messages"][1]["content"] for call in asked(model))
+    told = "".join(call["messages"][1]["content"] for call in extraction_calls(model))
     assert all(f"Fact {n}:" in told for n in range(6))
     assert state_of(app, talk)[1] is False

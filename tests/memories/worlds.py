@@ -41,7 +41,7 @@ def fact(message: int, quote: str, key: str, value: str, confidence: float = 0.9
     return op(values.pop("action", "add"), message, quote, f"The user's {name} is {value}.", **values)
 
 
-def after(state: State, plan) -> State:
+def apply(state: State, plan) -> State:
     """The state in which the plan was applied."""
     return State(
         messages=state.messages,
@@ -58,7 +58,7 @@ def current(state: State) -> list[KnownMemory]:
     return [memory for memory in state.memories if memory.is_current]
 
 
-def stored(ref: int, content: str, **fields: Any) -> KnownMemory:
+def memory(ref: int, content: str, **fields: Any) -> KnownMemory:
     """A memory of an earlier extraction."""
     values = {"memory_type": "fact", "origin": "extraction", "confidence": 0.9} | fields
     return KnownMemory(ref=ref, content=content, **values)
@@ -115,12 +115,12 @@ def worlds(draw):
     """Messages, and up to three memories: a keyed fact, a plain one, and one that the user wrote."""
     messages = say(*TEXTS)
     sure = draw(st.sampled_from(LEVELS[3:]))
-    keyed = stored(1, "Is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
-    plain = stored(2, "I like tea", memory_type="preference", needs_review=draw(st.booleans()))
-    written = stored(3, "Is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
+    keyed = memory(1, "Is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
+    plain = memory(2, "I like tea", memory_type="preference", needs_review=draw(st.booleans()))
+    written = memory(3, "Is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
     # Brought in with a key, and in words that may be said without one.
     home = {"fact_key": "identity/location", "fact_value": draw(st.sampled_from(["Oslo", "Paris"]))}
-    waiting = stored(4, "I live in Oslo", origin="import", needs_review=True, confidence=0.5, **home)
+    waiting = memory(4, "I live in Oslo", origin="import", needs_review=True, confidence=0.5, **home)
     memories = tuple(draw(st.lists(st.sampled_from([keyed, plain, written, waiting]), unique_by=lambda m: m.ref)))
     vectors = {quote: np.eye(len(QUOTES), dtype=np.float32)[QUOTES.index(quote) // 2] for quote in QUOTES}
     return State(messages, memories, {m.ref: m.ref for m in memories}, embeddings=vectors)

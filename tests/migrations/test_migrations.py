@@ -109,7 +109,7 @@ def _say(*statements: str) -> None:
     db.session.commit()
 
 
-def _found(statement: str) -> list[tuple[Any, ...]]:
+def _rows(statement: str) -> list[tuple[Any, ...]]:
     found = [tuple(row) for row in db.session.execute(text(statement))]
     db.session.remove()
     return found
@@ -132,13 +132,13 @@ def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is
         upgrade()
         assert set(db.metadata.tables) <= _tables()
         assert _differences() == []
-        rows = _found("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id")
+        rows = _rows("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id")
         assert rows == [("Water", "FREQ=DAILY", "UTC", 1), ("Water", "FREQ=DAILY", "UTC", 0)]
-        assert _found(kept) == [("Kept", "Kept too")]
+        assert _rows(kept) == [("Kept", "Kept too")]
         downgrade(revision="0067")
-        rows = _found("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id")
+        rows = _rows("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id")
         assert rows == [("Water", "FREQ=DAILY", "UTC", 0), ("Water", "FREQ=DAILY", "UTC", 1)]
-        assert _found(kept) == [("Kept", "Kept too")]
+        assert _rows(kept) == [("Kept", "Kept too")]
     downgrade(revision="base")
     assert _tables() <= {"alembic_version"}
     upgrade()

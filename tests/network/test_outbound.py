@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trustme
 
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 from webapp.network import outbound
 from webapp.network.outbound import AllowedHosts, RequestFailed, RequestRefused, is_public
 
@@ -121,7 +121,7 @@ class Answering(HTTPServer):
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Answering]]:
     with ExitStack() as started:
-        yield lambda answer: started.enter_context(serving(Answering(answer)))
+        yield lambda answer: started.enter_context(run_server(Answering(answer)))
 
 
 def fine(handler: BaseHTTPRequestHandler) -> None:
@@ -155,12 +155,12 @@ def test_a_name_is_looked_up_once(serve, monkeypatch):
     there = serve(fine)
     looked_up: list[str] = []
 
-    def turning(host: str, port: int, **_: Any) -> list[Any]:
+    def rebind(host: str, port: int, **_: Any) -> list[Any]:
         looked_up.append(host)
         address = "127.0.0.1" if len(looked_up) > 1 else "127.0.0.2"
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
-    monkeypatch.setattr(socket, "getaddrinfo", turning)
+    monkeypatch.setattr(socket, "getaddrinfo", rebind)
     monkeypatch.setattr(outbound, "is_public", lambda address: address == "127.0.0.2")
     with pytest.raises(RequestFailed):
         outbound.request("GET", f"http://turning.example:{there.server_port}/", seconds=0.3)
@@ -197,7 +197,7 @@ def test_too_slow_is_cut_off(serve, monkeypatch, scheme, head):
     """However often something comes; and what came until then is no answer."""
     done = threading.Event()
 
-    def dripping(handler: BaseHTTPRequestHandler) -> None:
+    def drip(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers() if not head else handler.flush_headers()
         handler.wfile.write(head.encode())
@@ -207,7 +207,7 @@ def test_too_slow_is_cut_off(serve, monkeypatch, scheme, head):
             except OSError:
                 return
 
-    there, authority = serve(dripping), trustme.CA()
+    there, authority = serve(drip), trustme.CA()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(tls)
     if scheme == "https":

@@ -189,18 +189,18 @@ def test_a_person_lets_a_program_write_without_asking_and_takes_it_back(app, use
     number = scalar(app, db.select(OAuthGrant.grant_id))
     place, page = f"/settings/programs/{number}/trust", "/settings/programs"
 
-    def remembered(content: str) -> str:
+    def remember(content: str) -> str:
         answer = call(anonymous, tokens["access_token"], "remember", content=content, quote=content)
         return str(answer["structuredContent"]["status"])
 
-    assert remembered("Keeps bees") == "proposed" and "Keep without asking" in browser.get(page).text
+    assert remember("Keeps bees") == "proposed" and "Keep without asking" in browser.get(page).text
     for other in (make_user(), make_user(is_admin=True)):
         assert post_form(browser_client(app, other), place, "/settings", on="1").status_code == 404
     assert post_form(browser, place, page, on="1").status_code == 303
-    assert remembered("Plays the oboe") == "remembered" and "Ask me first" in browser.get(page).text
+    assert remember("Plays the oboe") == "remembered" and "Ask me first" in browser.get(page).text
     assert deeds(app, user)[-2][0] == "program_connected"
     assert post_form(browser, place, page, on="0").status_code == 303
-    assert remembered("Sails a boat") == "proposed"
+    assert remember("Sails a boat") == "proposed"
 
 
 def test_a_person_ends_it(app, user, browser, anonymous):

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 
 from testkit.people import post_form
-from tests.mcp_server.test_schedule_tools import CHANGING, WATER, done, listed
+from tests.mcp_server.test_schedule_tools import CHANGING, WATER, list_tools, run
 from tests.mcp_server.test_tools import call, post
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
 from tests.schedules.test_schedules import claim, make, make_due
@@ -33,7 +33,7 @@ def is_ticked(page: str) -> bool:
     return "checked" in boxes[0]
 
 
-def granted(app: Flask) -> list[tuple[str, list[str] | None]]:
+def list_grants(app: Flask) -> list[tuple[str, list[str] | None]]:
     with app.app_context():
         rows = db.select(OAuthGrant.scope, ApiToken.scopes).join(ApiToken, ApiToken.token_id == OAuthGrant.token_id)
         return [(row[0], row[1]) for row in db.session.execute(rows)]
@@ -68,9 +68,9 @@ def test_the_grant_holds_what_the_person_allowed(app, user, browser, anonymous, 
     client_id = register(anonymous)["client_id"]
     code = came_back(decide(browser, address(client_id, scope=asked), **form))["code"]
     tokens = exchange(anonymous, client_id, code).get_json()
-    assert tokens["scope"] == scope and granted(app) == [(scope, scope.split())]
+    assert tokens["scope"] == scope and list_grants(app) == [(scope, scope.split())]
     may = "mcp_schedules" in scope
-    assert set(listed(anonymous, tokens["access_token"])) == (set(SCHEDULE_TOOLS) if may else set())
+    assert set(list_tools(anonymous, tokens["access_token"])) == (set(SCHEDULE_TOOLS) if may else set())
     tools = post(anonymous, tokens["access_token"], "tools/list").get_json()["result"]["tools"]
     assert {tool["name"] for tool in tools} >= set(TOOLS) - set(SCHEDULE_TOOLS)
     assert call(anonymous, tokens["access_token"], "search", query="bees")["isError"] is False
@@ -110,12 +110,12 @@ def test_a_refresh_and_trust_keep_it_and_a_refresh_adds_it_to_nothing(app, brows
     tokens = connect(browser, anonymous, mcp_schedules="1")
     again = refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).get_json()
     assert again["scope"] == "mcp mcp_schedules"
-    assert set(listed(anonymous, again["access_token"])) == set(SCHEDULE_TOOLS)
+    assert set(list_tools(anonymous, again["access_token"])) == set(SCHEDULE_TOOLS)
     place = f"/settings/programs/{scalar(app, db.select(OAuthGrant.grant_id))}/trust"
     for on, scope in (("1", "mcp_write mcp_schedules"), ("0", "mcp mcp_schedules")):
         assert post_form(browser, place, "/settings/programs", on=on).status_code == 303
-        assert granted(app) == [(scope, scope.split())]
-        assert set(listed(anonymous, again["access_token"])) == set(SCHEDULE_TOOLS)
+        assert list_grants(app) == [(scope, scope.split())]
+        assert set(list_tools(anonymous, again["access_token"])) == set(SCHEDULE_TOOLS)
     plain = connect(browser, anonymous)
     more = refresh(anonymous, plain["client_id"], plain["refresh_token"], scope="mcp mcp_schedules")
     assert more.get_json()["error"] == "invalid_scope"
@@ -126,7 +126,7 @@ def test_a_program_that_only_reads_memory_is_not_trusted_with_it_for_having_sche
     place = f"/settings/programs/{scalar(app, db.select(OAuthGrant.grant_id))}/trust"
     assert place not in browser.get("/settings/programs").text
     assert post_form(browser, place, "/settings/programs", on="1").status_code == 409
-    assert granted(app) == [("mcp_read mcp_schedules", ["mcp_read", "mcp_schedules"])]
+    assert list_grants(app) == [("mcp_read mcp_schedules", ["mcp_read", "mcp_schedules"])]
 
 
 def test_what_it_made_is_sent_while_the_program_sleeps_and_ends_when_it_is_disconnected(
@@ -134,7 +134,7 @@ def test_what_it_made_is_sent_while_the_program_sleeps_and_ends_when_it_is_disco
 ):
     """Its access token ends after an hour, and the schedule is to run tomorrow."""
     secret = connect(browser, anonymous, mcp_schedules="1")["access_token"]
-    number = done(anonymous, secret, "create_schedule", **WATER, repeat="daily")["schedule"]["schedule_id"]
+    number = run(anonymous, secret, "create_schedule", **WATER, repeat="daily")["schedule"]["schedule_id"]
     with app.app_context(), write_transaction():
         late = db.update(ApiToken).where(ApiToken.is_delegated)
         db.session.execute(late.values(expires_at=now() - timedelta(days=1)))
@@ -166,19 +166,19 @@ def test_only_schedules_in_the_chosen_places(app, client, browser, anonymous):
     for place in places:
         form: dict[str, Any] = {"reach": "some", "spaces": [str(place or 0)], "mcp_schedules": "1"}
         secret = connect(browser, anonymous, **form)["access_token"]
-        shown = {row["schedule_id"] for row in done(anonymous, secret, "list_schedules")["schedules"]}
+        shown = {row["schedule_id"] for row in run(anonymous, secret, "list_schedules")["schedules"]}
         assert shown == ({rows[None], fresh} if place is None else {rows[place]})
         anew = call(anonymous, secret, "create_schedule", **WATER)
         assert anew["isError"] is (place is not None)
         if place is None:
-            done(anonymous, secret, "delete_schedule", schedule_id=anew["structuredContent"]["schedule"]["schedule_id"])
+            run(anonymous, secret, "delete_schedule", schedule_id=anew["structuredContent"]["schedule"]["schedule_id"])
         for other in places:
             made = call(anonymous, secret, "create_schedule", **WATER, conversation=talks[other])
             assert made["isError"] is (other != place)
             if other == place:
                 number = made["structuredContent"]["schedule"]["schedule_id"]
                 for tool in CHANGING:
-                    done(anonymous, secret, tool, schedule_id=number)
+                    run(anonymous, secret, tool, schedule_id=number)
                 continue
             assert made["content"][0]["text"] == "There is no such conversation."
             for tool in CHANGING:

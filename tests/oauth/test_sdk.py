@@ -28,7 +28,7 @@ from tests.mcp_server.test_tools import memory
 from tests.oauth.helpers import CALLBACK
 from tests.support.live import LiveServer
 from tests.support.queries import execute
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 from webapp.accounts.models import ApiToken
 from webapp.db.base import db, now
 from webapp.oauth.models import OAuthClient
@@ -181,7 +181,7 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_web: LiveServ
     server.socket = context.wrap_socket(server.socket, server_side=True)
     address = f"https://127.0.0.1:{server.server_port}/program.json"
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with serving(server):
+    with run_server(server):
         live_web.restart_web(outbound_allow="127.0.0.1")
         yield address
 

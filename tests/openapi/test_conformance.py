@@ -95,7 +95,7 @@ def filter_case(_context, case):
 
 
 @pytest.fixture
-def tried():
+def case_counts():
     """How many cases this operation has had that are not tried as often as others."""
     return Counter()
 
@@ -104,14 +104,14 @@ def tried():
 @settings(
     deadline=None, derandomize=not CASES, database=None, max_examples=SHARE, suppress_health_check=list(HealthCheck)
 )
-def test_anything_is_answered_as_described(case, existing, app, tried):
+def test_anything_is_answered_as_described(case, existing, app, case_counts):
     wishes = {"app": app, "headers": existing.headers(case.operation.definition.raw["security"])}
     shared = [allow_header_conformance] if case.operation.path in ALSO_NAMES else []
     if _is_mended_by_the_token(case):
         shared.append(negative_data_rejection)
     case.call_and_validate(**wishes, excluded_checks=[*NOT_HELD, *shared])
-    tried["with ids that exist"] += 1
-    if tried["with ids that exist"] > FOR_REAL and not (CASES or SLOW):
+    case_counts["with ids that exist"] += 1
+    if case_counts["with ids that exist"] > FOR_REAL and not (CASES or SLOW):
         return
     if case.path_parameters and case.operation.path not in NOT_FOR_REAL:
         choice = random.Random(str(case.path_parameters))
@@ -120,8 +120,8 @@ def test_anything_is_answered_as_described(case, existing, app, tried):
             name: choice.choice(existing.values(name) or [value]) for name, value in case.path_parameters.items()
         }
         case.call_and_validate(**wishes, excluded_checks=NOT_HELD_FOR_REAL_IDS)
-    if (body := body_of(existing, case.operation.label)) and (CASES or not tried["useful"]):
-        tried["useful"] += 1
+    if (body := body_of(existing, case.operation.label)) and (CASES or not case_counts["useful"]):
+        case_counts["useful"] += 1
         choice = random.Random(str(case.body))
         for sent in (body, bent(body, case.body, choice)):
             path = {name: choice.choice(existing.values(name)) for name in case.path_parameters or ()}

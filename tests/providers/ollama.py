@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from typing import Any
 
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 
 SIZE = 1_000_000
 
@@ -116,7 +116,7 @@ def ollama(port: int = 0, **state: Any) -> Iterator[Ollama]:
                 choice = {"index": 0, "message": message, "finish_reason": "stop"}
                 self._send({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]})
 
-    with serving(ThreadingHTTPServer(("127.0.0.1", port), Answering)) as server:
+    with run_server(ThreadingHTTPServer(("127.0.0.1", port), Answering)) as server:
         imitated.address = f"http://127.0.0.1:{server.server_address[1]}"
         try:
             yield imitated

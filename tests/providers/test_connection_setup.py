@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 
 from testkit.people import ApiClient, Person, csrf_token, post_form
 from testkit.processes import free_port
-from testkit.waiting import finished
+from testkit.waiting import wait_for_reply
 from tests.providers.ollama import Ollama, ollama
 from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Asked
@@ -97,7 +97,7 @@ def test_a_key_and_two_clicks_lead_to_a_reply(tour, server, admin, boss, api):
     assert "Replies now come from OpenAI." in home and "no language model" not in home
     talk = api(boss).post("/api/conversations", json={}).get_json()["conversation_id"]
     sent = api(boss).post(f"/api/conversations/{talk}/messages", json={"content": "Hello"}).get_json()
-    assert finished(api(boss), sent["message"]["message_id"])["content"] == "one two"
+    assert wait_for_reply(api(boss), sent["message"]["message_id"])["content"] == "one two"
 
 
 def test_a_wrong_key_is_said_beside_it_and_nothing_is_stored(tour, server, admin, boss, api):
@@ -232,7 +232,7 @@ def test_who_may_use_no_model_is_offered_what_the_tour_can_do(tour, server, boss
     assert "Show me" in login(user).get("/").text
 
 
-def tried(address: str) -> str:
+def error(address: str) -> str:
     """What is said of the list of models at an address."""
     settings = ModelSettings(base_url=address, connect_timeout=2, request_timeout=2, max_retries=0)
     found = probe(settings, None)["models"]
@@ -252,11 +252,11 @@ def test_each_fault_has_its_words(site):  # noqa: F811 - the fixture
 
     site.answer = answer
     for place in ("page", "other", "nowhere"):
-        assert tried(f"{site.url}/{place}") == NOT_SPOKEN, place
-    assert tried(f"{site.url}/auth") == "The server did not accept the key. Check the key and what it may be used for."
+        assert error(f"{site.url}/{place}") == NOT_SPOKEN, place
+    assert error(f"{site.url}/auth") == "The server did not accept the key. Check the key and what it may be used for."
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        assert tried(f"http://127.0.0.1:{free.getsockname()[1]}/v1") == NOBODY
+        assert error(f"http://127.0.0.1:{free.getsockname()[1]}/v1") == NOBODY
 
 
 def test_a_model_that_takes_no_pictures_is_said_to(model_server):

@@ -28,7 +28,7 @@ def _connect(admin, model_server, **more):
 
 
 @pytest.fixture
-def made(admin, model_server):
+def connection(admin, model_server):
     """A connection."""
     return _connect(admin, model_server)
 
@@ -45,8 +45,8 @@ def test_keys_go_in_and_never_come_out(app, admin, model_server, caplog):
     assert KEY not in shown and "hush-hush" not in shown
 
 
-def test_connections_are_changed_and_deleted(admin, model_server, made):
-    place = f"/api/connections/{made['connection_id']}"
+def test_connections_are_changed_and_deleted(admin, model_server, connection):
+    place = f"/api/connections/{connection['connection_id']}"
     changed = admin.patch(place, json={"name": "Better", "is_enabled": False}).get_json()
     assert (changed["name"], changed["is_enabled"], changed["key_set"]) == ("Better", False, True)
     assert admin.patch(place, json={"base_url": "https://elsewhere.example/v1"}).status_code == 422
@@ -94,8 +94,8 @@ def test_a_provider_is_asked_with_the_key_that_is_to_be_stored(admin, model_serv
     assert asked == [anthropic.headers_with("sk-new") | {"X-Team": "one"}]
 
 
-def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(admin, monkeypatch, made):
-    place = f"/api/connections/{made['connection_id']}"
+def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(admin, monkeypatch, connection):
+    place = f"/api/connections/{connection['connection_id']}"
     moved = {"base_url": "https://elsewhere.example/v1", "api_key": KEY}
 
     def moves_meanwhile(*_args):
@@ -107,10 +107,12 @@ def test_a_test_that_ends_after_the_address_changed_says_nothing_of_the_new_one(
     assert "one-of-the-old-server" not in admin.get(place).text
 
 
-def test_a_deletion_through_the_api_can_be_undone_too(admin, login, made):
-    place = f"/api/connections/{made['connection_id']}"
+def test_a_deletion_through_the_api_can_be_undone_too(admin, login, connection):
+    place = f"/api/connections/{connection['connection_id']}"
     assert admin.delete(place).status_code == 204 and admin.get(place).status_code == 404
-    restored = post_form(login(admin.person), f"/admin/models/{made['connection_id']}/restore", page="/admin/models")
+    restored = post_form(
+        login(admin.person), f"/admin/models/{connection['connection_id']}/restore", page="/admin/models"
+    )
     assert restored.status_code == 303 and admin.get(place).json["key_set"] is True
 
 
@@ -124,8 +126,8 @@ def test_bad_connections_are_422(admin):
         assert (body, admin.post("/api/connections", json=body).status_code) == (body, 422)
 
 
-def test_a_test_says_what_works_and_what_does_not(admin, model_server, made):
-    found = admin.post(f"/api/connections/{made['connection_id']}/test", json={}).get_json()["test_result"]
+def test_a_test_says_what_works_and_what_does_not(admin, model_server, connection):
+    found = admin.post(f"/api/connections/{connection['connection_id']}/test", json={}).get_json()["test_result"]
     assert found["chat"]["ok"] and found["streaming"]["ok"]
     away = _connect(admin, model_server, base_url="http://127.0.0.1:9/v1")
     found = admin.post(f"/api/connections/{away['connection_id']}/test", json={}).get_json()["test_result"]
@@ -199,22 +201,22 @@ def test_the_next_model_stands_in_for_one_that_is_away(client, admin, model, mod
 
 
 def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(
-    client, admin, login, user, model_server, made
+    client, admin, login, user, model_server, connection
 ):
-    wish = f"{made['connection_id']}/other-chat"
+    wish = f"{connection['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"model": wish, "title": "T"}).get_json()
     _connect(admin, model_server, name="Third", models=[{"model": "third"}])
-    admin.delete(f"/api/connections/{made['connection_id']}")
+    admin.delete(f"/api/connections/{connection['connection_id']}")
     assert _reply(client, talk["conversation_id"])["status"] == "complete"
     page = login(user).get(f"/c/{talk['conversation_id']}").text
     assert "other-chat: no longer available, choose another" in page
 
 
-def test_a_model_for_admins_answers_nobody_else(client, admin, model, made):
-    wish = f"{made['connection_id']}/other-chat"
+def test_a_model_for_admins_answers_nobody_else(client, admin, model, connection):
+    wish = f"{connection['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"model": wish}).get_json()
     for_admins = {"models": [{"model": "other-chat", "audience": "admins", "fallback_rank": 1}]}
-    assert admin.patch(f"/api/connections/{made['connection_id']}", json=for_admins).status_code == 200
+    assert admin.patch(f"/api/connections/{connection['connection_id']}", json=for_admins).status_code == 200
     assert _reply(client, talk["conversation_id"])["status"] == "complete"
     assert "other-chat" not in str(model.calls())
     own = admin.post("/api/conversations", json={"model": wish}).get_json()
@@ -258,8 +260,8 @@ def test_admins_connect_and_offer_on_their_pages(app, model_server, client, admi
     assert "No connections yet" in admin_browser.get("/admin/models").text
 
 
-def test_the_picker_changes_the_model_of_a_conversation(client, browser, made):
-    wish = f"{made['connection_id']}/other-chat"
+def test_the_picker_changes_the_model_of_a_conversation(client, browser, connection):
+    wish = f"{connection['connection_id']}/other-chat"
     talk = client.post("/api/conversations", json={"title": "T"}).get_json()["conversation_id"]
     assert 'id="composer-model"' in browser.get(f"/c/{talk}").text
     assert post_form(browser, f"/c/{talk}/model", model=wish).status_code == 303

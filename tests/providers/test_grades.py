@@ -35,7 +35,7 @@ def give(app: Flask, model_id: str, marks: dict[str, Any]) -> None:
         db.session.merge(MemoryGrade(model_key=key_of(target_of(model_id)), **marks))
 
 
-def listed(client: ApiClient) -> dict[str, Any]:
+def list_grades(client: ApiClient) -> dict[str, Any]:
     return {row["id"]: row["memory_grade"] for row in client.get("/api/models").get_json()["models"]}
 
 
@@ -43,13 +43,13 @@ def test_admins_see_what_each_model_reached(app, admin, client, model):
     number = connect(admin, model, models=[{"model": name} for name in ("good", "weak", "new/one")])
     give(app, f"{number}/good", GOOD)
     give(app, f"{number}/weak", WEAK)
-    found = listed(admin)
+    found = list_grades(admin)
     assert found[HOME_ID]["policy"] == "trusted"
     good = found[f"{number}/good"]
     assert (good["recall"], good["false_share"], good["policy"]) == (0.94, 0.025, "trusted") and good["examined_at"]
     assert found[f"{number}/weak"]["policy"] == "own_words"
     assert found[f"{number}/new/one"] is None
-    assert set(listed(client).values()) == {None}
+    assert set(list_grades(client).values()) == {None}
 
 
 def test_an_exam_is_queued_for_admins_only(app, admin, client, model):
@@ -86,23 +86,23 @@ def test_another_model_or_another_server_for_the_background_owes_an_exam(app, ad
         app.extensions, "settings", app.extensions["settings"].model_copy(update={"background_model": ""})
     )
 
-    def owed() -> list[str]:
+    def due_models() -> list[str]:
         with app.app_context():
             catalogue.forget()
             return models_to_examine()
 
     give(app, HOME_ID, GOOD)
-    assert owed() == []
+    assert due_models() == []
     number = connect(admin, model, background_model="small")
-    assert owed() == [f"{number}/small"]
+    assert due_models() == [f"{number}/small"]
     give(app, f"{number}/small", WEAK)
-    assert owed() == []
+    assert due_models() == []
     place = f"/api/connections/{number}"
     assert admin.patch(place, json={"background_model": "large"}).status_code == 200
-    assert owed() == [f"{number}/large"]
+    assert due_models() == [f"{number}/large"]
     give(app, f"{number}/large", GOOD)
-    assert owed() == []
+    assert due_models() == []
     assert admin.patch(place, json={"base_url": model.base_url.replace("127.0.0.1", "localhost")}).status_code == 200
-    assert owed() == [f"{number}/large"]
+    assert due_models() == [f"{number}/large"]
     assert admin.delete(place).status_code == 204
-    assert owed() == []
+    assert due_models() == []

@@ -18,7 +18,7 @@ from webapp.usage import service as usage
 
 
 @pytest.fixture(autouse=True)
-def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _lasting_caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a process knows for some seconds lapses when a test says so, and no reply is stored halfway."""
     monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
@@ -33,16 +33,16 @@ def _kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def decryptions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each decryption."""
     found: list[int] = []
     unseal = encryption.unseal
 
-    def counted(purpose: bytes, stored: str) -> str | None:
+    def count_call(purpose: bytes, stored: str) -> str | None:
         found.append(1)
         return unseal(purpose, stored)
 
-    monkeypatch.setattr(encryption, "unseal", counted)
+    monkeypatch.setattr(encryption, "unseal", count_call)
     return found
 
 
@@ -52,16 +52,16 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     get = Redis.get
 
-    def noted(self: Redis, name: str) -> Any:
+    def note_call(self: Redis, name: str) -> Any:
         if name.startswith("capability:"):
             found.append(name)
         return get(self, name)
 
-    monkeypatch.setattr(Redis, "get", noted)
+    monkeypatch.setattr(Redis, "get", note_call)
     return found
 
 
-def test_a_turn_costs_the_same_with_one_connection_and_with_ten(app, admin, client, api, model, opened, looked_up):
+def test_a_turn_costs_the_same_with_one_connection_and_with_ten(app, admin, client, api, model, decryptions, looked_up):
     chosen = ""
     costs = {}
 
@@ -80,14 +80,14 @@ def test_a_turn_costs_the_same_with_one_connection_and_with_ten(app, admin, clie
         talk = client.post("/api/conversations", json={"model": chosen}).get_json()["conversation_id"]
         if lapsed:
             catalogue.catalogue.forget()
-        opened.clear()
+        decryptions.clear()
         looked_up.clear()
         with app.app_context(), count_queries() as sent:
             answer = client.post("/api/chat/stream", json={"message": "Hello", "conversation_id": talk})
             assert "event: done" in answer.text
             wait_until(lambda: runtime().runner.active == 0, "the end of the turn", seconds=20)
         about = sum("model_connections" in statement for statement in sent)
-        return set(sent), about, len(opened), len(looked_up)
+        return set(sent), about, len(decryptions), len(looked_up)
 
     chosen = connect(0)
     for size in (1, 10):
@@ -102,7 +102,7 @@ def test_a_turn_costs_the_same_with_one_connection_and_with_ten(app, admin, clie
         assert many_others == others
 
 
-def test_a_change_counts_at_once_and_costs_one_decryption(app, admin, model, opened):
+def test_a_change_counts_at_once_and_costs_one_decryption(app, admin, model, decryptions):
     def connect(number: int) -> int:
         body = {"name": f"S{number}", "base_url": model.base_url, "api_key": f"k{number}", "models": [{"model": "m"}]}
         return admin.post("/api/connections", json=body).get_json()["connection_id"]
@@ -110,8 +110,8 @@ def test_a_change_counts_at_once_and_costs_one_decryption(app, admin, model, ope
     made = [connect(number) for number in range(3)]
     with app.app_context():
         catalogue.catalogue.all()
-        opened.clear()
+        decryptions.clear()
         assert admin.patch(f"/api/connections/{made[1]}", json={"api_key": "another"}).status_code == 200
-        opened.clear()
+        decryptions.clear()
         keys = [offered.target.settings.api_key for offered in catalogue.catalogue.all()]
-        assert keys == ["k0", "another", "k2"] and len(opened) <= 1
+        assert keys == ["k0", "another", "k2"] and len(decryptions) <= 1

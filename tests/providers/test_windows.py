@@ -71,7 +71,7 @@ def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forg
 
 def test_a_name_that_connections_offer_under_several_labels_stays_itself(app, admin, api):
 
-    def known(model: str) -> str:
+    def read_label(model: str) -> str:
         catalogue.forget()
         with app.app_context():
             catalogue.all()
@@ -82,6 +82,6 @@ def test_a_name_that_connections_offer_under_several_labels_stays_itself(app, ad
         admin.post("/api/connections", json={"name": name, "base_url": "http://127.0.0.1:9/v1", "models": models})
 
     offer("Here", {"model": "bee", "label": "Buzz"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
-    assert (known("bee"), known("wasp"), known("ant")) == ("Buzz", "🐝 Sting", "ant")
+    assert (read_label("bee"), read_label("wasp"), read_label("ant")) == ("Buzz", "🐝 Sting", "ant")
     offer("There", {"model": "bee", "label": "Buzz in the cloud"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
-    assert (known("bee"), known("wasp")) == ("bee", "🐝 Sting")
+    assert (read_label("bee"), read_label("wasp")) == ("bee", "🐝 Sting")

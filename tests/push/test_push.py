@@ -20,7 +20,7 @@ from joserfc.jwk import ECKey
 from testkit.people import ApiClient, Person, page_token
 from tests.conversations.rows import add_conversation, add_messages
 from tests.conversations.test_api import assert_problem
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, run_receiver
 from webapp.accounts.models import User, UserSession
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
@@ -42,24 +42,24 @@ class Browser:
         return self.key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
     def subscription(self) -> dict[str, Any]:
-        keys = {"p256dh": coded(self.point), "auth": coded(self.secret)}
+        keys = {"p256dh": encode(self.point), "auth": encode(self.secret)}
         return {"endpoint": self.endpoint, "expirationTime": None, "keys": keys}
 
     def read(self, body: bytes) -> dict[str, Any]:
         salt, length = body[:16], body[20]
         theirs, sealed = body[21 : 21 + length], body[21 + length :]
         shared = self.key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
-        secret = derived(shared, self.secret, b"WebPush: info\0" + self.point + theirs, 32)
-        key = derived(secret, salt, b"Content-Encoding: aes128gcm\0", 16)
-        nonce = derived(secret, salt, b"Content-Encoding: nonce\0", 12)
+        secret = derive(shared, self.secret, b"WebPush: info\0" + self.point + theirs, 32)
+        key = derive(secret, salt, b"Content-Encoding: aes128gcm\0", 16)
+        nonce = derive(secret, salt, b"Content-Encoding: nonce\0", 12)
         return json.loads(AESGCM(key).decrypt(nonce, sealed, None).rstrip(b"\x02"))
 
 
-def coded(data: bytes) -> str:
+def encode(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def derived(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+def derive(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     return HKDF(hashes.SHA256(), length, salt, info).derive(secret)
 
 
@@ -70,7 +70,7 @@ def page(login: Callable, user: Person) -> Any:
 
 @pytest.fixture
 def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
-    with receiving(app, settings) as server:
+    with run_receiver(app, settings) as server:
         yield server
 
 
@@ -107,7 +107,7 @@ def test_a_reply_that_nobody_saw_reaches_the_browser_and_tells_nothing(client, p
 
 def point_to_jwk(key: str) -> dict[str, str]:
     point = base64.urlsafe_b64decode(key + "=")
-    return {"kty": "EC", "crv": "P-256", "x": coded(point[1:33]), "y": coded(point[33:])}
+    return {"kty": "EC", "crv": "P-256", "x": encode(point[1:33]), "y": encode(point[33:])}
 
 
 def unread(app: Flask, user: Person) -> tuple[int, int]:
@@ -199,10 +199,10 @@ def test_it_moves_with_the_browser_to_another_account(client, page, login, make_
 
 
 def test_what_is_no_subscription_is_refused(page):
-    browser, secret = Browser("https://example.org/push"), coded(b"x" * 16)
-    points = ("AAAA", coded(b"\4" + b"x" * 64), "é")
+    browser, secret = Browser("https://example.org/push"), encode(b"x" * 16)
+    points = ("AAAA", encode(b"\4" + b"x" * 64), "é")
     odd: list[dict[str, Any]] = [{"keys": {}}, *({"keys": {"p256dh": point, "auth": secret}} for point in points)]
-    odd += [{"keys": {"p256dh": coded(browser.point), "auth": auth}} for auth in ("AAAA", "*", "é")]
+    odd += [{"keys": {"p256dh": encode(browser.point), "auth": auth}} for auth in ("AAAA", "*", "é")]
     odd += [{"endpoint": "not a url"}, {"endpoint": "http://127.0.0.1:9/push"}]
     odd += [{"endpoint": "https://router.lan/push"}, {"endpoint": "https://user:secret@example.org/push"}]
     for changes in odd:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testkit.waiting import finished
+from testkit.waiting import wait_for_reply
 from webapp.retrieval import query_vectors
 
 HTMX = {"HX-Request": "true"}
@@ -31,7 +31,7 @@ def ask(client, model):
         conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
         model.script(match=QUESTION[:20], reply="Comet.")
         started = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": QUESTION})
-        finished(client, started.json["response_id"])
+        wait_for_reply(client, started.json["response_id"])
         return started.json["response_id"]
 
     return one

@@ -15,7 +15,7 @@ from webapp.retrieval.service import search
 SAID = [("user", "The heron stood by the canal"), ("assistant", "Herons like canals.")]
 
 
-def kept(user_id: int) -> list[tuple[int, str, int, int]]:
+def list_changes(user_id: int) -> list[tuple[int, str, int, int]]:
     rows = select(PassageChange.version, PassageChange.what, PassageChange.ref_id, PassageChange.from_id)
     return [tuple(row) for row in db.session.execute(rows.where(PassageChange.user_id == user_id))]
 
@@ -26,7 +26,7 @@ def test_every_change_has_the_number_it_was_counted_with(app, user):
             changes.note(user.user_id, Change("conversation", 7, 3))
         with write_transaction():
             changes.note(user.user_id, Change("memories", 1), Change("memories", 2))
-        assert kept(user.user_id) == [(1, "conversation", 7, 3), (2, "memories", 1, 0), (2, "memories", 2, 0)]
+        assert list_changes(user.user_id) == [(1, "conversation", 7, 3), (2, "memories", 1, 0), (2, "memories", 2, 0)]
         assert changes.position(user.user_id).version == 2
 
 
@@ -40,12 +40,12 @@ def test_old_changes_are_pruned_and_an_index_behind_them_is_built_anew(app, user
                 changes.note(user.user_id, Change("verdicts"))
         with write_transaction():
             changes.prune(user.user_id)
-        assert len(kept(user.user_id)) >= 3
+        assert len(list_changes(user.user_id)) >= 3
         with write_transaction():
             for _ in range(HISTORY):
                 changes.note(user.user_id, Change("verdicts"))
             changes.prune(user.user_id)
-        assert len(kept(user.user_id)) == HISTORY
+        assert len(list_changes(user.user_id)) == HISTORY
         now = changes.position(user.user_id)
         assert not changes.news(user.user_id, before, now).complete
         again = index_cache().get(user.user_id, 20)

@@ -15,18 +15,18 @@ CASES = json.loads(Path(__file__).with_name("excerpt.json").read_text(encoding="
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def marked(found: Excerpt) -> list[str]:
+def marked_texts(found: Excerpt) -> list[str]:
     return [found.text[start:end] for start, end in found.spans]
 
 
 @pytest.mark.parametrize(("text", "query", "expected"), CASES["words_asked_for_are_marked_in_any_form"])
 def test_words_asked_for_are_marked_in_any_form(text, query, expected):
-    assert marked(excerpt(text, query)) == expected
+    assert marked_texts(excerpt(text, query)) == expected
 
 
 def test_an_unfinished_word_is_marked_while_typing():
-    assert marked(excerpt("The workshops begin", "the worksh", prefix=True)) == ["workshops"]
-    assert marked(excerpt("The workshops begin", "the worksh")) == []
+    assert marked_texts(excerpt("The workshops begin", "the worksh", prefix=True)) == ["workshops"]
+    assert marked_texts(excerpt("The workshops begin", "the worksh")) == []
 
 
 def test_a_long_text_is_shown_where_most_words_are():
@@ -34,7 +34,7 @@ def test_a_long_text_is_shown_where_most_words_are():
         "Oslo is far. " + "Filler goes here. " * 60 + "We booked the cabin near Oslo for June. " + "More filler. " * 60
     )
     found = excerpt(text, "cabin in Oslo in June", 120)
-    assert len(found.text) <= 122 and marked(found) == ["cabin", "Oslo", "June"]
+    assert len(found.text) <= 122 and marked_texts(found) == ["cabin", "Oslo", "June"]
     assert found.text.startswith("…") and found.text.endswith("…")
     assert "We booked the cabin" in found.text
 

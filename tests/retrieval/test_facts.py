@@ -34,11 +34,11 @@ def ask(app: Flask) -> Iterator[Callable[..., Future[list[str]]]]:
     """`ask(person, text, at)`: what a turn finds, looked up in a thread of its own as turns are."""
     with ThreadPoolExecutor(4) as threads:
 
-        def found(person: Person, text: str, at: Position) -> list[str]:
+        def find_facts(person: Person, text: str, at: Position) -> list[str]:
             with app.app_context():
                 return [item.content for item in facts.exact_facts(text, Scope(person.user_id), at)]
 
-        yield lambda *asked: threads.submit(found, *asked)
+        yield lambda *asked: threads.submit(find_facts, *asked)
 
 
 class SlowReads:

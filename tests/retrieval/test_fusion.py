@@ -103,8 +103,8 @@ def test_diversity_keeps_order_limits_and_fills_up(ranked, k, limit):
 
 
 def test_groups_are_limited_while_others_have_some():
-    def taken(k: int) -> list[str]:
+    def take(k: int) -> list[str]:
         return diversify(["a1", "a2", "a3", "b1", "c1"], k, group=lambda s: s[0], per_group=1, like=lambda _: ())
 
-    assert taken(3) == ["a1", "b1", "c1"]
-    assert taken(4) == ["a1", "b1", "c1", "a2"]
+    assert take(3) == ["a1", "b1", "c1"]
+    assert take(4) == ["a1", "b1", "c1", "a2"]

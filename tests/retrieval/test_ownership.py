@@ -45,14 +45,14 @@ def test_whatever_people_do_each_finds_only_their_own(app, make_user, seed, run_
                 found = search(asker, query, limit=100).items
                 found += retrieve(Question(asker, query), 5).items
                 _check(asker, [item.key for item in found])
-                allowed = _allowed(asker)
+                allowed = _allowed_passages(asker)
                 wanted = {key for key, text in allowed.items() if any(word in text.split() for word in query.split())}
                 assert wanted <= {item.key for item in found}
             db.session.rollback()
         for asker in people:  # by id: everything there is, asked for by everybody
             everything = {("memory", n) for n in db.session.scalars(select(Memory.memory_id))}
             everything |= {("message", n) for n in db.session.scalars(select(Message.message_id))}
-            assert load_passages(everything, scope_of(asker)).keys() == _allowed(asker).keys()
+            assert load_passages(everything, scope_of(asker)).keys() == _allowed_passages(asker).keys()
 
 
 def _act(rng: random.Random, user_id: int, talks: list[tuple[int, int]]) -> None:
@@ -96,7 +96,7 @@ def _edit(conversation_id: int, said: str) -> None:
         messages.supersede_from(conversation, rows[-1].message_id, asked, keep=[reply.message_id])
 
 
-def _allowed(user_id: int) -> dict[tuple[str, int], str]:
+def _allowed_passages(user_id: int) -> dict[tuple[str, int], str]:
     """What a user may find, said once more in plain terms."""
     db.session.rollback()
     found = {}
@@ -118,7 +118,7 @@ def _allowed(user_id: int) -> dict[tuple[str, int], str]:
 
 
 def _check(user_id: int, found: list[tuple[str, int]]) -> None:
-    assert set(found) <= _allowed(user_id).keys()
+    assert set(found) <= _allowed_passages(user_id).keys()
 
 
 def test_a_receipt_shows_nothing_of_others_even_if_it_names_it(app, make_user):

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from testkit.processes import wait_until
-from testkit.waiting import finished
+from testkit.waiting import wait_for_reply
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.i18n import catalogs
@@ -21,20 +21,20 @@ QUESTION = "Which instrument does my sister Clara play?"
 
 
 @pytest.fixture
-def remembered(app, user) -> int:
+def memory_id(app, user) -> int:
     with app.app_context(), write_transaction():
         fields = NewMemory(memory_type="fact", content="Clara plays the cello", importance=0.4)
         return create_memory(user.user_id, fields).memory_id
 
 
 @pytest.fixture
-def reply_id(client, model, app, user, tell, remembered, run_jobs) -> int:
+def reply_id(client, model, app, user, tell, memory_id, run_jobs) -> int:
     tell(user, [("user", "My sister Clara bought an instrument, a viola."), ("assistant", "How lovely.")])
     run_jobs()
     model.script(match=QUESTION[:20], reply="The cello.")
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     started = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": QUESTION})
-    finished(client, started.json["response_id"])
+    wait_for_reply(client, started.json["response_id"])
     return started.json["response_id"]
 
 
@@ -43,22 +43,22 @@ def lines(client, reply_id: int) -> dict[tuple[str, int], dict]:
     return {(item["kind"], item["id"]): item for item in items}
 
 
-def test_the_reply_says_what_it_was_given(app, client, model, reply_id, remembered):
+def test_the_reply_says_what_it_was_given(app, client, model, reply_id, memory_id):
     with app.app_context():
-        assert not db.session.get(Memory, remembered).access_count
+        assert not db.session.get(Memory, memory_id).access_count
         db.session.rollback()
         wait_until(lambda: sweep()["memories_used"] == 1, "its use, noted once the reply is done")
         assert sweep()["memories_used"] == 0
-        memory = db.session.get(Memory, remembered, populate_existing=True)
+        memory = db.session.get(Memory, memory_id, populate_existing=True)
         assert memory.access_count == 1 and memory.last_accessed_at is not None
         said = db.session.scalar(select(Message.message_id).where(Message.content.contains("viola")))
     url = f"/api/messages/{reply_id}/receipt"
-    body = {"kind": "memory", "id": remembered, "verdict": "forget"}
+    body = {"kind": "memory", "id": memory_id, "verdict": "forget"}
     wrong = {"kind": "message", "id": said, "verdict": "wrong"}
-    for bad, status in ((body | {"id": remembered + 99}, 404), (wrong, 422), (body | {"verdict": "boring"}, 422)):
+    for bad, status in ((body | {"id": memory_id + 99}, 404), (wrong, 422), (body | {"verdict": "boring"}, 422)):
         assert client.post(f"{url}/feedback", json=bad).status_code == status, bad
     found = lines(client, reply_id)
-    memory = found["memory", remembered]
+    memory = found["memory", memory_id]
     assert memory["injected"] and memory["content"] == "Clara plays the cello" and memory["revision"] == 1
     assert memory["state"] == "current"
     said = next(item for (kind, _), item in found.items() if kind == "message")
@@ -83,19 +83,19 @@ def test_the_pipeline_names_its_steps_and_keeps_no_copy_of_what_was_said_elsewhe
     assert {item["state"] for item in after["receipt"] if item["kind"] == "message"} == {"gone"}
 
 
-def test_a_receipt_shows_the_revision_that_was_used(app, client, user, reply_id, remembered):
+def test_a_receipt_shows_the_revision_that_was_used(app, client, user, reply_id, memory_id):
     with app.app_context(), write_transaction():
-        update_memory(user.user_id, remembered, MemoryChanges(content="Clara plays the double bass"))
-    line = lines(client, reply_id)["memory", remembered]
+        update_memory(user.user_id, memory_id, MemoryChanges(content="Clara plays the double bass"))
+    line = lines(client, reply_id)["memory", memory_id]
     assert (line["content"], line["state"]) == ("Clara plays the cello", "changed")
     with app.app_context(), write_transaction():
-        forgetting.forget(user.user_id, [remembered])
-    line = lines(client, reply_id)["memory", remembered]
+        forgetting.forget(user.user_id, [memory_id])
+    line = lines(client, reply_id)["memory", memory_id]
     assert (line["content"], line["state"]) == (None, "gone")
 
 
 @pytest.fixture
-def played(app, user, remembered) -> dict[str, int]:
+def corrections(app, user, memory_id) -> dict[str, int]:
     """Memories of which each is corrected in another way."""
     others = {"wrong": "Clara plays the harp", "outdated": "Clara plays the oboe", "forget": "Clara plays the tuba"}
     with app.app_context(), write_transaction():
@@ -103,12 +103,12 @@ def played(app, user, remembered) -> dict[str, int]:
             verdict: create_memory(user.user_id, NewMemory(memory_type="fact", content=text)).memory_id
             for verdict, text in others.items()
         }
-    return made | {"not_relevant": remembered}
+    return made | {"not_relevant": memory_id}
 
 
-def test_corrections_on_the_spot(app, client, user, played, reply_id):
+def test_corrections_on_the_spot(app, client, user, corrections, reply_id):
     states = {"wrong": "closed", "outdated": "closed", "forget": "gone", "not_relevant": "current"}
-    for verdict, memory_id in played.items():
+    for verdict, memory_id in corrections.items():
         body = {"kind": "memory", "id": memory_id, "verdict": verdict}
         assert client.post(f"/api/messages/{reply_id}/receipt/feedback", json=body).status_code == 200, verdict
         line = lines(client, reply_id)["memory", memory_id]
@@ -119,13 +119,13 @@ def test_corrections_on_the_spot(app, client, user, played, reply_id):
             assert kept == (None if verdict == "forget" else (verdict == "wrong", verdict == "outdated")), verdict
     with app.app_context():
         again = retrieve(Question(user.user_id, QUESTION), 5)
-        assert not {("memory", memory_id) for memory_id in played.values()} & {item.key for item in again.items}
+        assert not {("memory", memory_id) for memory_id in corrections.values()} & {item.key for item in again.items}
         other = retrieve(Question(user.user_id, "Who has a cello at home?"), 5)  # not relevant to such a question only
-        assert ("memory", played["not_relevant"]) in [item.key for item in other.items]
+        assert ("memory", corrections["not_relevant"]) in [item.key for item in other.items]
 
 
 def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
-    app, client, user, model, remembered, run_jobs, browser
+    app, client, user, model, memory_id, run_jobs, browser
 ):
     with app.app_context(), write_transaction():
         for content in ("Lives in Leeds", "Works as a nurse"):
@@ -136,7 +136,7 @@ def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
         model.script(match=asked[:20], reply="So it is.")
         conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
         reply = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": asked}).json
-        finished(client, reply["response_id"])
+        wait_for_reply(client, reply["response_id"])
         labels[asked] = presenting_of(app, reply["response_id"])
         receipt = browser.get(f"/messages/{reply['response_id']}/used", headers={"HX-Request": "true"}).text
         relevant, _, always = receipt.partition("always on")

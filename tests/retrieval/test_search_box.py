@@ -16,7 +16,7 @@ LONG = "Nothing much happened on that day. " * 60 + "The greyhound found a sapph
 
 
 @pytest.fixture
-def told(user, tell, run_jobs):
+def talker(user, tell, run_jobs):
     """Somebody who talked about a dog, and a week later wrote a long message."""
     tell(user, TALK)
     tell(user, [("user", LONG), ("assistant", "I see.")], day=7)
@@ -24,28 +24,28 @@ def told(user, tell, run_jobs):
     return user
 
 
-def found(client: ApiClient, **asked: object) -> list[str]:
+def find_excerpts(client: ApiClient, **asked: object) -> list[str]:
     answer = client.get("/api/search", query_string={"kinds": "message", **asked})
     assert answer.status_code == 200, answer.json
     return [hit["excerpt"] for hit in answer.json["results"]]
 
 
-def test_words_and_meaning_find_and_nonsense_does_not(told, client):
-    assert found(client, q="xqzt blorfing wumpf") == found(client, q="the of and") == []
-    assert found(client, q="greyhound", kinds="messages, memories") == found(client, q="greyhound")
-    assert any("Comet" in text for text in found(client, q="greyhound"))
-    assert any("Comet" in text for text in found(client, q="what is our greyhounds name"))
+def test_words_and_meaning_find_and_nonsense_does_not(talker, client):
+    assert find_excerpts(client, q="xqzt blorfing wumpf") == find_excerpts(client, q="the of and") == []
+    assert find_excerpts(client, q="greyhound", kinds="messages, memories") == find_excerpts(client, q="greyhound")
+    assert any("Comet" in text for text in find_excerpts(client, q="greyhound"))
+    assert any("Comet" in text for text in find_excerpts(client, q="what is our greyhounds name"))
 
 
-def test_a_search_is_narrowed_to_days_and_speakers(told, client):
+def test_a_search_is_narrowed_to_days_and_speakers(talker, client):
     hits = client.get("/api/search", query_string={"kinds": "message", "q": "greyhound"}).json["results"]
     days = sorted({hit["created_at"][:10] for hit in hits})
     assert len(days) == 2
-    assert all("sapphire" not in text for text in found(client, q="greyhound", until=days[0]))
-    assert any("sapphire" in text for text in found(client, q="greyhound", since=days[1], speaker="user"))
+    assert all("sapphire" not in text for text in find_excerpts(client, q="greyhound", until=days[0]))
+    assert any("sapphire" in text for text in find_excerpts(client, q="greyhound", since=days[1], speaker="user"))
     said = client.get("/api/search", query_string={"q": "greyhound", "speaker": "assistant"}).json["results"]
     assert {hit["role"] for hit in said} == {"assistant"}
-    assert found(client, q="greyhound", until="9999-12-31", since="0001-01-01")
+    assert find_excerpts(client, q="greyhound", until="9999-12-31", since="0001-01-01")
     for bad in ({"since": "soon"}, {"kinds": "ideas"}, {"speaker": "nobody"}, {"until": "2026-13-01"}):
         assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422, bad
 
@@ -76,8 +76,8 @@ def test_a_document_that_is_found_opens(app, user, login, run_jobs):
     assert f'href="/spaces/{space}/documents/{document}#:~:text=' in page
 
 
-def test_the_page_narrows_says_why_and_links_to_the_place(told, login):
-    browser = login(told)
+def test_the_page_narrows_says_why_and_links_to_the_place(talker, login):
+    browser = login(talker)
     page = browser.get("/find?q=Comet&kind=message").text
     results = re.findall(r'<a class="result result-message" .*?</a>', page, re.DOTALL)
     assert ["<mark>Comet</mark>" in text for text in results] == ['<span class="tag">' not in text for text in results]

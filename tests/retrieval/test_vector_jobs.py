@@ -58,7 +58,7 @@ def is_due(talk: int) -> bool:
 BOATS = [("user", "I paint boats"), ("assistant", "Nice.")]
 
 
-def embedded() -> set[int]:
+def embedded_ids() -> set[int]:
     return set(db.session.scalars(db.select(MessageEmbedding.message_id)))
 
 
@@ -74,7 +74,7 @@ def test_a_reply_that_ends_while_the_embedder_works_is_indexed(due, user, monkey
 
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([ends]))
     vector_jobs.index_user(user.user_id)
-    assert late[0] in embedded() and not is_due(talk)
+    assert late[0] in embedded_ids() and not is_due(talk)
 
 
 def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(due, user, monkeypatch):
@@ -138,7 +138,7 @@ def test_a_reply_still_being_written_keeps_nobody_busy(due, user, monkeypatch):
     talk, ids = due(BOATS, ("assistant", "In H", "streaming"))
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     assert vector_jobs.index_user(user.user_id).messages == 2
-    assert embedded().isdisjoint(ids) and not is_due(talk)
+    assert embedded_ids().isdisjoint(ids) and not is_due(talk)
 
 
 def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(app_context, user, monkeypatch):
@@ -167,12 +167,12 @@ def test_what_stands_behind_a_reply_being_written_waits_for_it(due, user, monkey
     monkeypatch.setattr(vector_jobs, "embedder", lambda: Slow([]))
     assert vector_jobs.index_user(user.user_id).messages == 2
     assert vector_jobs.index_user(user.user_id).messages == 0
-    assert embedded().isdisjoint(ids) and is_due(talk)
+    assert embedded_ids().isdisjoint(ids) and is_due(talk)
     row = db.session.get(Message, ids[0])
     row.status, row.content = "interrupted", "In H"
     db.session.commit()
     assert vector_jobs.index_user(user.user_id).messages == 2
-    assert set(ids) <= embedded() and not is_due(talk)
+    assert set(ids) <= embedded_ids() and not is_due(talk)
 
 
 def remember(user_id: int, content: str) -> int:

@@ -10,7 +10,7 @@ from flask import Flask
 
 from testkit.people import ApiClient
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, run_receiver
 from webapp.accounts import tokens
 from webapp.config import Settings
 from webapp.conversations.models import Message
@@ -24,7 +24,7 @@ KINDS = ["schedule.finished", "schedule.failed", "schedule.paused"]
 
 @pytest.fixture
 def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
-    with receiving(app, settings) as server:
+    with run_receiver(app, settings) as server:
         yield server
 
 
@@ -32,7 +32,7 @@ def listen(client: ApiClient, url: str, **fields: Any) -> None:
     assert client.post("/api/webhooks", json={"url": url, "kinds": KINDS, **fields}).status_code == 201
 
 
-def told(app: Flask) -> list[tuple[str, dict[str, Any]]]:
+def deliveries(app: Flask) -> list[tuple[str, dict[str, Any]]]:
     with app.app_context():
         query = db.select(WebhookDelivery.kind, WebhookDelivery.data).order_by(WebhookDelivery.delivery_id)
         return [tuple(row) for row in db.session.execute(query)]
@@ -46,7 +46,7 @@ def test_the_end_of_a_run_is_told_by_ids(app, client, model, receiver, run_jobs)
     claim(app)
     run_jobs()
     (run,) = runs(client, made["schedule_id"])
-    assert receiver.told() == [
+    assert receiver.events() == [
         (
             "schedule.finished",
             {
@@ -61,7 +61,7 @@ def test_the_end_of_a_run_is_told_by_ids(app, client, model, receiver, run_jobs)
     ]
     with app.app_context():
         assert sending.run(run["run_id"]) is False, "it has ended"
-    assert len(told(app)) == 1
+    assert len(deliveries(app)) == 1
 
 
 def test_a_text_comes_along_only_where_it_was_asked_for(client, model, receiver, run_jobs):
@@ -69,7 +69,7 @@ def test_a_text_comes_along_only_where_it_was_asked_for(client, model, receiver,
     listen(client, receiver.url, with_content=True)
     client.post(f"/api/schedules/{make(client)['schedule_id']}/run")
     run_jobs()
-    ((_, data),) = receiver.told()
+    ((_, data),) = receiver.events()
     assert data["content"] == "How was your week?" and data["is_late"] is False
 
 
@@ -81,10 +81,10 @@ def test_failures_are_told_and_the_fifth_that_it_paused(app, client, model, rece
         make_due(app, number)
         claim(app)
         run_jobs(failures=True)
-    assert [kind for kind, _ in told(app)] == ["schedule.failed"] * sending.MAX_FAILURES + ["schedule.paused"]
-    assert told(app)[0][1]["status"] == "failed"
-    assert told(app)[-1][1] == {"schedule_id": number}
-    assert WEEKLY["prompt"] not in json.dumps(told(app))
+    assert [kind for kind, _ in deliveries(app)] == ["schedule.failed"] * sending.MAX_FAILURES + ["schedule.paused"]
+    assert deliveries(app)[0][1]["status"] == "failed"
+    assert deliveries(app)[-1][1] == {"schedule_id": number}
+    assert WEEKLY["prompt"] not in json.dumps(deliveries(app))
 
 
 def test_one_that_ended_with_its_token_is_told_once(app, client, user, receiver, run_jobs):
@@ -99,7 +99,7 @@ def test_one_that_ended_with_its_token_is_told_once(app, client, user, receiver,
         run_id = db.session.scalar(db.select(ScheduleRun.run_id))
         assert sending.run(run_id) is False
     failed = {"schedule_id": number, "run_id": run_id, "is_late": False, "status": "failed"}
-    assert told(app) == [("schedule.failed", failed), ("schedule.paused", {"schedule_id": number})]
+    assert deliveries(app) == [("schedule.failed", failed), ("schedule.paused", {"schedule_id": number})]
 
 
 def test_a_worker_that_died_leaves_one_event(app, client, receiver, monkeypatch):
@@ -119,11 +119,11 @@ def test_a_worker_that_died_leaves_one_event(app, client, receiver, monkeypatch)
                 with pytest.raises(KeyboardInterrupt):
                     sending.run(run_id)
             db.session.rollback()
-            assert told(app) == []
+            assert deliveries(app) == []
             with write_transaction():
                 turn_id = db.session.get_one(ScheduleRun, run_id).message_id
                 db.session.get_one(Message, turn_id).status = "interrupted"
         assert sending.run(run_id) is False
         assert sending.run(run_id) is False
-    ((kind, data),) = told(app)
+    ((kind, data),) = deliveries(app)
     assert (kind, data["status"], data["message_id"]) == ("schedule.failed", "interrupted", turn_id)

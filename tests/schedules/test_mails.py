@@ -98,7 +98,7 @@ def send(app: Flask, run_id: int) -> str:
         return mails.send(run_id)
 
 
-def owed(app: Flask) -> bool:
+def is_mail_due(app: Flask) -> bool:
     return scalar(app, db.select(ScheduleRun.mail_due_at)) is not None
 
 
@@ -116,12 +116,12 @@ def test_it_names_the_conversation_links_to_it_and_says_nothing_of_it(owner, pos
 def test_nobody_gets_one_who_did_not_choose_it(app, client, owner, postman, run_once):
     made = run_once(sends_mail=False)
     assert made["sends_mail"] is False and make(client)["sends_mail"] is False
-    assert postman.letters == [] and not owed(app)
+    assert postman.letters == [] and not is_mail_due(app)
 
 
 def test_without_a_mail_server_nothing_is_owed(app, owner, run_once):
     run = run_once()["run"]
-    assert run["status"] == "done" and not owed(app)
+    assert run["status"] == "done" and not is_mail_due(app)
 
 
 @pytest.mark.parametrize("values", [{"email_verified_at": None}, {"is_active": False}])
@@ -134,7 +134,7 @@ def test_an_address_that_may_be_somebody_elses_gets_none(app, client, owner, pos
         sending._end(run_id, "It failed.")
     change(app, owner, **values)
     assert send(app, run_id) == "nothing to do"
-    assert postman.letters == [] and not owed(app)
+    assert postman.letters == [] and not is_mail_due(app)
 
 
 def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(app, client, owner, postman, queue_mail):
@@ -148,7 +148,7 @@ def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(app, client,
     make_mail_due(app)
     for made in (first, second, third):
         assert send(app, made["run"]["run_id"]) == "nothing to do"
-    assert postman.letters == [] and not owed(app)
+    assert postman.letters == [] and not is_mail_due(app)
     assert second["run"]["status"] == "done", "a mail server that is away fails no run"
 
 
@@ -250,7 +250,7 @@ def test_one_that_dies_in_the_middle_sends_it_no_second_time(
     run_jobs()
     make_mail_due(app)
     assert send(app, run_id) == "nothing to do"
-    assert len(postman.letters) == letters and not owed(app)
+    assert len(postman.letters) == letters and not is_mail_due(app)
 
 
 def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(app, client, owner, postman, run_jobs, monkeypatch):
@@ -279,17 +279,17 @@ def test_a_mail_server_that_is_away_gets_it_later_and_fails_no_run(app, client, 
     with app.app_context():
         sweep()
     run_jobs()
-    assert len(postman.letters) == 3 and not owed(app)
+    assert len(postman.letters) == 3 and not is_mail_due(app)
 
 
 def test_an_address_that_is_refused_for_now_is_tried_again_and_for_good_is_not(app, owner, postman, run_once):
     postman.answer = "450 later"
     run_id = run_once()["run"]["run_id"]
-    assert owed(app)
+    assert is_mail_due(app)
     make_mail_due(app)
     postman.answer = "550 no such user"
     assert send(app, run_id) == "refused"
-    assert not owed(app) and postman.letters == []
+    assert not is_mail_due(app) and postman.letters == []
 
 
 def test_what_the_mail_server_may_have_taken_is_not_sent_again(app, owner, postman, monkeypatch, run_once):
@@ -300,7 +300,7 @@ def test_what_the_mail_server_may_have_taken_is_not_sent_again(app, owner, postm
 
     monkeypatch.setattr(Postman, "handle_DATA", hang_up)
     run_once()
-    assert len(postman.letters) == 1 and not owed(app)
+    assert len(postman.letters) == 1 and not is_mail_due(app)
 
 
 def test_it_is_given_up_after_a_day(app, owner, postman, queue_mail):
@@ -309,7 +309,7 @@ def test_it_is_given_up_after_a_day(app, owner, postman, queue_mail):
     with app.app_context(), write_transaction():
         db.session.get_one(ScheduleRun, run_id).ended_at = now() - mails.LASTS - timedelta(minutes=1)
     assert send(app, run_id) == "nothing to do"
-    assert postman.letters == [] and not owed(app)
+    assert postman.letters == [] and not is_mail_due(app)
 
 
 def test_the_form_asks_only_where_mail_is_sent(client, browser):

@@ -22,7 +22,7 @@ from webapp.tools.toolset import ToolContext
 CALL = {"message": "Call the clinic", "at": "2036-12-03T09:00", "repeat": "once"}
 
 
-def proposed(client: ApiClient, model: ServerHandle, **fields: Any) -> dict[str, Any]:
+def propose(client: ApiClient, model: ServerHandle, **fields: Any) -> dict[str, Any]:
     calls_tool(model, "propose_schedule", **{**CALL, **fields})
     reply = send(client, "Remind me on the 3rd to call the clinic")
     (call,) = reply["tool_calls"]
@@ -31,7 +31,7 @@ def proposed(client: ApiClient, model: ServerHandle, **fields: Any) -> dict[str,
 
 def test_it_is_shown_and_made_with_one_click(client, model, browser):
     client.put("/api/account", json={"settings": {"timezone": "Europe/Lisbon"}})
-    reply = proposed(client, model)
+    reply = propose(client, model)
     assert reply["output"]["status"] == "proposed"
     assert client.get("/api/schedules").json["schedules"] == [], "nothing is made without the person"
     place = f"/c/{reply['conversation_id']}"
@@ -72,7 +72,7 @@ def test_what_cannot_be_scheduled_is_explained_to_the_model(fields, why):
 
 def test_a_time_with_a_zone_becomes_the_persons_own(client, model):
     client.put("/api/account", json={"settings": {"timezone": "Asia/Tokyo"}})
-    schedule = proposed(client, model, at="2036-12-03T09:00:00Z", repeat="weekly")["output"]["schedule"]
+    schedule = propose(client, model, at="2036-12-03T09:00:00Z", repeat="weekly")["output"]["schedule"]
     assert schedule == {
         "prompt": "Call the clinic", "at": "2036-12-03T18:00", "timezone": "Asia/Tokyo", "repeat": "weekly",
     }  # fmt: skip

@@ -57,13 +57,13 @@ def runs(client: ApiClient, schedule_id: int) -> list[dict[str, Any]]:
     return client.get(f"/api/schedules/{schedule_id}/runs").json["runs"]
 
 
-def stored(app: Flask, schedule_id: int) -> Schedule:
+def load_schedule(app: Flask, schedule_id: int) -> Schedule:
     with app.app_context():
         return db.session.get_one(Schedule, schedule_id)
 
 
 @pytest.fixture
-def made(client: ApiClient) -> dict[str, Any]:
+def schedule(client: ApiClient) -> dict[str, Any]:
     """A weekly one."""
     return make(client)
 
@@ -158,12 +158,12 @@ def test_what_is_due_is_sent_in_a_conversation_of_its_own(app, client, model, ru
     assert (missed["is_late"], first["is_late"]) == (True, False)
 
 
-def test_the_sweep_looks_for_what_is_due(app, client, run_jobs, made):
-    make_due(app, made["schedule_id"])
+def test_the_sweep_looks_for_what_is_due(app, client, run_jobs, schedule):
+    make_due(app, schedule["schedule_id"])
     with app.app_context():
         sweep()
     run_jobs()
-    assert [run["status"] for run in runs(client, made["schedule_id"])] == ["done"]
+    assert [run["status"] for run in runs(client, schedule["schedule_id"])] == ["done"]
 
 
 def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(app, client, run_jobs):
@@ -173,7 +173,7 @@ def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_i
         claim(app)
         run_jobs()
     (talk,) = {run["conversation_id"] for run in runs(client, made["schedule_id"])}
-    assert stored(app, made["schedule_id"]).conversation_id == talk
+    assert load_schedule(app, made["schedule_id"]).conversation_id == talk
     client.delete(f"/api/conversations/{talk}")
     make_due(app, made["schedule_id"])
     claim(app)
@@ -193,12 +193,12 @@ def test_once_is_over_afterwards(app, client, run_jobs):
     assert_problem(client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}), 422)
 
 
-def test_neither_paused_nor_closed_accounts_are_due(app, client, user, made):
-    make_due(app, made["schedule_id"])
-    client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": False})
+def test_neither_paused_nor_closed_accounts_are_due(app, client, user, schedule):
+    make_due(app, schedule["schedule_id"])
+    client.patch(f"/api/schedules/{schedule['schedule_id']}", json={"is_active": False})
     assert claim(app) == 0
     with app.app_context(), write_transaction():
-        row = db.session.get_one(Schedule, made["schedule_id"])
+        row = db.session.get_one(Schedule, schedule["schedule_id"])
         row.is_active = True
         row.next_at = now() - timedelta(minutes=1)
 
@@ -206,10 +206,10 @@ def test_neither_paused_nor_closed_accounts_are_due(app, client, user, made):
     assert claim(app) == 0
 
 
-def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, run_jobs, monkeypatch, made):
-    make_due(app, made["schedule_id"])
+def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, run_jobs, monkeypatch, schedule):
+    make_due(app, schedule["schedule_id"])
     claim(app)
-    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    run_id = runs(client, schedule["schedule_id"])[0]["run_id"]
 
     def die(_started: object) -> None:
         raise KeyboardInterrupt
@@ -227,14 +227,14 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, r
         assert sending.run(run_id) is False
         assert sending.run(run_id) is False
         assert db.session.query(Message).filter_by(content=WEEKLY["prompt"]).count() == 1
-    (run,) = runs(client, made["schedule_id"])
+    (run,) = runs(client, schedule["schedule_id"])
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
 
 
-def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, monkeypatch, made):
-    make_due(app, made["schedule_id"])
+def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, monkeypatch, schedule):
+    make_due(app, schedule["schedule_id"])
     claim(app)
-    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    run_id = runs(client, schedule["schedule_id"])[0]["run_id"]
     turns = []
 
     def die(_started: object) -> None:
@@ -254,14 +254,14 @@ def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, m
             assert list(sending.runs_to_resume()) == [run_id]
         assert sending.run(run_id) is False, "no third time"
         assert db.session.query(Message).filter_by(content=WEEKLY["prompt"]).count() == 1
-    (run,) = runs(client, made["schedule_id"])
+    (run,) = runs(client, schedule["schedule_id"])
     assert (run["status"], run["message_id"]) == ("failed", turns[1]) and turns[0] != turns[1]
 
 
-def test_a_repeated_reply_ends_its_run(app, client, monkeypatch, made):
-    make_due(app, made["schedule_id"])
+def test_a_repeated_reply_ends_its_run(app, client, monkeypatch, schedule):
+    make_due(app, schedule["schedule_id"])
     claim(app)
-    run_id = runs(client, made["schedule_id"])[0]["run_id"]
+    run_id = runs(client, schedule["schedule_id"])[0]["run_id"]
     with app.app_context():
         with monkeypatch.context() as patched:
             patched.setattr(sending, "launch", lambda _started: None)
@@ -271,21 +271,21 @@ def test_a_repeated_reply_ends_its_run(app, client, monkeypatch, made):
             reply = db.session.get_one(Message, db.session.get_one(ScheduleRun, run_id).message_id)
             reply.status, reply.error_code = "interrupted", "interrupted"
         assert sending.run(run_id) is True
-    (run,) = runs(client, made["schedule_id"])
+    (run,) = runs(client, schedule["schedule_id"])
     assert run["status"] == "done"
 
 
-def test_what_waits_or_was_deleted_comes_to_an_end(app, client, run_jobs, made):
-    make_due(app, made["schedule_id"], timedelta(minutes=5))
+def test_what_waits_or_was_deleted_comes_to_an_end(app, client, run_jobs, schedule):
+    make_due(app, schedule["schedule_id"], timedelta(minutes=5))
     claim(app)
-    (run,) = runs(client, made["schedule_id"])
+    (run,) = runs(client, schedule["schedule_id"])
     with app.app_context():
         assert list(sending.runs_to_resume()) == [run["run_id"]], "the queue may have been emptied"
         with write_transaction():  # as after a worker died and somebody deleted the conversation
             db.session.get_one(ScheduleRun, run["run_id"]).status = "running"
         assert list(sending.runs_to_resume()) == [run["run_id"]]
         assert sending.run(run["run_id"]) is False
-    assert runs(client, made["schedule_id"])[0]["problem"] == "What it sent was deleted."
+    assert runs(client, schedule["schedule_id"])[0]["problem"] == "What it sent was deleted."
 
 
 def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_time(app, client, run_jobs, monkeypatch):
@@ -302,14 +302,14 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_t
     assert all([run["status"] for run in runs(client, schedule_id)] == ["done"] for schedule_id in ids)
 
 
-def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, run_jobs, made):
-    make_due(app, made["schedule_id"])
+def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, run_jobs, schedule):
+    make_due(app, schedule["schedule_id"])
     claim(app)
     with app.app_context(), write_transaction():
         db.session.get_one(User, user.user_id).is_active = False
     run_jobs()
     with app.app_context():
-        (run,) = db.session.query(ScheduleRun).filter_by(schedule_id=made["schedule_id"])
+        (run,) = db.session.query(ScheduleRun).filter_by(schedule_id=schedule["schedule_id"])
         assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
 
 
@@ -320,21 +320,21 @@ def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app, client):
     with app.app_context(), write_transaction():
         db.session.get_one(Schedule, lost).timezone = "Nowhere/Land"
     assert claim(app) == 2 and claim(app) == 0
-    assert stored(app, lost).next_at is None and stored(app, other).next_at is not None
+    assert load_schedule(app, lost).next_at is None and load_schedule(app, other).next_at is not None
 
 
 def test_a_time_that_comes_twice_brings_one_run_and_holds_up_no_other(app, client):
     """The clock was set back and the schedule saved again: its time had a run, and no sweep ended any more."""
     twice, other = make(client)["schedule_id"], make(client)["schedule_id"]
     make_due(app, twice)
-    due_at = stored(app, twice).next_at
+    due_at = load_schedule(app, twice).next_at
     assert claim(app) == 1
     make_due(app, other)
     with app.app_context(), write_transaction():
         db.session.get_one(Schedule, twice).next_at = due_at
     assert claim(app) == 1
     assert [len(runs(client, schedule_id)) for schedule_id in (twice, other)] == [1, 1]
-    assert stored(app, twice).next_at > now()
+    assert load_schedule(app, twice).next_at > now()
 
 
 def test_after_the_clock_was_ahead_a_schedule_comes_at_its_next_time(app, client):
@@ -343,15 +343,15 @@ def test_after_the_clock_was_ahead_a_schedule_comes_at_its_next_time(app, client
     for schedule_id in (ahead, other):
         make_due(app, schedule_id)
     claim(app)
-    expected = stored(app, other).next_at
+    expected = load_schedule(app, other).next_at
     with app.app_context(), write_transaction():
         db.session.get_one(Schedule, ahead).next_at = now() + timedelta(days=365)
         (row,) = db.session.query(ScheduleRun).filter_by(schedule_id=ahead)
         row.status, row.ended_at = "done", now() + timedelta(days=364)
     with app.app_context():
         purge()
-    assert stored(app, ahead).next_at - expected < timedelta(minutes=1)
-    assert stored(app, other).next_at == expected
+    assert load_schedule(app, ahead).next_at - expected < timedelta(minutes=1)
+    assert load_schedule(app, other).next_at == expected
 
 
 def test_two_workers_that_look_at_once_claim_each_time_once(app, client):
@@ -364,19 +364,19 @@ def test_two_workers_that_look_at_once_claim_each_time_once(app, client):
     assert all(len(runs(client, schedule_id)) == 1 for schedule_id in ids)
 
 
-def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, run_jobs, made):
+def test_five_failures_in_a_row_pause_it_and_say_why(app, client, login, model, run_jobs, schedule):
     model.script(match="Ask me how", fault={"http_status": 401})
     told = []
     for _ in range(sending.MAX_FAILURES):
-        make_due(app, made["schedule_id"])
+        make_due(app, schedule["schedule_id"])
         assert claim(app) == 1
         told.append("the last one failed" in login(client.person).get("/schedules").text)
         run_jobs(failures=True)
     assert told == [False] + [True] * (sending.MAX_FAILURES - 1)
-    found = client.get(f"/api/schedules/{made['schedule_id']}").json
+    found = client.get(f"/api/schedules/{schedule['schedule_id']}").json
     assert (found["is_active"], found["failures"]) == (False, sending.MAX_FAILURES)
     assert "key" in found["paused_why"]
-    resumed = client.patch(f"/api/schedules/{made['schedule_id']}", json={"is_active": True}).json
+    resumed = client.patch(f"/api/schedules/{schedule['schedule_id']}", json={"is_active": True}).json
     assert (resumed["is_active"], resumed["paused_why"], resumed["failures"]) == (True, None, 0)
 
 
@@ -410,23 +410,23 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     page = browser.get("/schedules").text
     assert "The token that made it has ended" in page
     browser.post(f"/schedules/{schedule_id}/do", data={"csrf_token": csrf_token(page), "do": "resume"})
-    assert stored(app, schedule_id).token_id is None
+    assert load_schedule(app, schedule_id).token_id is None
     make_due(app, schedule_id, timedelta(minutes=1))
     assert claim(app) == 1
     run_jobs(failures=True)
     assert [run["status"] for run in runs(client, schedule_id)][0] == "done"
 
 
-def test_run_now_comes_beside_its_times(client, run_jobs, made):
-    place = f"/api/schedules/{made['schedule_id']}"
+def test_run_now_comes_beside_its_times(client, run_jobs, schedule):
+    place = f"/api/schedules/{schedule['schedule_id']}"
     once = {"Idempotency-Key": "run"}
     first = client.post(f"{place}/run", headers=once)
     assert first.status_code == 202
     assert client.post(f"{place}/run", headers=once).json == first.json
     assert_problem(client.post(f"{place}/run"), 409)
     run_jobs()
-    assert [run["status"] for run in runs(client, made["schedule_id"])] == ["done"]
-    assert client.get(place).json["next_at"] == made["next_at"]
+    assert [run["status"] for run in runs(client, schedule["schedule_id"])] == ["done"]
+    assert client.get(place).json["next_at"] == schedule["next_at"]
 
 
 def test_the_pages(client, make_user, login, browser):
@@ -524,12 +524,12 @@ def test_a_real_worker_sends_it(live_worker, client, model, app):
         assert db.session.get_one(Message, run["message_id"]).content == "A good week."
 
 
-def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs, made):
-    make_due(app, made["schedule_id"])
+def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs, schedule):
+    make_due(app, schedule["schedule_id"])
     model.script(match="Ask me how", reply="How was your week?")
     claim(app)
     run_jobs()
-    (run,) = runs(client, made["schedule_id"])
+    (run,) = runs(client, schedule["schedule_id"])
     (day,) = client.get("/api/usage").json["usage"]
     assert day["schedule_input_tokens"] > 0 and day["schedule_output_tokens"] > 0
     assert (day["chat_input_tokens"], day["chat_output_tokens"]) == (0, 0)

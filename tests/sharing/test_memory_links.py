@@ -44,7 +44,7 @@ def link(app, user_id, talk, **fields):
         db.session.add(ConversationShare(user_id=user_id, conversation_id=talk, **values))
 
 
-def named(report):
+def used_messages(report):
     return [(item["message_id"], item["is_shared"]) for item in report["used_in"]]
 
 
@@ -80,9 +80,9 @@ def test_replies_that_a_link_shows_come_first_and_are_marked(app, client, user, 
         db.session.get(Message, replies(app, other)[0]).superseded_by_id = replies(app, other)[1]
     shown = [*reversed(replies(app, other)[1:]), second, first]
     report = client.delete(f"/api/memories/{memory_id}").json
-    assert named(report)[:4] == [(message_id, True) for message_id in shown]
+    assert used_messages(report)[:4] == [(message_id, True) for message_id in shown]
     rest = [*replies(app, ended), replies(app, other)[0], third]
-    assert named(report)[4:] == [(message_id, False) for message_id in sorted(rest, reverse=True)]
+    assert used_messages(report)[4:] == [(message_id, False) for message_id in sorted(rest, reverse=True)]
     assert report["used_in_count"] == 9
 
 
@@ -97,7 +97,7 @@ def test_of_many_replies_the_newest_are_named_and_all_are_counted(app, client, u
         copied = service.branch(user.user_id, replies(app, talk)[0]).conversation_id
     used = [*replies(app, talk), *replies(app, copied)]
     report = client.delete(f"/api/memories/{memory_id}").json
-    assert [number for number, _ in named(report)] == sorted(used, reverse=True)[:MAX_NAMED]
+    assert [number for number, _ in used_messages(report)] == sorted(used, reverse=True)[:MAX_NAMED]
     assert (report["used_in_count"], report["used_by_others"]) == (MAX_NAMED + 4, 2)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from testkit.people import ApiClient, Person, browser_client, csrf_token
 from tests.spaces.helpers import add_fact, converse, join, make_space, say
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, run_receiver
 from tests.test_access_matrix import routes
 from tests.webhooks.test_webhooks import make_due
 from webapp.accounts import tokens
@@ -30,7 +30,7 @@ UNSEARCHED = ("/settings", "/admin", "/api/admin", "/api/openapi", "/readyz", "/
 @pytest.fixture
 def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
     """An address within this network, which a setting allows, and which is not well at first."""
-    with receiving(app, settings) as server:
+    with run_receiver(app, settings) as server:
         server.status = 500
         yield server
 
@@ -43,15 +43,15 @@ def words_in(text: str) -> set[str]:
 BOTH = {"walnut", "hazelnut"}
 
 
-def exported(ben: ApiClient, run_jobs: Callable[..., object]) -> str:
+def export_text(ben: ApiClient, run_jobs: Callable[..., object]) -> str:
     """All text of a new export of the account."""
     made = ben.post("/api/exports", json={"what": "account"})
     assert made.status_code in (200, 201, 202), made.text
     run_jobs()
-    return fetched(ben, made.get_json()["export_id"])
+    return fetch_export(ben, made.get_json()["export_id"])
 
 
-def fetched(ben: ApiClient, export_id: int) -> str:
+def fetch_export(ben: ApiClient, export_id: int) -> str:
     """All text of an export; nothing when it is there no more."""
     with ben.get(f"/api/exports/{export_id}/download") as answer:
         if answer.status_code == 404:
@@ -98,7 +98,7 @@ def told_to_programs(app: Flask, person: Person, reply_id: int) -> dict[str, str
     return found
 
 
-def telling(answers: dict[str, str]) -> list[str]:
+def leaks(answers: dict[str, str]) -> list[str]:
     return [name for name, text in answers.items() if words_in(text)]
 
 
@@ -124,29 +124,29 @@ def test_nothing_that_another_member_can_open_tells_it(app, api, make_user, mode
         ids |= {"conversation_id": talk, "memory_id": fact_id, "space_id": space_id, "user_id": ben.person.user_id}
     link = ben.post(f"/api/conversations/{talk}/shares", json={"audience": "anyone"}).get_json()["url"]
     shared = "/s/" + link.rpartition("/s/")[2]
-    assert words_in(app.test_client().get(shared).text) == words_in(exported(ben, run_jobs)) == BOTH
+    assert words_in(app.test_client().get(shared).text) == words_in(export_text(ben, run_jobs)) == BOTH
     assert words_in(ben.get(f"/api/conversations/{talk}/messages").text) == BOTH
-    assert words_in(exported(anna, run_jobs)) == BOTH
+    assert words_in(export_text(anna, run_jobs)) == BOTH
     (old,) = (row["export_id"] for row in ben.get("/api/exports").get_json()["exports"])
     (hers,) = (row["export_id"] for row in anna.get("/api/exports").get_json()["exports"])
-    before = telling(told_to_programs(app, ben.person, ids["message_id"]))
+    before = leaks(told_to_programs(app, ben.person, ids["message_id"]))
     assert {"responses", "search", "get_context"} <= set(before)
     withdrawn = anna.patch(f"/api/ai/facts/{fact_id}/visibility", json={"visibility": "private"})
     assert withdrawn.status_code == 200
-    assert words_in(fetched(anna, hers)) == BOTH, "what is withdrawn stays hers"
+    assert words_in(fetch_export(anna, hers)) == BOTH, "what is withdrawn stays hers"
     assert anna.delete(f"/api/memories/{forgotten_id}").status_code == 200
-    assert telling(told_to_programs(app, ben.person, ids["message_id"])) == []
+    assert leaks(told_to_programs(app, ben.person, ids["message_id"])) == []
     receiver.got.clear()
     receiver.status = 200
     make_due(app)
     with app.app_context():
         delivery.deliver(hook["webhook_id"])
-    assert any(data.get("message_id") == ids["message_id"] for _, data in receiver.told())
+    assert any(data.get("message_id") == ids["message_id"] for _, data in receiver.events())
     assert not any(words_in(body.decode("utf-8", "replace")) for _, body in receiver.got)
-    assert words_in(fetched(anna, hers)) == set()
-    assert fetched(ben, old) == "", "what was taken out before is not handed out any more"
+    assert words_in(fetch_export(anna, hers)) == set()
+    assert fetch_export(ben, old) == "", "what was taken out before is not handed out any more"
     assert pages_with(app, ben.person, ids) == set()
-    assert words_in(app.test_client().get(shared).text) == words_in(exported(ben, run_jobs)) == set()
+    assert words_in(app.test_client().get(shared).text) == words_in(export_text(ben, run_jobs)) == set()
     say(ben, talk, "And now?")
     (call, *_) = [call for call in reversed(model.calls()) if call["stream"]]
     assert words_in(str(call["messages"])) == set()

@@ -119,7 +119,7 @@ def test_a_space_opens_on_its_home(app, make_user, login, kind):
     assert 'name="instructions"' in browser.get(f"/spaces/{space}/settings").text
 
 
-def waiting(app, user_id, content, space_id=None):
+def propose_memory(app, user_id, content, space_id=None):
     """A memory that waits for its owner's decision."""
     with app.app_context(), write_transaction():
         row = Memory(user_id=user_id, memory_type="fact", content=content, space_id=space_id, needs_review=True)
@@ -129,12 +129,12 @@ def waiting(app, user_id, content, space_id=None):
 
 def test_a_legacy_shows_only_its_own_reviews(app, cast):
     owner, browser, space = cast["api"]["owner"], cast["owner"], cast["space"]
-    waiting(app, owner.person.user_id, "Ada waits for a visa")
+    propose_memory(app, owner.person.user_id, "Ada waits for a visa")
     conversation = converse(owner, space)
     path = f"/memories/panel?part=rest&conversation={conversation}"
     part = {"HX-Request": "true"}
     assert "Ada waits for a visa" not in browser.get(path, headers=part).text
-    waiting(app, owner.person.user_id, "Joe waited for the ferry", space)
+    propose_memory(app, owner.person.user_id, "Joe waited for the ferry", space)
     shown = browser.get(path, headers=part).text
     place = re.search(r'id="memory-review"><a href="([^"]+)".+?1 to review', shown, re.DOTALL)
     assert "Joe waited" in browser.get(html.unescape(place[1])).text

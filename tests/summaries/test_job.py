@@ -2,7 +2,7 @@
 
 import pytest
 
-from testkit.waiting import finished
+from testkit.waiting import wait_for_reply
 from tests.support.dialogue import START, add_turn, write_dialogue
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
@@ -25,7 +25,7 @@ def talk(app, user, model):
 
 def say(client, talk, text: str) -> int:
     started = client.post(f"/api/conversations/{talk.conversation_id}/messages", json={"content": text})
-    finished(client, started.json["response_id"])
+    wait_for_reply(client, started.json["response_id"])
     return started.json["response_id"]
 
 

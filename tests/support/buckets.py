@@ -41,13 +41,13 @@ class BucketServer:
         keys = {"aws_access_key_id": "tester", "aws_secret_access_key": SECRET}
         return boto3.session.Session().client("s3", endpoint_url=self.endpoint, region_name="us-east-1", **keys)
 
-    def held(self) -> list[str]:
+    def list_keys(self) -> list[str]:
         """The keys in the bucket."""
         return sorted(row["Key"] for row in self.client.list_objects_v2(Bucket="files").get("Contents", ()))
 
     def empty(self) -> None:
         """Create the bucket anew, empty."""
-        for key in self.held():
+        for key in self.list_keys():
             self.client.delete_object(Bucket="files", Key=key)
 
 

@@ -68,7 +68,7 @@ def share_templates(folder: Path) -> None:
     environment = importlib.import_module("webapp.templating").Environment
     compile_template = environment.compile
 
-    def compiled(
+    def compile_cached(
         self: Any, source: str, name: str | None = None, filename: str | None = None, raw: bool = False
     ) -> Any:
         if filename is None or raw:
@@ -83,7 +83,7 @@ def share_templates(folder: Path) -> None:
         return code
 
     folder.mkdir(exist_ok=True)
-    environment.compile = compiled
+    environment.compile = compile_cached
 
 
 def run(module: str, arguments: list[str], output: str, environment: dict[str, str]) -> int:

@@ -68,7 +68,7 @@ def meanwhile(app: Flask, number: int, act: Callable[[], None]) -> Iterator[Gap]
     gap, mine, count = Gap(number), threading.get_ident(), 0
     engine = db.engine
 
-    def after(_connection: Any, _cursor: Any, _statement: str, *_rest: Any) -> None:
+    def run_other(_connection: Any, _cursor: Any, _statement: str, *_rest: Any) -> None:
         nonlocal count
         if threading.get_ident() != mine:
             return
@@ -79,11 +79,11 @@ def meanwhile(app: Flask, number: int, act: Callable[[], None]) -> Iterator[Gap]
             other.join()
         count += 1
 
-    event.listen(engine, "after_cursor_execute", after)
+    event.listen(engine, "after_cursor_execute", run_other)
     try:
         yield gap
     finally:
-        event.remove(engine, "after_cursor_execute", after)
+        event.remove(engine, "after_cursor_execute", run_other)
 
 
 def _act(app: Flask, act: Callable[[], None], gap: Gap) -> None:

@@ -192,7 +192,7 @@ class LiveServer:
         for name in list(self._processes):
             self._kill(name)
 
-    def logged(self) -> str:
+    def read_log(self) -> str:
         """Return what the processes have written so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 

@@ -16,8 +16,8 @@ class NetworkForbidden(AssertionError):
 
 def forbid_network() -> None:
     """From now on, refuse every connection except to loopback addresses and Unix sockets."""
-    socket.socket.connect = _checked(_connect)  # type: ignore[method-assign]
-    socket.socket.connect_ex = _checked(_connect_ex)  # type: ignore[method-assign]
+    socket.socket.connect = _guard(_connect)  # type: ignore[method-assign]
+    socket.socket.connect_ex = _guard(_connect_ex)  # type: ignore[method-assign]
     socket.getaddrinfo = _checked_getaddrinfo  # type: ignore[assignment]
 
 
@@ -28,7 +28,7 @@ def allow_network() -> None:
     socket.getaddrinfo = _getaddrinfo
 
 
-def _checked(method: Any) -> Any:
+def _guard(method: Any) -> Any:
     def connect(self: socket.socket, address: Any) -> Any:
         if self.family in (socket.AF_INET, socket.AF_INET6):
             _check(address[0])

@@ -39,12 +39,12 @@ def patterns(package: str) -> list[Found]:
     everywhere = _methods(sources.values())
     for name, nodes in sources.items():
         held = importlib.import_module(name)
-        for label, pattern in _held(held):
+        for label, pattern in _module_patterns(held):
             called = label.partition("[")[0]
             methods = _methods([nodes]) if called.startswith("_") else everywhere
             used = methods.get(called, {"search"})
             _add(found, Found(f"{name}.{label}", pattern, used <= _ANCHORED))
-        for line, call, pattern in _written(nodes, vars(held)):
+        for line, call, pattern in _literal_patterns(nodes, vars(held)):
             _add(found, Found(f"{name}:{line}", pattern, call in _ANCHORED))
     return list(found.values())
 
@@ -90,7 +90,7 @@ def _label(node: ast.AST) -> str | None:
     return node.attr if isinstance(node, ast.Attribute) else None
 
 
-def _held(module: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
+def _module_patterns(module: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
     for name, value in vars(module).items():
         yield from _inside(name, value, module.__name__, 0, set())
 
@@ -111,14 +111,14 @@ def _inside(name: str, value: Any, module: str, depth: int, seen: set[int]) -> I
     elif type(value).__module__.startswith(("webapp", "jobs")):
         parts = list(getattr(value, "__dict__", {}).values())
     elif isinstance(value, FunctionType) and value.__module__ == module:
-        parts = [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
+        parts = [cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)]
     else:
         return
     for part in parts:
         yield from _inside(f"{name}[]", part, module, depth + 1, seen)
 
 
-def _filled(cell: Any) -> bool:
+def _is_filled(cell: Any) -> bool:
     try:
         cell.cell_contents  # noqa: B018
     except ValueError:
@@ -126,7 +126,7 @@ def _filled(cell: Any) -> bool:
     return True
 
 
-def _written(nodes: list[ast.AST], names: dict[str, Any]) -> Iterator[tuple[int, str, re.Pattern[Any]]]:
+def _literal_patterns(nodes: list[ast.AST], names: dict[str, Any]) -> Iterator[tuple[int, str, re.Pattern[Any]]]:
     if names.get("re") is not re:
         return
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]

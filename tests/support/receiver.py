@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 from webapp.config import Settings
 from webapp.extensions import app_settings
 
@@ -31,18 +31,18 @@ class Receiver(HTTPServer):
         super().__init__(("127.0.0.1", 0), Receiving)
         self.url = f"http://127.0.0.1:{self.server_port}/hook"
 
-    def told(self) -> list[tuple[str, dict[str, Any]]]:
+    def events(self) -> list[tuple[str, dict[str, Any]]]:
         """Kind and data of everything that came."""
         found = [json.loads(body) for _, body in self.got]
         return [(item["type"], item["data"]) for item in found]
 
 
 @contextmanager
-def receiving(app: Flask, settings: Settings) -> Iterator[Receiver]:
+def run_receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
     """Run a receiver within this network, which a setting allows meanwhile."""
     app_settings.put(app, settings.model_copy(update={"outbound_allow": "127.0.0.1"}))
     try:
-        with serving(Receiver()) as server:
+        with run_server(Receiver()) as server:
             yield server
     finally:
         app_settings.put(app, settings)

@@ -18,7 +18,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(server: Server) -> Iterator[Server]:
+def run_server(server: Server) -> Iterator[Server]:
     """Let a server answer until the block ends."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

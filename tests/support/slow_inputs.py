@@ -75,10 +75,10 @@ def digest(found: Found) -> str:
 def slow(found: Iterable[Found]) -> Iterator[str]:
     """Yield a line for each pattern that takes more than linear work, with its input."""
     signal.signal(signal.SIGVTALRM, _stop)
-    return (line for each in found if _repeats(each.pattern) and (line := _judged(each)))
+    return (line for each in found if _repeats(each.pattern) and (line := _judge(each)))
 
 
-def _judged(found: Found) -> str | None:
+def _judge(found: Found) -> str | None:
     for run in dict.fromkeys(_runs(found.pattern)):
         for before, after in _AROUND:
             if cause := _growth(found, before, run, after):
@@ -210,11 +210,11 @@ def _one(op: Any, value: Any) -> str:
 
 
 def _of_set(items: list[Any]) -> str:
-    accepted = re.compile(_written(items), re.DOTALL)
+    accepted = re.compile(_write_items(items), re.DOTALL)
     return next((char for char in "a1 A.-_\n/:漢é\"'[<(*\x01" if accepted.match(char)), _first(items))
 
 
-def _written(items: list[Any]) -> str:
+def _write_items(items: list[Any]) -> str:
     out = ""
     for op, value in items:
         if op is ops.NEGATE:

@@ -15,7 +15,7 @@ NAME = "conversation_digest"
 
 
 @pytest.fixture
-def talked(app, user):
+def quiet_id(app, user):
     """A conversation of two messages that has been quiet for two hours."""
     return quiet(app, user)
 
@@ -33,18 +33,18 @@ def digest_calls(model):
     return [call for call in model.calls() if NAME in str(call)]
 
 
-def test_a_digest_is_made_from_the_messages_with_the_active_prompt(app, client, model, talked, api, make_user):
+def test_a_digest_is_made_from_the_messages_with_the_active_prompt(app, client, model, quiet_id, api, make_user):
     model.script(match=NAME, structured={**DATA, "main_topics": [" tides\n", "", "x" * 400]})
     prompt = {"prompt_text": "Say what it was about.\n{{CONVERSATION}}"}
     admin = api(make_user(is_admin=True))
     assert admin.post("/api/prompts/digests/versions?set_active=1", json=prompt).status_code == 201
-    made = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
+    made = client.post(f"/api/tasks/generate-memory-for-conversation/{quiet_id}?sync=true")
     assert made.status_code == 200, made.text
     assert made.json["memory_data"]["main_topics"] == ["tides", "x" * 300], "what is too long is cut, not refused"
     with app.app_context():
-        (version,) = service.history(talked)
+        (version,) = service.history(quiet_id)
         assert (version.source, version.prompt_version, version.model) == ("model", "digests/2", "test-background")
-        sent = generation.prompt_messages(talked, prompt["prompt_text"])
+        sent = generation.prompt_messages(quiet_id, prompt["prompt_text"])
     assert sent[0]["content"].startswith("Say what it was about.\nEarlier digest: {")
     assert sent[0]["content"].endswith(
         '<message role="user">Message 0</message>\n<message role="assistant">Message 1</message>'
@@ -52,36 +52,36 @@ def test_a_digest_is_made_from_the_messages_with_the_active_prompt(app, client, 
     assert len(digest_calls(model)) == 1
 
 
-def test_a_job_makes_it_and_says_so(client, model, talked, run_jobs):
+def test_a_job_makes_it_and_says_so(client, model, quiet_id, run_jobs):
     model.script(match=NAME, structured=DATA)
-    path = f"/api/tasks/generate-memory-for-conversation/{talked}"
+    path = f"/api/tasks/generate-memory-for-conversation/{quiet_id}"
     job_id = client.post(path).json["job_id"]
     assert client.post(path).json["job_id"] == job_id, "one job waits, a second request joins it"
     queued = client.get(f"/api/tasks/{job_id}").json
     assert queued == {"job_id": job_id, "name": "digest", "status": "queued", "result": None, "error": None}
     run_jobs()
     done = client.get(f"/api/tasks/{job_id}").json
-    assert (done["status"], done["result"]) == ("finished", {"conversation_id": talked, "version": 1, "is_new": True})
-    assert client.get(f"/api/conversations/{talked}/memory").json["memory_data"] == DATA
+    assert (done["status"], done["result"]) == ("finished", {"conversation_id": quiet_id, "version": 1, "is_new": True})
+    assert client.get(f"/api/conversations/{quiet_id}/memory").json["memory_data"] == DATA
 
 
-def test_a_job_that_fails_for_good_says_why_in_our_words(client, model, talked, run_jobs):
+def test_a_job_that_fails_for_good_says_why_in_our_words(client, model, quiet_id, run_jobs):
     model.script(match=NAME, fault={"http_status": 401, "body": {"error": {"message": "secret sk-123"}}})
-    job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}").json["job_id"]
+    job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{quiet_id}").json["job_id"]
     run_jobs(failures=True)
     found = client.get(f"/api/tasks/{job_id}")
     assert found.json["status"] == "failed"
     assert "did not accept the API key" in found.json["error"]
     assert "sk-123" not in found.text and "Traceback" not in found.text
-    assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
+    assert client.get(f"/api/conversations/{quiet_id}/memory").status_code == 404
 
 
-def test_without_a_model_or_with_malformed_output_sync_is_503_and_nothing_is_stored(client, model, talked):
+def test_without_a_model_or_with_malformed_output_sync_is_503_and_nothing_is_stored(client, model, quiet_id):
     for said in ({"fault": {"http_status": 500}}, {"reply": "no JSON at all"}):
         model.script(match=NAME, **said)
-        answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
+        answer = client.post(f"/api/tasks/generate-memory-for-conversation/{quiet_id}?sync=true")
         assert answer.status_code == 503 and answer.headers["Retry-After"], said
-        assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
+        assert client.get(f"/api/conversations/{quiet_id}/memory").status_code == 404
 
 
 def test_where_memory_is_off_none_is_made(app, user, client, model):
@@ -138,46 +138,46 @@ def test_the_nightly_job_queues_one_for_each(app, user, make_user, model, run_jo
         assert all(service.find_digest(conversation_id) for conversation_id in found)
 
 
-def test_an_edit_during_the_model_call_stays(app, user, model, talked):
+def test_an_edit_during_the_model_call_stays(app, user, model, quiet_id):
     """Writes while the model is asked: theirs is kept."""
     mine = ConversationMemoryData(main_topics=["mine"], action=[], typical_observation="")
 
     def somebody_writes(_body):
         with app.app_context(), write_transaction():
-            service.upsert_digest(user.user_id, talked, mine)
+            service.upsert_digest(user.user_id, quiet_id, mine)
         return {"structured": DATA}
 
     model.script(match=NAME, respond=somebody_writes)
     with app.app_context():
-        made = generation.generate(talked)
+        made = generation.generate(quiet_id)
         assert (made.version, made.is_new) == (1, False)
-        assert service.get_digest(talked).memory_data["main_topics"] == ["mine"]
+        assert service.get_digest(quiet_id).memory_data["main_topics"] == ["mine"]
 
 
-def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, talked):
+def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, quiet_id):
     def somebody_speaks(_body):
         with app.app_context(), write_transaction():
-            db.session.get(Conversation, talked).updated_at = now() - timedelta(minutes=90)
+            db.session.get(Conversation, quiet_id).updated_at = now() - timedelta(minutes=90)
         return {"structured": DATA}
 
     model.script(match=NAME, respond=somebody_speaks)
     with app.app_context():
-        generation.generate(talked)
-        assert service.conversations_to_digest(None, idle=timedelta(hours=1)) == [talked]
+        generation.generate(quiet_id)
+        assert service.conversations_to_digest(None, idle=timedelta(hours=1)) == [quiet_id]
 
 
-def test_what_the_user_corrected_is_shown_to_the_model(app, user, model, talked):
+def test_what_the_user_corrected_is_shown_to_the_model(app, user, model, quiet_id):
     model.script(match=NAME, structured=DATA)
     with app.app_context():
         with write_transaction():
-            service.upsert_digest(user.user_id, talked, ConversationMemoryData(**DATA))
-        text = generation.prompt_messages(talked, "{{CONVERSATION}}")[0]["content"]
+            service.upsert_digest(user.user_id, quiet_id, ConversationMemoryData(**DATA))
+        text = generation.prompt_messages(quiet_id, "{{CONVERSATION}}")[0]["content"]
         assert text.startswith('Earlier digest as corrected by the user: {"main_topics": ["tides"]')
 
 
-def test_jobs_unknown_and_forgotten(client, servers, talked):
+def test_jobs_unknown_and_forgotten(client, servers, quiet_id):
     for unknown in ("0000", "with%20blank", "00000000-0000-4000-8000-000000000000"):
         assert client.get(f"/api/tasks/{unknown}").status_code == 404
-    job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}").json["job_id"]
+    job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{quiet_id}").json["job_id"]
     servers.flush_redis()
     assert client.get(f"/api/tasks/{job_id}").status_code == 404

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from tests.chat.helpers import wait_for_end
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 from webapp.background.job_specs import JobRequest, push
 from webapp.config import ConfigError, Settings
 from webapp.extensions import redis
@@ -44,7 +44,7 @@ class Kept(Traces):
     def spans(self) -> tuple[Any, ...]:
         return self.exporter.get_finished_spans()
 
-    def named(self, name: str) -> Any:
+    def span(self, name: str) -> Any:
         found = [span for span in self.spans if span.name == name]
         assert len(found) == 1, (name, [span.name for span in self.spans])
         return found[0]
@@ -58,7 +58,7 @@ def _parent_id(span: Any) -> int:
 
 
 @pytest.fixture
-def kept() -> Iterator[Kept]:
+def exporter() -> Iterator[Kept]:
     """Tracing, switched on."""
     found = Kept()
     tracing.use(found)
@@ -68,7 +68,7 @@ def kept() -> Iterator[Kept]:
 
 
 @pytest.fixture
-def traced_app(app: Flask, kept: Kept) -> Iterator[Flask]:
+def traced_app(app: Flask, exporter: Kept) -> Iterator[Flask]:
     """The application with a span for each request, as behind a proxy."""
     hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
     before = [list(found.get(None, [])) for found in hooks]
@@ -80,10 +80,10 @@ def traced_app(app: Flask, kept: Kept) -> Iterator[Flask]:
         found[None] = was  # type: ignore[assignment]  # three dictionaries of the same shape
 
 
-def test_from_a_request_to_its_turn_to_its_jobs(traced_app, kept, client, run_jobs):
+def test_from_a_request_to_its_turn_to_its_jobs(traced_app, exporter, client, run_jobs):
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps a heron."})
-    kept.exporter.clear()
+    exporter.exporter.clear()
     sent = client.post(
         f"/api/conversations/{conversation_id}/messages",
         json={"content": "My heron is called Zebedee."},
@@ -92,36 +92,36 @@ def test_from_a_request_to_its_turn_to_its_jobs(traced_app, kept, client, run_jo
     wait_for_end(traced_app, sent.json["response_id"])
     run_jobs()
 
-    asked = kept.named("POST /api/conversations/<int:conversation_id>/messages")
+    asked = exporter.span("POST /api/conversations/<int:conversation_id>/messages")
     assert (asked.context.trace_id, _parent_id(asked)) == (int(PARENT[3:35], 16), int(PARENT[36:52], 16))
     assert asked.attributes["http.response.status_code"] == 202
-    turn = kept.named("turn")
+    turn = exporter.span("turn")
     assert _parent_id(turn) == asked.context.span_id
     assert turn.attributes["commonplace.turn.status"] == "complete"
     assert turn.attributes["commonplace.turn.first_token_ms"] >= 0
     assert turn.attributes["commonplace.turn.tokens.output"] > 0
-    model = kept.named("chat")
+    model = exporter.span("chat")
     assert _parent_id(model) == turn.context.span_id and model.kind.name == "CLIENT"
     assert model.attributes["gen_ai.response.model"] == "test-chat"
     assert model.attributes["gen_ai.usage.output_tokens"] > 0
-    retrieval = kept.named("retrieval")
+    retrieval = exporter.span("retrieval")
     assert _parent_id(retrieval) == turn.context.span_id
-    begun = kept.named("retrieval.begin")
+    begun = exporter.span("retrieval.begin")
     assert _parent_id(begun) == turn.context.span_id
-    assert any(name.startswith("SELECT ") for name in kept.below(begun))
-    extraction = kept.named("job extract")
+    assert any(name.startswith("SELECT ") for name in exporter.below(begun))
+    extraction = exporter.span("job extract")
     assert _parent_id(extraction) == turn.context.span_id and extraction.kind.name == "CONSUMER"
     about = extraction.attributes
     assert (about["commonplace.job.outcome"], about["commonplace.job.try"]) == ("done", 1)
     assert about["commonplace.job.queue"] == "turn" and about["commonplace.job.wait_seconds"] >= 0
-    assert {"complete", "redis"} <= kept.below(extraction)
-    assert "INSERT messages" in kept.below(asked)
-    of_it = [span for span in kept.spans if span.context.trace_id == asked.context.trace_id]
+    assert {"complete", "redis"} <= exporter.below(extraction)
+    assert "INSERT messages" in exporter.below(asked)
+    of_it = [span for span in exporter.spans if span.context.trace_id == asked.context.trace_id]
     assert {span.attributes["db.system.name"] for span in of_it if "db.system.name" in span.attributes} >= {"redis"}
     assert all(span.start_time <= span.end_time for span in of_it)
 
 
-def test_nothing_that_anybody_wrote_is_told(traced_app, kept, client, anonymous, run_jobs):
+def test_nothing_that_anybody_wrote_is_told(traced_app, exporter, client, anonymous, run_jobs):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Zebedee is a heron"})
     conversation_id = client.post("/api/conversations", json={"title": "Zebedee"}).json["conversation_id"]
     path = f"/api/conversations/{conversation_id}/messages?note=Zebedee"
@@ -133,13 +133,13 @@ def test_nothing_that_anybody_wrote_is_told(traced_app, kept, client, anonymous,
     secret = shared.json["url"].rpartition("/")[2]
     assert anonymous.get(f"/s/{secret}").status_code == 200
     anonymous.get("/Zebedee/nowhere")
-    told = "".join(span.to_json() for span in kept.spans)
+    told = "".join(span.to_json() for span in exporter.spans)
     assert "GET /s/<token>" in told or "GET /s/<" in told
     for private in ("Zebedee", "heron", "example.org", secret, client.token if hasattr(client, "token") else secret):
         assert private not in told
 
 
-def test_a_job_that_fails_is_marked_and_says_which_try_it_was(traced_app, kept, run_jobs, monkeypatch):
+def test_a_job_that_fails_is_marked_and_says_which_try_it_was(traced_app, exporter, run_jobs, monkeypatch):
     def fail() -> None:
         raise ModelUnavailable()
 
@@ -147,26 +147,26 @@ def test_a_job_that_fails_is_marked_and_says_which_try_it_was(traced_app, kept, 
     with traced_app.app_context():
         push(redis(), JobRequest("sweep"))
     run_jobs(failures=True)
-    first = next(span for span in kept.spans if span.name == "job sweep")
+    first = next(span for span in exporter.spans if span.name == "job sweep")
     assert not first.status.is_ok and first.attributes["error.type"] == "ModelUnavailable"
     assert first.attributes["commonplace.job.outcome"] == "again"
 
 
-def test_a_strangers_trace_is_not_believed(app, traced_app, kept, anonymous):
+def test_a_strangers_trace_is_not_believed(app, traced_app, exporter, anonymous):
     for given in ("nonsense", "00-" + "0" * 32 + "-b7ad6b7169203331-01", PARENT.upper(), PARENT + "-01", ""):
         anonymous.get("/login", headers={"traceparent": given})
-        span = kept.spans[-1]
+        span = exporter.spans[-1]
         assert span.name == "GET /login" and not span.parent and span.context.trace_id != int(PARENT[3:35], 16)
 
 
-def test_a_request_that_is_begun_again_is_one_span(traced_app, kept):
+def test_a_request_that_is_begun_again_is_one_span(traced_app, exporter):
     with traced_app.test_request_context("/login"):
         for _ in range(2):  # as webapp/db/conflicts.py does
             traced_app.preprocess_request()
-    assert kept.named("GET /login").parent is None
+    assert exporter.span("GET /login").parent is None
 
 
-def test_a_request_ends_where_its_answer_begins(traced_app, kept):
+def test_a_request_ends_where_its_answer_begins(traced_app, exporter):
     """The stream of a reply keeps its request for as long as the reply takes."""
     with traced_app.test_request_context("/login"):
         traced_app.preprocess_request()
@@ -174,13 +174,13 @@ def test_a_request_ends_where_its_answer_begins(traced_app, kept):
         answered = time.time_ns()
         while time.time_ns() == answered:
             pass
-    assert kept.named("GET /login").end_time <= answered
+    assert exporter.span("GET /login").end_time <= answered
 
 
-def test_machines_that_ask_how_it_is_are_not_traced(traced_app, kept, anonymous):
+def test_machines_that_ask_how_it_is_are_not_traced(traced_app, exporter, anonymous):
     for path in ("/healthz", "/readyz", "/metrics"):
         anonymous.get(path)
-    assert kept.spans == ()
+    assert exporter.spans == ()
 
 
 def test_a_part_of_all_traces_is_whole_or_missing():
@@ -256,7 +256,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, str | None, ExportTraceSe
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-    with serving(HTTPServer(("127.0.0.1", 0), Taking)) as server:
+    with run_server(HTTPServer(("127.0.0.1", 0), Taking)) as server:
         yield f"http://127.0.0.1:{server.server_port}", taken
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from typing import Any
 
-from tests.support.serving import Handler, serving
+from tests.support.serving import Handler, run_server
 
 
 @dataclass
@@ -81,7 +81,7 @@ def serve() -> Iterator[Site]:
 
         do_GET = do_POST = do_DELETE = _serve  # noqa: N815
 
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Answering)) as server:
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Answering)) as server:
         site.port = server.server_address[1]
         try:
             yield site

@@ -31,23 +31,23 @@ def test_what_went_wrong_is_told_in_the_readers_language(app, text, german):
 
 
 def test_every_text_of_a_failed_attempt_is_known(app):
-    found = [(place, text) for place in SAID_TO_PEOPLE for text in _raised(place) if FOR_MODELS not in text]
+    found = [(place, text) for place in SAID_TO_PEOPLE for text in _error_texts(place) if FOR_MODELS not in text]
     assert len(found) > 20
     with app.app_context(), use_language("fr"):
         for place, text in found:
             assert translate_result(text) != text, f"{place}: {text!r} has no line in webapp/tools/error_texts.py"
 
 
-def _raised(place: str) -> list[str]:
+def _error_texts(place: str) -> list[str]:
     """Samples of the texts with which a module says that something failed."""
     tree = ast.parse((ROOT / "webapp" / "tools" / place).read_text())
     raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
     calls = [call for call in raised if ast.unparse(call.func) in ("ToolFailed", "UrlRejected")]
-    texts = [eval(ast.unparse(_sampled(call.args[0])), {}) for call in calls]  # noqa: S307 - our own sources
+    texts = [eval(ast.unparse(_sample(call.args[0])), {}) for call in calls]  # noqa: S307 - our own sources
     return [text for text in texts if text != "7"]
 
 
-def _sampled(node: ast.expr) -> ast.expr:
+def _sample(node: ast.expr) -> ast.expr:
     """A text whose values are 7; what is no text by itself is only that."""
     if isinstance(node, ast.JoinedStr):
         return ast.JoinedStr([ast.Constant("7") if isinstance(at, ast.FormattedValue) else at for at in node.values])

@@ -551,8 +551,8 @@ def test_it_costs_nobody_anything_else_and_its_owner_is_told(
     assert say(client, picky)[1] == [*own, "Garden_echo"]
     assert session_client(app, user).delete(path).status_code == 204
     assert say(client, picky) == ("Hello.", own)
-    assert not any(known for key, (_, known) in _known(app) if key.endswith(":tools"))
+    assert not any(known for key, (_, known) in _capabilities(app) if key.endswith(":tools"))
 
 
-def _known(app: Flask) -> list[Any]:
+def _capabilities(app: Flask) -> list[Any]:
     return list(completions.of(app).capabilities._cache.items())

@@ -343,9 +343,7 @@ def test_admins_set_it_up_and_the_key_never_comes_out(app, api, make_user, login
     given = {"provider": "tavily", "address": site.url, "api_key": "other-key", "is_enabled": "1"}
     assert post_form(browser, "/admin/tools/web", "/admin/tools", **given).status_code == 303
     site.says({"results": [{"title": "T", "url": "https://example.org/t", "content": "x"}]})
-    assert "It works. First of 1 found" in _followed(
-        browser, post_form(browser, "/admin/tools/web/test", "/admin/tools")
-    )
+    assert "It works. First of 1 found" in _follow(browser, post_form(browser, "/admin/tools/web/test", "/admin/tools"))
     assert site.asked[-1].json == {"query": "weather", "max_results": 6}
     assert site.asked[-1].headers["authorization"] == "Bearer other-key"
     with app.app_context():
@@ -353,7 +351,7 @@ def test_admins_set_it_up_and_the_key_never_comes_out(app, api, make_user, login
         assert "other-key" not in str(row.secrets) and web.engine_of(row).key == "other-key"
 
 
-def _followed(browser: Any, answer: Any) -> str:
+def _follow(browser: Any, answer: Any) -> str:
     assert answer.status_code == 303
     return browser.get(answer.headers["Location"]).text
 

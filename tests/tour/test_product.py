@@ -38,7 +38,7 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def touring(app: Flask, address: str) -> Iterator[pytest.MonkeyPatch]:
+def offline_launch(app: Flask, address: str) -> Iterator[pytest.MonkeyPatch]:
     """The application as the launcher starts it when nothing names a model; `undo()` connects the scripted one."""
     named = {"openai_base_url": address, "chat_model": answers.MODEL, "background_model": answers.MODEL}
     settings = app.extensions["settings"].model_copy(update={"offline_model": True, **named})
@@ -65,13 +65,13 @@ def memories(client: ApiClient) -> list[str]:
     return [row["content"] for row in client.get("/api/memories").get_json()["memories"]]
 
 
-def waiting(app: Flask) -> int:
+def count_jobs(app: Flask) -> int:
     """The number of jobs in all queues, now or for a later try."""
     queues = [rq_queue(app.extensions["redis"], queue) for queue in Queue]
     return sum(queue.count + queue.scheduled_job_registry.count for queue in queues)
 
 
-def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(touring, client, api, make_user):
+def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(offline_launch, client, api, make_user):
     client.put("/api/account", json={"settings": {"language": "de"}})
     reply = str(say(client, QUESTION))
     assert "Es ist noch kein Sprachmodell verbunden" in reply and "Bitte einen Admin" in reply
@@ -79,7 +79,7 @@ def test_a_reply_says_in_the_readers_language_that_no_model_is_connected(touring
 
 
 def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_to_ask_one(
-    touring, api, login, make_user
+    offline_launch, api, login, make_user
 ):
     banners = {}
     for is_admin in (True, False):
@@ -94,12 +94,12 @@ def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_t
     assert "Ask your administrator" in banners[False]
 
 
-def test_an_example_is_shown_to_those_who_ask_for_it(touring, client):
+def test_an_example_is_shown_to_those_who_ask_for_it(offline_launch, client):
     assert "```python" in str(say(client, FOR_THE_TOUR[0].draft))
     assert "```" not in str(say(client, "Show me a Python program."))
 
 
-def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(touring, client, run_jobs):
+def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(offline_launch, client, run_jobs):
     said = "My name is Sam Okoro.\nI live in Leeds.\nI work as …\nI am allergic to peanuts."
     talk = say(client, said)["conversation_id"]
     run_jobs()
@@ -112,7 +112,7 @@ def test_the_introduction_is_remembered_word_for_word_and_nothing_else_is(tourin
 
 
 def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_is_connected(
-    touring, app, client, run_jobs
+    offline_launch, app, client, run_jobs
 ):
     talk = say(client, QUESTION)["conversation_id"]
     run_jobs()
@@ -123,34 +123,34 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
             long_ago = {"updated_at": now() - timedelta(hours=1)}
             db.session.execute(update(Conversation).where(Conversation.conversation_id == talk).values(long_ago))
         assert sweep()["extractions"] == 0
-        assert waiting(app) == 0
-        touring.undo()
+        assert count_jobs(app) == 0
+        offline_launch.undo()
         assert sweep()["extractions"] == 1
     run_jobs()
     assert not scalar(app, select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
 
 
-def test_no_job_fails_or_is_tried_again_for_want_of_a_model(touring, app, client, run_jobs, anonymous, caplog):
+def test_no_job_fails_or_is_tried_again_for_want_of_a_model(offline_launch, app, client, run_jobs, anonymous, caplog):
     settings = app.extensions["settings"]
-    touring.setitem(app.extensions, "settings", settings.model_copy(update={"summary_threshold": 4}))
+    offline_launch.setitem(app.extensions, "settings", settings.model_copy(update={"summary_threshold": 4}))
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     for number in range(4):
         say(client, f"What about number {number}?", talk)
     run_jobs()
-    assert waiting(app) == 0
+    assert count_jobs(app) == 0
     with app.app_context():
         assert db.session.scalar(select(Conversation.summary_due).where(Conversation.conversation_id == talk))
         sweep()
-    assert waiting(app) == 0
+    assert count_jobs(app) == 0
     assert not [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert 'outcome="failed"' not in anonymous.get("/metrics").text
 
 
-def test_nothing_is_asked_at_night(touring, app, client, run_jobs):
+def test_nothing_is_asked_at_night(offline_launch, app, client, run_jobs):
     idle = app.extensions["settings"].model_copy(update={"digest_idle_minutes": 0})
-    touring.setitem(app.extensions, "settings", idle)
+    offline_launch.setitem(app.extensions, "settings", idle)
     talk = say(client, "My name is Sam.")["conversation_id"]
-    touring.setattr(overviews, "conversations_awaiting_overview", lambda: [talk])
+    offline_launch.setattr(overviews, "conversations_awaiting_overview", lambda: [talk])
     run_jobs()
     for nightly in ("digests", "overviews", "tidying"):
         with app.app_context():
@@ -162,13 +162,13 @@ def test_work_that_needs_a_model_is_known_to_the_sweep():
     assert all(JOBS[name].model_calls for name in READ_BY_A_MODEL)
 
 
-def test_a_digest_on_demand_says_what_is_missing(touring, app, client, user):
+def test_a_digest_on_demand_says_what_is_missing(offline_launch, app, client, user):
     talk = say(client, QUESTION)["conversation_id"]
     answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talk}?sync=true")
     assert (answer.status_code, answer.get_json()["detail"]) == (503, NoModel.default_detail)
 
 
-def test_a_journeys_point_is_opened_with_the_same_sentence(touring, app, tmp_path, client, run_jobs):
+def test_a_journeys_point_is_opened_with_the_same_sentence(offline_launch, app, tmp_path, client, run_jobs):
     load(app, write_fixture(tmp_path / "fixtures"))
     talk = begin(client)
     assert "No language model is connected" in str(ask(client, talk, "place"))
@@ -177,7 +177,7 @@ def test_a_journeys_point_is_opened_with_the_same_sentence(touring, app, tmp_pat
     assert points(client, talk)["progress"]["addressed"] == 0 and memories(client) == []
 
 
-def test_the_first_screen_offers_what_the_tour_can_do(touring, browser):
+def test_the_first_screen_offers_what_the_tour_can_do(offline_launch, browser):
     cards = browser.get("/").text
     assert cards.count('data-suggest="') == len(FOR_THE_TOUR)
     assert all(card.title in cards for card in FOR_THE_TOUR)

@@ -2,12 +2,12 @@
 
 import base64
 import io
+import struct
 import zlib
-from struct import pack
 
 import pytest
 
-from testkit.exports import chatgpt_conversation, claude_conversation, zipped
+from testkit.exports import chatgpt_conversation, claude_conversation, pack
 from tests.support.interleaving import killed_at
 from tests.transfer.test_imports import _bring, _talks, _upload
 from webapp.conversations.models import Conversation, Message
@@ -21,9 +21,9 @@ def png(shade: int = 0) -> bytes:
     """A picture of one dot."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = chunk(b"IHDR", pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
     return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes([0, shade]))) + chunk(b"IEND", b"")
 
 
@@ -45,7 +45,7 @@ def export() -> bytes:
         talk_with(1, "file-service://file-AbC123", "sediment://file_00ff"),
         talk_with(2, "file-service://file-Gone9", attachments=[document, {"id": 7}, "x"]),
     ]
-    return zipped(
+    return pack(
         {
             "conversations.json": rows,
             "file-AbC123-hive.png": png(1),
@@ -96,7 +96,7 @@ def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monke
     settings = app.extensions["settings"]
     monkeypatch.setitem(app.extensions, "settings", settings.model_copy(update={"max_file_bytes": 100_000}))
     talk = talk_with(1, "file-service://file-Big1", "file-service://file-Odd2", "file-service://file-Zip3")
-    export = zipped(
+    export = pack(
         {
             "conversations.json": [talk],
             "file-Big1-a.png": png() + bytes(100_000),
@@ -145,7 +145,7 @@ def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):
         {"file_name": "empty.pdf", "extracted_content": ""},
         "nonsense",
     ]
-    _bring(client, run_jobs, zipped({"conversations.json": [talk]}))
+    _bring(client, run_jobs, pack({"conversations.json": [talk]}))
     with app.app_context():
         (row,) = db.session.query(File)
         assert (row.name, row.status) == ("report.pdf.txt", "ready")
@@ -167,11 +167,11 @@ def test_open_webui_and_librechat_bring_what_their_export_holds(app, client, run
     message = {"id": "a", "role": "user", "content": content, "timestamp": 1_700_000_000, "files": files}
     history = {"currentId": "a", "messages": {"a": message}}
     webui = {"id": "w", "title": "Web", "chat": {"history": history}}
-    _bring(client, run_jobs, zipped({"chats.json": [webui]}))
+    _bring(client, run_jobs, pack({"chats.json": [webui]}))
     assert _files_of(client, "Web") == [("Look", ["picture.png", "n.md"])]
     content = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": url}}]
     files = [{"filename": "t.docx", "text": "What it said"}, {"filename": "none.bin"}]
     message = {"messageId": "m", "isCreatedByUser": True, "content": content, "files": files}
     libre = {"conversationId": "l", "title": "Libre", "messages": [message]}
-    _bring(client, run_jobs, zipped({"libre.json": libre}))
+    _bring(client, run_jobs, pack({"libre.json": libre}))
     assert _files_of(client, "Libre") == [("See", ["picture.png", "t.docx.txt"])]

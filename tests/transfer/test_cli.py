@@ -2,8 +2,8 @@
 
 import zipfile
 
-from testkit.exports import chatgpt_conversation, zipped
-from tests.transfer.test_restore import contents, exported, furnish
+from testkit.exports import chatgpt_conversation, pack
+from tests.transfer.test_restore import contents, export_account, furnish
 from webapp.db.base import db
 from webapp.transfer.models import Import
 
@@ -18,14 +18,14 @@ def test_an_account_goes_out_and_comes_in(app, make_user, tmp_path):
     done = run.invoke(args=["transfer", "import", "--email", other.email, str(path)])
     assert done.exit_code == 0 and "1 conversations" in done.output and "1 spaces" in done.output, done.output
     with app.app_context():
-        assert contents(exported(other.user_id)) == contents(path.read_bytes())
+        assert contents(export_account(other.user_id)) == contents(path.read_bytes())
     again = run.invoke(args=["transfer", "import", "--email", other.email, "--restore", str(path)])
     assert again.exit_code == 1 and "only into an empty account" in again.output
 
 
 def test_another_programs_export_and_what_learning_would_take(app, user, tmp_path):
     path = tmp_path / "chatgpt.zip"
-    path.write_bytes(zipped({"conversations.json": [chatgpt_conversation(1), chatgpt_conversation(2)]}))
+    path.write_bytes(pack({"conversations.json": [chatgpt_conversation(1), chatgpt_conversation(2)]}))
     run = app.test_cli_runner()
     done = run.invoke(args=["transfer", "import", "--email", user.email, str(path)])
     assert done.exit_code == 0 and "2 conversations imported" in done.output, done.output

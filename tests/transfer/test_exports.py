@@ -117,13 +117,13 @@ def test_memories_come_in_again(client, run_jobs, api, make_user):
     for form in ("text", "markdown", "json", "mem"):
         shown, file = _export(client, run_jobs, what="memories", format=form)
         other = api(make_user())
-        done = imported(other, run_jobs, file.data, shown["filename"])
+        done = import_file(other, run_jobs, file.data, shown["filename"])
         known = [memory["content"] for memory in other.get("/api/memories?needs_review=true").get_json()["memories"]]
         assert "Lives in Lisbon" in known, (form, done)
         assert form != "json" or known == ["Lives in Lisbon"]
 
 
-def imported(client, run_jobs, data, name, **wishes):
+def import_file(client, run_jobs, data, name, **wishes):
     """Bring a file in; the import when it is done."""
     form = {"file": (io.BytesIO(data), name)}
     made = client.post("/api/imports", data=form, content_type="multipart/form-data").get_json()
@@ -184,7 +184,7 @@ def test_an_export_comes_back_in_as_any_other_programs_where_that_is_wished(clie
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     _, file = _export(client, run_jobs, what="account")
     other = api(make_user())
-    done = imported(other, run_jobs, file.data, "me.zip", restore=False)
+    done = import_file(other, run_jobs, file.data, "me.zip", restore=False)
     assert (done["format"], done["counts"]["conversations imported"]) == ("commonplace", 1)
     assert done["counts"]["memories proposed"] == 1
     (found,) = other.get("/api/conversations").get_json()["conversations"]
@@ -207,13 +207,13 @@ def test_bad_wishes_and_too_many_at_once_are_refused(client):
 
 
 @pytest.fixture
-def before(app):
+def earlier_files(app):
     """The files of other tests."""
     with app.app_context():
         return set(storage.folder().iterdir())
 
 
-def test_files_go_after_their_day(app, client, run_jobs, before):
+def test_files_go_after_their_day(app, client, run_jobs, earlier_files):
     shown, _ = _export(client, run_jobs, what="memories")
     with app.app_context(), write_transaction():
         db.session.get(Export, shown["export_id"]).expires_at = now() - timedelta(seconds=1)
@@ -221,28 +221,28 @@ def test_files_go_after_their_day(app, client, run_jobs, before):
     with app.app_context():
         with write_transaction():
             assert export_jobs.purge(now()) == 1
-        assert set(storage.folder().iterdir()) == before
+        assert set(storage.folder().iterdir()) == earlier_files
     assert client.get(f"/api/exports/{shown['export_id']}").get_json()["status"] == "expired"
 
 
-def test_files_of_exports_and_imports_go_with_the_account(app, api, make_user, run_jobs, before):
+def test_files_of_exports_and_imports_go_with_the_account(app, api, make_user, run_jobs, earlier_files):
     leaver = make_user()
     _export(api(leaver), run_jobs, what="memories")
     assert api(leaver).post("/api/imports", json={"text": "- Keeps bees"}).status_code == 202
     with app.app_context():
-        assert len(set(storage.folder().iterdir()) - before) == 2
+        assert len(set(storage.folder().iterdir()) - earlier_files) == 2
         with write_transaction():
             delete_user(leaver.user_id)
-        assert set(storage.folder().iterdir()) == before
+        assert set(storage.folder().iterdir()) == earlier_files
 
 
-def test_made_twice_one_file_is_kept(app, client, before):
+def test_made_twice_one_file_is_kept(app, client, earlier_files):
     made = client.post("/api/exports", json={"what": "memories"}).get_json()
     assert client.get(f"/api/exports/{made['export_id']}/download").status_code == 409
     with app.app_context():
         assert export_jobs.make(made["export_id"]) == "ready"
         assert export_jobs.make(made["export_id"]) == "ready"
-        assert len(set(storage.folder().iterdir()) - before) == 1
+        assert len(set(storage.folder().iterdir()) - earlier_files) == 1
 
 
 def test_a_conversation_that_is_gone_by_then_fails_plainly(client, run_jobs, talk):

@@ -10,7 +10,7 @@ from testkit.exports import chatgpt_conversation
 from testkit.people import ApiClient
 from tests.support.interleaving import killed_at
 from tests.transfer.test_imports import _talks, _upload
-from tests.transfer.test_restore import exported, furnish, restored
+from tests.transfer.test_restore import export_account, furnish, restore_account
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
@@ -87,7 +87,7 @@ def test_a_restore_is_taken_back_by_the_job_with_all_that_goes_with_it(app, make
     person, other = make_user(name="Someone"), make_user(name="Other")
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"]], ["Tea"])
-        row = restored(other.user_id, exported(person.user_id))
+        row = restore_account(other.user_id, export_account(person.user_id))
         number = row.import_id
         with write_transaction():
             assert service.undo(other.user_id, number).stage == "undoing"

@@ -8,7 +8,7 @@ import re
 import pytest
 from sqlalchemy import select
 
-from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
+from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, pack
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, operation
 from webapp.background import job_specs
@@ -44,7 +44,7 @@ def _talks(client):
     return client.get("/api/conversations?limit=100").get_json()["conversations"]
 
 
-def _said(client, conversation_id):
+def _lines(client, conversation_id):
     rows = client.get(f"/api/conversations/{conversation_id}?limit=100").get_json()["messages"]
     return [(row["role"], row["content"]) for row in rows]
 
@@ -52,7 +52,7 @@ def _said(client, conversation_id):
 @pytest.fixture
 def chatgpt():
     """An export of two conversations with memories."""
-    return zipped({"conversations.json": [chatgpt_conversation(1, is_archived=True), chatgpt_conversation(2)]})
+    return pack({"conversations.json": [chatgpt_conversation(1, is_archived=True), chatgpt_conversation(2)]})
 
 
 def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run_jobs, model, chatgpt):
@@ -73,7 +73,7 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
     assert [event["what"] for event in noted if event["action"] == "import_made"] == [made["filename"]]
     (talk,) = _talks(client)
     assert (talk["title"], talk["updated_at"][:10]) == ("Talk 2", "2023-11-14")
-    assert _said(client, talk["conversation_id"]) == [("user", "Question 2"), ("assistant", "Answer 2.")]
+    assert _lines(client, talk["conversation_id"]) == [("user", "Question 2"), ("assistant", "Answer 2.")]
     archived = client.get("/api/conversations?archived=true").get_json()["conversations"]
     assert [row["title"] for row in archived] == ["Talk 1"]
     memories = client.get("/api/memories?needs_review=true").get_json()["memories"]
@@ -94,23 +94,23 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
 
 def test_again_nothing_is_doubled_new_messages_are_added_and_edits_are_versions(client, run_jobs):
     first = chatgpt_conversation(1)
-    _bring(client, run_jobs, zipped({"conversations.json": [first]}))
-    again = _bring(client, run_jobs, zipped({"conversations.json": [first]}))
+    _bring(client, run_jobs, pack({"conversations.json": [first]}))
+    again = _bring(client, run_jobs, pack({"conversations.json": [first]}))
     assert again["counts"]["conversations unchanged"] == 1
     assert "conversations imported" not in again["counts"]
     assert again["error"].startswith("Nothing new")
     longer = chatgpt_conversation(1)
     longer["mapping"]["q2"] = node("q2", "a1", "user", "And then?", 1_700_000_020.0)
     longer["current_node"] = "q2"
-    more = _bring(client, run_jobs, zipped({"conversations.json": [longer]}))
+    more = _bring(client, run_jobs, pack({"conversations.json": [longer]}))
     assert (more["counts"]["conversations updated"], more["counts"]["messages"]) == (1, 1)
     (talk,) = _talks(client)
-    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Question 1", "Answer 1.", "And then?"]
+    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["Question 1", "Answer 1.", "And then?"]
     edited = chatgpt_conversation(1)
     edited["mapping"]["a9"] = node("a9", "q1", "assistant", "Another answer", 1_700_000_030.0)
     edited["current_node"] = "a9"
-    last = _bring(client, run_jobs, zipped({"conversations.json": [edited]}))
-    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Question 1", "Another answer"]
+    last = _bring(client, run_jobs, pack({"conversations.json": [edited]}))
+    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["Question 1", "Another answer"]
     shown = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()
     assert shown["message_count"] == 2
     versions = client.get(f"/api/messages/{shown['messages'][1]['message_id']}/versions").get_json()
@@ -118,7 +118,7 @@ def test_again_nothing_is_doubled_new_messages_are_added_and_edits_are_versions(
     client.post(f"/api/imports/{last['import_id']}/undo", json={})
     (talk,) = _talks(client)
     before = ["Question 1", "Answer 1.", "And then?"]
-    assert [text for _, text in _said(client, talk["conversation_id"])] == before, "undoing it leaves the others"
+    assert [text for _, text in _lines(client, talk["conversation_id"])] == before, "undoing it leaves the others"
     assert talk["message_count"] == 3
 
 
@@ -126,19 +126,19 @@ def test_importing_again_completes_what_was_missing_before(app, client, run_jobs
     bare = chatgpt_conversation(1)
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-abc"}
     bare["mapping"]["q1"]["message"]["content"] = {"content_type": "multimodal_text", "parts": [picture, "Look"]}
-    first = _bring(client, run_jobs, zipped({"conversations.json": [bare]}))
+    first = _bring(client, run_jobs, pack({"conversations.json": [bare]}))
     assert first["counts"]["files that are not in the export left out"] == 1
     (item,) = client.get(f"/api/imports/{first['import_id']}/items?outcome=incomplete").get_json()["items"]
     missing = {"kind": "files that are not in the export", "count": 1}
     assert missing in first["left_out"] and missing in item["left_out"]
     (talk,) = _talks(client)
-    assert _said(client, talk["conversation_id"])[0] == ("user", "[image]\n\nLook")
+    assert _lines(client, talk["conversation_id"])[0] == ("user", "[image]\n\nLook")
     bare["mapping"]["a1"]["message"]["content"]["parts"] = ["Another wording."]
-    whole = zipped({"conversations.json": [bare], "file-abc-hive.md": b"# Hive"})
+    whole = pack({"conversations.json": [bare], "file-abc-hive.md": b"# Hive"})
     again = _bring(client, run_jobs, whole)
     assert again["counts"]["conversations updated"] == 1
     (talk,) = _talks(client)
-    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Look", "Another wording."]
+    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["Look", "Another wording."]
     shown = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"][0]
     assert [file["name"] for file in shown["custom_payload"]["files"]] == ["hive.md"]
     assert _bring(client, run_jobs, whole)["counts"]["conversations unchanged"] == 1
@@ -147,7 +147,7 @@ def test_importing_again_completes_what_was_missing_before(app, client, run_jobs
 def test_importing_again_brings_back_no_words_changed_and_no_file_deleted_here(app, client, run_jobs):
     talk = chatgpt_conversation(1)
     talk["mapping"]["q1"]["message"]["metadata"] = {"attachments": [{"id": "file-abc", "name": "hive.md"}]}
-    export = zipped({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"})
+    export = pack({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"})
     _bring(client, run_jobs, export)
     with app.app_context():
         reply = db.session.scalar(db.select(Message).where(Message.role == "assistant"))
@@ -156,9 +156,9 @@ def test_importing_again_brings_back_no_words_changed_and_no_file_deleted_here(a
     (file,) = client.get("/api/files").get_json()["files"]
     assert client.delete(f"/api/files/{file['file_id']}").status_code == 204
     talk["mapping"]["a1"]["message"]["content"]["parts"] = ["Another wording."]
-    _bring(client, run_jobs, zipped({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"}))
+    _bring(client, run_jobs, pack({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"}))
     (shown,) = _talks(client)
-    assert [text for _, text in _said(client, shown["conversation_id"])] == ["Question 1", "Taken out."]
+    assert [text for _, text in _lines(client, shown["conversation_id"])] == ["Question 1", "Taken out."]
     with app.app_context():
         assert db.session.query(MessageFile).count() == 0
 
@@ -168,7 +168,7 @@ def test_what_has_no_date_is_not_dated_today(client, login, user, run_jobs):
     for part in talk["mapping"].values():
         if part["message"]:
             part["message"]["create_time"] = None
-    done = _bring(client, run_jobs, zipped({"conversations.json": [talk]}))
+    done = _bring(client, run_jobs, pack({"conversations.json": [talk]}))
     (item,) = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     assert item["reason"] == "It has no date in the export."
     german = login(user).get(f"/imports/{done['import_id']}", headers={"Accept-Language": "de"}).text
@@ -180,7 +180,7 @@ def test_what_has_no_date_is_not_dated_today(client, login, user, run_jobs):
 
 
 def test_what_was_gone_on_with_here_is_left_alone(app, client, run_jobs):
-    _bring(client, run_jobs, zipped({"conversations.json": [chatgpt_conversation(1)]}))
+    _bring(client, run_jobs, pack({"conversations.json": [chatgpt_conversation(1)]}))
     (talk,) = _talks(client)
     with app.app_context():
         db.session.add(Message(conversation_id=talk["conversation_id"], role="user", content="Here"))
@@ -188,7 +188,7 @@ def test_what_was_gone_on_with_here_is_left_alone(app, client, run_jobs):
     longer = chatgpt_conversation(1)
     longer["mapping"]["q2"] = node("q2", "a1", "user", "There", 1_700_000_020.0)
     longer["current_node"] = "q2"
-    done = _bring(client, run_jobs, zipped({"conversations.json": [longer]}))
+    done = _bring(client, run_jobs, pack({"conversations.json": [longer]}))
     assert done["counts"]["conversations skipped"] == 1
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     assert items[0]["reason"] == "You have continued it here."
@@ -201,7 +201,7 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
         "projects.json": [{"uuid": "p", "name": "Thesis", "prompt_template": "Be strict.", "docs": docs}],
         "memories.json": [{"conversations_memory": "Keeps bees.", "project_memories": {"p": "Due in May."}}],
     }
-    content = zipped(members)
+    content = pack(members)
     done = _bring(client, run_jobs, content)
     assert done["counts"]["projects imported"] == 1
     (space,) = client.get("/api/spaces").get_json()["spaces"]
@@ -256,7 +256,7 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
     (talk,) = _talks(client)
     assert client.get("/api/memories").get_json()["memories"] == []
     assert "Zebulon" not in talk["title"]
-    assert [text for _, text in _said(client, talk["conversation_id"])] == ["And the cat?", "As I know: [forgotten]."]
+    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["And the cat?", "As I know: [forgotten]."]
     assert client.get(f"/api/conversations/{talk['conversation_id']}/memory").status_code == 404
 
 
@@ -283,7 +283,7 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, u
     assert _bring(client, run_jobs, export, take=take)["status"] == "done"
     (back,) = _talks(client)
     assert "Zebulon" not in back["title"]
-    texts = [text for _, text in _said(client, back["conversation_id"])]
+    texts = [text for _, text in _lines(client, back["conversation_id"])]
     assert texts[0] == said and "Zebulon" not in texts[1]
 
 
@@ -311,18 +311,18 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(import_jobs, "BATCH", 2)
-    made = _upload(client, zipped({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
+    made = _upload(client, pack({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={"take": ["conversations"]})
     write, calls = import_jobs.write_conversation, []
 
-    def killed(*args, **kwargs):
+    def kill_write(*args, **kwargs):
         calls.append(args)
         if len(calls) == 4:
             raise SystemExit
         return write(*args, **kwargs)
 
-    monkeypatch.setattr(import_jobs, "write_conversation", killed)
+    monkeypatch.setattr(import_jobs, "write_conversation", kill_write)
     with app.app_context(), pytest.raises(SystemExit):
         import_jobs.run(made["import_id"])
     drop = storage.drop_file_of
@@ -384,7 +384,7 @@ def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
 
 def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs):
     rows = [chatgpt_conversation(1), {"title": "Broken"}, chatgpt_conversation(2, title="x\x00y" * 200)]
-    done = _bring(client, run_jobs, zipped({"conversations.json": rows}))
+    done = _bring(client, run_jobs, pack({"conversations.json": rows}))
     assert done["counts"]["conversations imported"] == 2
     assert done["counts"]["problems skipped"] == 1
     items = client.get(f"/api/imports/{done['import_id']}/items?outcome=skipped").get_json()["items"]
@@ -392,7 +392,7 @@ def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run
     assert HIDDEN not in json.dumps(_talks(client))
     chat = openwebui_chat()
     chat["meta"] = {"tags": ["bee_keeping", "Bee keeping", "x" * 80, *map(str, range(30))]}
-    _bring(client, run_jobs, zipped({"chats.json": [chat]}))
+    _bring(client, run_jobs, pack({"chats.json": [chat]}))
     (talk,) = client.get("/api/conversations?archived=true").get_json()["conversations"]
     assert talk["tags"][:2] == ["Bee keeping", "x" * 50] and len(talk["tags"]) == MAX_TAGS
 

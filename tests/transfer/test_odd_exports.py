@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from testkit import exports
-from testkit.exports import zipped
+from testkit.exports import pack
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS, recognise
@@ -30,7 +30,7 @@ def parts(tmp_path):
     return work
 
 
-def _of(found, kind):
+def _parts_of(found, kind):
     return [part for part in found if isinstance(part, kind)]
 
 
@@ -50,7 +50,7 @@ def path(tmp_path):
 @pytest.mark.parametrize(
     ("reader", "content", "filename"),
     [
-        ("claude", zipped({"conversations.json": [], "projects/a.json": DEEP.decode()}), "export.zip"),
+        ("claude", pack({"conversations.json": [], "projects/a.json": DEEP.decode()}), "export.zip"),
         ("mem0", DEEP, "memories.json"),
         ("mcp-memory", DEEP, "memory.json"),
     ],
@@ -70,12 +70,12 @@ def test_claude_projects_in_one_file_or_one_each_and_broken_ones(parts):
         "projects/c.json": {"uuid": "c", "name": " "},
         "projects.json": [{"uuid": "d", "name": "Other", "docs": [{"filename": "n.md", "content": "Notes"}]}, None],
     }
-    found = parts("claude", zipped(files))
-    assert [(part.name, part.documents) for part in _of(found, ReadProject)] == [
+    found = parts("claude", pack(files))
+    assert [(part.name, part.documents) for part in _parts_of(found, ReadProject)] == [
         ("Other", [("n.md", "Notes")]),
         ("Thesis", []),
     ]
-    assert [(part.place, part.reason) for part in _of(found, Unreadable)] == [
+    assert [(part.place, part.reason) for part in _parts_of(found, Unreadable)] == [
         ("projects/b.json", "the file is damaged or was cut off")
     ]
 
@@ -83,8 +83,8 @@ def test_claude_projects_in_one_file_or_one_each_and_broken_ones(parts):
 def test_claude_memories_alone_in_markdown_and_broken(parts):
     text = "# Work\n**Focus**\n- Keeps bees. Lives in Porto.\n1. Likes tea\nInterests:\n"
     found = parts("claude", [{"conversations_memory": text, "project_memories": None}, "x"], "memories.json")
-    assert [part.content for part in _of(found, ReadMemory)] == ["Keeps bees.", "Lives in Porto.", "Likes tea"]
-    assert isinstance(parts("claude", zipped({"conversations.json": [], "memories.json": "{"}))[0], Unreadable)
+    assert [part.content for part in _parts_of(found, ReadMemory)] == ["Keeps bees.", "Lives in Porto.", "Likes tea"]
+    assert isinstance(parts("claude", pack({"conversations.json": [], "memories.json": "{"}))[0], Unreadable)
     assert statements(None) == []
 
 
@@ -98,7 +98,7 @@ def test_gemini_records_that_say_little(parts):
         {"header": "Gemini Apps", "title": " "},
         "no record",
     ]
-    talks = parts("gemini", zipped({"MyActivity.json": records}))
+    talks = parts("gemini", pack({"MyActivity.json": records}))
     assert [_texts(talk) for talk in talks] == [["one"], ["two"]], "what has no time stands alone, at the end"
     assert talks[1].created_at is None
 
@@ -113,11 +113,11 @@ def test_gemini_takes_only_records_of_its_product(parts):
         {"header": "Gemini-Apps", "products": ["Gemini-Apps"], "title": "Prompted one"},
     ]
     files = {"Takeout/My Activity/YouTube/MyActivity.json": records[:2], "Gemini Apps/MyActivity.json": records[::-1]}
-    assert [_texts(talk) for talk in parts("gemini", zipped(files))] == [["one"]]
+    assert [_texts(talk) for talk in parts("gemini", pack(files))] == [["one"]]
     page = exports.gemini_page()
     other = page.replace("Gemini-Apps", "YouTube").replace("Wie geht es?", "Gemini angesehen")
     both = page + other.replace("<html><body>", "")
-    found = parts("gemini", zipped({"a.html": both, "b.html": other}))
+    found = parts("gemini", pack({"a.html": both, "b.html": other}))
     assert [_texts(talk) for talk in found] == [["Wie geht es?", "Gut, danke."]]
 
 
@@ -134,7 +134,7 @@ def test_gemini_takes_only_questions(parts, asked):
         }
         for number, title in enumerate(titles)
     ]
-    found = [_texts(talk) for talk in parts("gemini", zipped({"MyActivity.json": records}))]
+    found = [_texts(talk) for talk in parts("gemini", pack({"MyActivity.json": records}))]
     assert sum(found, []) == ["one", "Yes.", "two", "Yes.", "three", "Yes.", "four", "Yes."]
 
 
@@ -149,7 +149,7 @@ def test_gemini_records_that_name_their_conversation_stay_together(parts):
         record("alone", 10),
         record("early", 10, titleUrl=address),
     ]
-    talks = parts("gemini", zipped({"MyActivity.json": records}))
+    talks = parts("gemini", pack({"MyActivity.json": records}))
     assert sorted(map(_texts, talks)) == [["alone"], ["early", "late"], ["other"]]
     assert {"0123456789abcdef", "fedcba9876543210"} < {talk.source_id for talk in talks}
 
@@ -158,7 +158,7 @@ def test_gemini_files_that_a_record_names_come_with_its_question(parts):
     record = {"header": "Gemini Apps", "title": "Prompted What is this?", "time": "2026-05-01T10:00:00Z"}
     record |= {"imageFile": "a.png", "attachedFiles": ["a.png", "gone.pdf", 7], "subtitles": [{"name": "a.png"}]}
     for folder in ("Takeout/My Activity/Gemini Apps/", ""):
-        (talk,) = parts("gemini", zipped({f"{folder}MyActivity.json": [record], f"{folder}a.png": b"\x89PNG"}))
+        (talk,) = parts("gemini", pack({f"{folder}MyActivity.json": [record], f"{folder}a.png": b"\x89PNG"}))
         assert [(file.name, file.member) for file in talk.messages[0].files] == [("a.png", f"{folder}a.png")]
     (talk,) = parts("gemini", [record], "MyActivity.json")
     assert talk.messages[0].files == []
@@ -173,16 +173,16 @@ def test_gemini_as_one_file_of_any_name(parts, filename, path):
 
 
 def test_gemini_with_nothing_in_it_or_cut_off(parts):
-    assert parts("gemini", zipped({"x.json": []}))[0].reason == "no questions to Gemini are in it"
+    assert parts("gemini", pack({"x.json": []}))[0].reason == "no questions to Gemini are in it"
     cut = json.dumps(exports.gemini_records())[:-30]
-    found = parts("gemini", zipped({"MyActivity.json": cut}))
-    assert _of(found, Unreadable) and _of(found, ReadConversation)
+    found = parts("gemini", pack({"MyActivity.json": cut}))
+    assert _parts_of(found, Unreadable) and _parts_of(found, ReadConversation)
 
 
 def test_gemini_pages_print_days_in_many_forms(parts):
     forms = ("May 1, 2026, 10:00:00\u202fAM UTC", "1 May 2026, 10:00:00 CEST", "01/05/2026, 10:00:00 BRT")
     for day in (*forms, "2026/05/01 10:00:00 JST"):
-        (talk,) = parts("gemini", zipped({"Minhaatividade.html": exports.gemini_page(day)}))
+        (talk,) = parts("gemini", pack({"Minhaatividade.html": exports.gemini_page(day)}))
         assert talk.created_at == datetime(2026, 5, 1, 10, tzinfo=UTC), day
 
 
@@ -191,8 +191,8 @@ def test_gemini_pages_without_cells_or_times(parts):
         '<div class="outer-cell">Gemini</div><div class="outer-cell"><div class="header-cell"><p>Gemini</p></div>'
         '<div class="content-cell mdl-typography--body-1">'
     )
-    found = parts("gemini", zipped({"a.html": f"{page}Gemini, hello<br><p>Hi</p></div></div>"}))
-    assert [_texts(talk) for talk in _of(found, ReadConversation)] == [["Gemini, hello", "Hi"]]
+    found = parts("gemini", pack({"a.html": f"{page}Gemini, hello<br><p>Hi</p></div></div>"}))
+    assert [_texts(talk) for talk in _parts_of(found, ReadConversation)] == [["Gemini, hello", "Hi"]]
 
 
 def test_html_of_answers_becomes_markdown():
@@ -237,8 +237,8 @@ def test_openwebui_of_all_users_brings_one_account_only(parts):
     rows = {"a": _row(None, "Q", 1), "b": _row("a", "A", 2, "assistant")}
     chats = [_chat(rows, 1), _chat(rows, 2, user_id="u2"), _chat(rows, 3)]
     found = parts("openwebui", chats, "all-chats-export-1.json")
-    assert [talk.source_id for talk in _of(found, ReadConversation)] == ["c1", "c3"]
-    (left,) = _of(found, Unreadable)
+    assert [talk.source_id for talk in _parts_of(found, ReadConversation)] == ["c1", "c3"]
+    (left,) = _parts_of(found, Unreadable)
     assert "another account" in left.reason
 
 
@@ -267,9 +267,9 @@ def test_grok_one_bad_conversation_discards_nothing(parts):
 
 def test_grok_names_a_file_that_was_cut_off(parts):
     cut = json.dumps(exports.grok_export()).partition("sailor")[0]
-    found = parts("grok", zipped({"a/prod-grok-backend.json": cut}))
+    found = parts("grok", pack({"a/prod-grok-backend.json": cut}))
     assert [type(part) for part in found] == [ReadConversation, Unreadable]
-    assert parts("grok", zipped({"a/prod-grok-backend.json": "{}"})) == []
+    assert parts("grok", pack({"a/prod-grok-backend.json": "{}"})) == []
 
 
 # LibreChat
@@ -281,9 +281,9 @@ def test_librechat_names_files_it_cannot_read(parts):
         "cut.json": "[{",
         "odd.json": {"conversationId": 1, "messages": 3},
     }
-    found = parts("librechat", zipped(files))
-    assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
-    assert len(_of(found, ReadConversation)) == 1
+    found = parts("librechat", pack(files))
+    assert sorted(part.place for part in _parts_of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
+    assert len(_parts_of(found, ReadConversation)) == 1
     said = parts("librechat", {"conversationId": "s", "messages": [{"content": "Q", "sender": "user"}]}, "a.json")
     assert _texts(said[0]) == ["Q"]
     (empty,) = parts("librechat", {"conversationId": "e", "messages": []}, "a.json")
@@ -356,7 +356,7 @@ def test_chatgpt_has_memories_in_more_places(parts):
     hidden = {"author": {"role": "system"}, "metadata": {"user_context_message_data": context}}
     nodes = {"a": {"parent": None, "message": hidden}, "b": {"parent": "a", "message": bio}}
     files = {"conversations-000.json": [{"id": "1", "mapping": nodes}], "memories.json": [{"content": "Likes tea"}]}
-    found = _of(parts("chatgpt", zipped(files)), ReadMemory)
+    found = _parts_of(parts("chatgpt", pack(files)), ReadMemory)
     assert [memory.content for memory in found] == ["Keeps bees", "Lives in Porto", "Be brief", "Likes tea"]
 
 

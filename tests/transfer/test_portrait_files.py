@@ -55,7 +55,7 @@ def tell(app: Flask, person: Person, memory_id: int, quote: str) -> None:
 
 
 @pytest.fixture
-def portrayed(app: Flask, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable) -> tuple[int, int]:
+def portraits(app: Flask, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable) -> tuple[int, int]:
     """Two memories with a sentence each, the first with a quote."""
     ada, boat = add(client, DAUGHTER), add(client, BOAT)
     tell(app, user, ada, "I have a daughter, Ada")
@@ -67,7 +67,7 @@ def portrayed(app: Flask, client: ApiClient, user: Person, model: ServerHandle, 
 
 
 def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
-    user, login, make_user, portrayed, tmp_path, monkeypatch
+    user, login, make_user, portraits, tmp_path, monkeypatch
 ):
     for other in (make_user(), make_user(is_admin=True)):
         assert login(other).get(PLACE).status_code == 404
@@ -84,8 +84,8 @@ def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
     assert failed.status_code == 503 and "could not be made" in failed.text
 
 
-def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(client, user, login, portrayed, tmp_path):
-    browser, (ada, boat) = login(user), portrayed
+def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(client, user, login, portraits, tmp_path):
+    browser, (ada, boat) = login(user), portraits
     client.delete(f"/api/memories/{ada}")
     text = text_of(browser.get(PLACE).data, tmp_path)
     assert "Ada" not in text and "harbour" not in text and f"{KESTREL}¹" in text

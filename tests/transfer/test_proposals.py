@@ -34,8 +34,8 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def imported(app: Flask) -> Callable[..., int]:
-    """`imported(person, statements)`: an import that is done and proposed these; its id."""
+def make_import(app: Flask) -> Callable[..., int]:
+    """`make_import(person, statements)`: an import that is done and proposed these; its id."""
 
     def make(person: Person, statements: list[str], filename: str = "memories.json") -> int:
         with app.app_context(), write_transaction():
@@ -46,9 +46,9 @@ def imported(app: Flask) -> Callable[..., int]:
     return make
 
 
-def test_the_review_groups_what_came_together(app, user, imported, browser):
-    first = imported(user, ["Keeps bees on the roof", "Plays the cello"])
-    second = imported(user, ["Lives in Porto"], "other.zip")
+def test_the_review_groups_what_came_together(app, user, make_import, browser):
+    first = make_import(user, ["Keeps bees on the roof", "Plays the cello"])
+    second = make_import(user, ["Lives in Porto"], "other.zip")
     with app.app_context(), write_transaction():
         propose(user.user_id, [Proposal("Rides a unicycle")], cause="mcp", actor="mcp")
         # Newer ones that brought nothing, or nothing that waits, take nobody's place.
@@ -66,8 +66,8 @@ def test_the_review_groups_what_came_together(app, user, imported, browser):
     assert f"/imports/{second}/proposals" in page
 
 
-def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(app, user, login, imported):
-    number = imported(user, [f"Knows the song number {count}" for count in range(6)])
+def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(app, user, login, make_import):
+    number = make_import(user, [f"Knows the song number {count}" for count in range(6)])
     with app.app_context(), write_transaction():
         held = create_memory(user.user_id, MemoryFields(memory_type="fact", content="Knows no song at all"))
         some = db.session.scalars(db.select(Memory).where(Memory.needs_review)).first()
@@ -78,9 +78,9 @@ def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(app, user, login, i
     assert len(waiting) == 1
 
 
-def test_a_group_is_dropped_as_a_whole_and_not_learned_again(app, user, imported, browser):
-    number = imported(user, [f"Knows the song number {count}" for count in range(6)])
-    kept = imported(user, ["Lives in Porto"], "other.zip")
+def test_a_group_is_dropped_as_a_whole_and_not_learned_again(app, user, make_import, browser):
+    number = make_import(user, [f"Knows the song number {count}" for count in range(6)])
+    kept = make_import(user, ["Lives in Porto"], "other.zip")
     answer = decide(browser, number, "reject")
     assert "6 memories forgotten." in answer.text
     assert decide(browser, kept, "both").status_code == 422
@@ -90,9 +90,9 @@ def test_a_group_is_dropped_as_a_whole_and_not_learned_again(app, user, imported
     assert browser.get(f"/imports/{kept}/proposals").status_code == 200
 
 
-def test_a_large_group_says_what_is_left(user, imported, monkeypatch, browser):
+def test_a_large_group_says_what_is_left(user, make_import, monkeypatch, browser):
     monkeypatch.setattr(proposal_pages, "SECONDS", -1.0)
-    number = imported(user, [f"Knows the song number {count}" for count in range(8)])
+    number = make_import(user, [f"Knows the song number {count}" for count in range(8)])
     answer = decide(browser, number, "accept")
     assert "5 memories kept. 3 are still waiting." in answer.text
     answer = decide(browser, number, "accept")
@@ -111,9 +111,9 @@ def test_an_import_through_the_door_makes_a_group(user, client, login, run_jobs)
     assert "2 memories to review" in page and "From your pasted list" in page
 
 
-def test_a_group_has_a_queue_of_its_own(app, user, login, imported):
-    number = imported(user, ["Keeps bees on the roof", "Plays the cello"])
-    imported(user, ["Lives in Porto"], "other.zip")
+def test_a_group_has_a_queue_of_its_own(app, user, login, make_import):
+    number = make_import(user, ["Keeps bees on the roof", "Plays the cello"])
+    make_import(user, ["Lives in Porto"], "other.zip")
     browser, place = login(user), f"/imports/{number}/proposals"
     ids = scalars(app, db.select(Memory.memory_id).order_by(Memory.memory_id))
     form = {"queue": place, "asked": ids[1], "of": 2}
@@ -135,7 +135,7 @@ CAKE, CATS = "Birthday cake on 4 March is a must", "Has 4 cats and 1984 books"
         ("Birthday: 5 March 1985", "5 March 1985", "birthday: 4 March 1984", ()),
     ],
 )
-def test_another_value_of_a_known_key_waits_beside_it(app, user, login, imported, known, value, brought, others):
+def test_another_value_of_a_known_key_waits_beside_it(app, user, login, make_import, known, value, brought, others):
     with app.app_context(), write_transaction():
         fields = {"memory_type": "fact", "fact_key": "identity/birthday", "fact_value": value}
         create_memory(user.user_id, MemoryFields(content=known, **fields))
@@ -143,6 +143,6 @@ def test_another_value_of_a_known_key_waits_beside_it(app, user, login, imported
         assert propose(user.user_id, [twice], cause="import").counts == {"known": 1}, "the same value is known"
     browser = login(user)
     for said in (brought, *others):
-        page = html.unescape(browser.get(f"/imports/{imported(user, [said])}/proposals").text)
+        page = html.unescape(browser.get(f"/imports/{make_import(user, [said])}/proposals").text)
         assert ("These two disagree" if said == brought else "Is this right?") in page, said
         assert page.count(said) == 1 and (page.count(known) == 1) == (said == brought), said

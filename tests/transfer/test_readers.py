@@ -18,7 +18,7 @@ from testkit.exports import (
     librechat_conversation,
     node,
     openwebui_chat,
-    zipped,
+    pack,
 )
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import (
@@ -58,16 +58,16 @@ def _only(parts, kind):
     return [part for part in parts if isinstance(part, kind)]
 
 
-def _said(conversation):
+def _lines(conversation):
     return [(message.role, message.content) for message in conversation.messages]
 
 
 def test_chatgpt_shows_the_branch_that_was_seen_and_nothing_hidden(read):
-    name, parts = read(zipped({"conversations.json": [chatgpt_conversation()], "chat.html": "<html>", "user.json": {}}))
+    name, parts = read(pack({"conversations.json": [chatgpt_conversation()], "chat.html": "<html>", "user.json": {}}))
     (talk,) = _only(parts, ReadConversation)
     assert name == "chatgpt"
     assert (talk.source_id, talk.title) == ("conv-1", "Talk 1")
-    assert _said(talk) == [("user", "Question 1"), ("assistant", "Answer 1.")]
+    assert _lines(talk) == [("user", "Question 1"), ("assistant", "Answer 1.")]
     assert talk.messages[1].model == "gpt-5"
     assert talk.created_at == datetime.fromtimestamp(1_700_000_000, UTC)
     assert talk.left_out == {"hidden messages": 3, "steps of tools": 1, "other versions": 1}
@@ -83,23 +83,25 @@ def test_chatgpt_shows_the_branch_that_was_seen_and_nothing_hidden(read):
 
 def test_chatgpt_shards_folders_and_single_files(read):
     shards = {f"export/conversations-00{n}.json": [chatgpt_conversation(n)] for n in range(3)}
-    _, parts = read(zipped(shards | {"export/export_manifest.json": {}}))
+    _, parts = read(pack(shards | {"export/export_manifest.json": {}}))
     assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 0", "Talk 1", "Talk 2"]
     assert read([chatgpt_conversation()], "conversations-004.json")[0] == "chatgpt"
 
 
 def test_the_newest_list_of_memories_takes_the_place_of_what_was_told(read):
-    def listed(at, text):
+    def context(at, text):
         content = {"content_type": "model_editable_context", "model_set_context": text}
         return node("ctx", "root", "system", at=at, content=content)
 
     old, new = chatgpt_conversation(1), chatgpt_conversation(2)
-    old["mapping"]["ctx"] = listed(1_700_000_001.0, "1. [2024-05-01]. Lives in Porto.")
-    new["mapping"]["ctx"] = listed(1_700_000_002.0, "1. [2025-01-02]. Lives in Lisbon.\n\n2. [2025-01-03]. Keeps bees.")
+    old["mapping"]["ctx"] = context(1_700_000_001.0, "1. [2024-05-01]. Lives in Porto.")
+    new["mapping"]["ctx"] = context(
+        1_700_000_002.0, "1. [2025-01-02]. Lives in Lisbon.\n\n2. [2025-01-03]. Keeps bees."
+    )
     for talk in (old, new):
         talk["mapping"]["q1"]["parent"] = "ctx"
         talk["mapping"]["ctx"]["parent"] = "root"
-    _, parts = read(zipped({"conversations.json": [new, old]}))
+    _, parts = read(pack({"conversations.json": [new, old]}))
     assert [(m.content, m.at.date().isoformat()) for m in _only(parts, ReadMemory)] == [
         ("Lives in Lisbon.", "2025-01-02"),
         ("Keeps bees.", "2025-01-03"),
@@ -115,12 +117,12 @@ def test_a_listed_memory_needs_no_date_and_a_mark_may_stand_for_a_name(read):
     nodes = [node("r", None), node("c", "r", "assistant", content=listed), node("q", "c", "user", marks)]
     talk = chatgpt_conversation(mapping={n["id"]: n for n in nodes}, current_node="q")
     parts = read([talk], "conversations.json")[1]
-    assert _said(parts[0]) == [("user", "In Lisbon.")]
+    assert _lines(parts[0]) == [("user", "In Lisbon.")]
     assert [memory.content for memory in _only(parts, ReadMemory)] == ["Keeps bees.", "Has a dog."]
 
 
 def test_a_conversation_that_was_not_to_be_remembered_tells_no_memories(read):
-    _, parts = read(zipped({"conversations.json": [chatgpt_conversation(is_do_not_remember=True)]}))
+    _, parts = read(pack({"conversations.json": [chatgpt_conversation(is_do_not_remember=True)]}))
     assert not _only(parts, ReadMemory)
     assert _only(parts, ReadConversation)[0].may_remember is False
 
@@ -129,9 +131,9 @@ def test_odd_chatgpt_conversations_are_read(read):
     odd_ones = [{name: None} for name in ("title", "default_model_slug", "current_node")]
     odd_ones += [{"create_time": None, "update_time": None}, {"conversation_id": None, "id": "other"}]
     for odd in (*odd_ones, {"current_node": "nowhere"}):
-        _, parts = read(zipped({"conversations.json": [chatgpt_conversation() | odd]}))
+        _, parts = read(pack({"conversations.json": [chatgpt_conversation() | odd]}))
         (talk,) = _only(parts, ReadConversation)
-        assert _said(talk)[-1] == ("assistant", "Answer 1."), odd
+        assert _lines(talk)[-1] == ("assistant", "Answer 1."), odd
 
 
 def test_claude_with_projects_and_memories(read):
@@ -143,14 +145,14 @@ def test_claude_with_projects_and_memories(read):
         "projects/p1.json": {"uuid": "p1", "name": "Thesis", "prompt_template": "Be strict.", "docs": docs},
         "memories.json": [{"conversations_memory": known, "project_memories": {"p1": "The thesis is due in May."}}],
     }
-    name, parts = read(zipped(members))
+    name, parts = read(pack(members))
     assert name == "claude"
     (project,) = _only(parts, ReadProject)
     shown = (project.name, project.instructions, project.documents)
     assert shown == ("Thesis", "Be strict.", [("notes.md", "Bees dance.")])
     assert isinstance(parts[0], ReadProject)  # before what belongs to it
     for talk in _only(parts, ReadConversation):
-        said = _said(talk)
+        said = _lines(talk)
         assert said[:2] == [("user", "Hello Claude"), ("assistant", "Hi")]
         assert "the attachment" in said[2][1]
         assert HIDDEN not in str(said) and talk.messages[1].thought == HIDDEN
@@ -172,7 +174,7 @@ def test_open_webui(read):
     name, parts = read([exports.openwebui_chat()], "chat-export.json")
     (talk,) = _only(parts, ReadConversation)
     assert name == "openwebui"
-    assert _said(talk) == [("user", "Hi there"), ("assistant", "New")]
+    assert _lines(talk) == [("user", "Hi there"), ("assistant", "New")]
     assert talk.is_archived and talk.messages[1].model == "llama"
     assert (talk.messages[1].thought, talk.left_out) == (HIDDEN, {"other versions": 1})
 
@@ -182,10 +184,10 @@ def test_grok_shows_the_branch_written_last(read, zip_it):
     export = exports.grok_export()
     main = "ttl/30d/export_data/6f1c/prod-grok-backend.json"
     others = {"ttl/30d/export_data/6f1c/prod-mc-billing.json": {"balance": 1}}
-    name, parts = read(zipped({main: export, **others})) if zip_it else read(export, "prod-grok-backend.json")
+    name, parts = read(pack({main: export, **others})) if zip_it else read(export, "prod-grok-backend.json")
     (talk,) = _only(parts, ReadConversation)
     assert (name, talk.source_id, talk.title, talk.is_pinned) == ("grok", "g-1", "Tides", True)
-    assert _said(talk) == [("user", "When is high tide?"), ("assistant", "At two."), ("user", "Thanks")]
+    assert _lines(talk) == [("user", "When is high tide?"), ("assistant", "At two."), ("user", "Thanks")]
     assert [message.model for message in talk.messages] == [None, "grok-4", None]
     assert talk.messages[1].at == datetime.fromtimestamp(1_760_000_002, UTC)
     assert (talk.created_at.year, talk.left_out.total()) == (2025, 2)
@@ -198,14 +200,14 @@ def test_librechat(read):
     name, parts = read(exports.librechat_conversation(), "talk.json")
     (talk,) = _only(parts, ReadConversation)
     assert (name, talk.title) == ("librechat", "Libre talk")
-    assert _said(talk) == [("user", "Question"), ("assistant", "Answer")]
+    assert _lines(talk) == [("user", "Question"), ("assistant", "Answer")]
     assert HIDDEN not in str([message.content for message in talk.messages])
 
 
 def test_sharegpt(read):
     turns = [{"from": "system", "value": HIDDEN}, {"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}]
     name, parts = read([{"conversations": turns}], "sharegpt.json")
-    assert (name, _said(parts[0])) == ("sharegpt", [("user", "Q"), ("assistant", "A")])
+    assert (name, _lines(parts[0])) == ("sharegpt", [("user", "Q"), ("assistant", "A")])
     assert parts[0].source_id == read([{"conversations": turns}], "again.json")[1][0].source_id
 
 
@@ -226,13 +228,13 @@ def test_turns_in_one_list_are_told_apart_by_the_conversation_that_each_names(re
     beside = {"sessions": [{"id": "s", "meta": {"title": "Coach"}}], "topics": [{"id": "t", "title": "Running"}]}
     name, (running, coach) = read({"exportType": "all", around: {**beside, "messages": turns}, "version": 7}, "a.json")
     assert (name, running.title, coach.title, running.source_id) == ("sharegpt", "Running", "Coach", "t")
-    assert [text for _, text in _said(running)] == ["How far?", "Five km", "And up?", "A little"]
-    assert (running.messages[1].model, _said(coach)) == ("gpt-4o", [("user", "No topic")])
+    assert [text for _, text in _lines(running)] == ["How far?", "Five km", "And up?", "A little"]
+    assert (running.messages[1].model, _lines(coach)) == ("gpt-4o", [("user", "No topic")])
 
 
 @pytest.mark.parametrize("prefix", ["Prompted ", "Eingegebener Prompt: ", "你问 "])
 def test_gemini_in_any_language_makes_sessions_by_gap(read, prefix):
-    name, parts = read(zipped({"Takeout/My Activity/Gemini Apps/MyActivity.json": exports.gemini_records(prefix)}))
+    name, parts = read(pack({"Takeout/My Activity/Gemini Apps/MyActivity.json": exports.gemini_records(prefix)}))
     talks = _only(parts, ReadConversation)
     assert name == "gemini"
     asked = [[m.content for m in talk.messages if m.role == "user"] for talk in talks]
@@ -241,22 +243,22 @@ def test_gemini_in_any_language_makes_sessions_by_gap(read, prefix):
 
 
 def test_gemini_as_a_page(read):
-    name, parts = read(zipped({"Takeout/Meine Aktivitäten/Gemini-Apps/MeineAktivitäten.html": exports.gemini_page()}))
+    name, parts = read(pack({"Takeout/Meine Aktivitäten/Gemini-Apps/MeineAktivitäten.html": exports.gemini_page()}))
     (talk,) = _only(parts, ReadConversation)
     assert name == "gemini"
-    assert _said(talk) == [("user", "Wie geht es?"), ("assistant", "Gut, danke.")]
+    assert _lines(talk) == [("user", "Wie geht es?"), ("assistant", "Gut, danke.")]
     assert talk.created_at == datetime(2026, 5, 1, 10, tzinfo=UTC)
-    undated = read(zipped({"a.html": exports.gemini_page("1 maj 2026 kl. 10:00:00")}))[1]
-    assert _said(undated[0])[0] == ("user", "Wie geht es?")
+    undated = read(pack({"a.html": exports.gemini_page("1 maj 2026 kl. 10:00:00")}))[1]
+    assert _lines(undated[0])[0] == ("user", "Wie geht es?")
 
 
 def test_what_began_in_the_same_second_in_two_exports_of_gemini_is_two_conversations(read):
     """Pages, and records of some accounts, tell the second and no more."""
     pages = [exports.gemini_page(), exports.gemini_page().replace("Wie geht es?", "Wie spät ist es?")]
-    ids = [read(zipped({"a.html": page}))[1][0].source_id for page in (*pages, pages[0])]
+    ids = [read(pack({"a.html": page}))[1][0].source_id for page in (*pages, pages[0])]
     assert ids[0] == ids[2] != ids[1]
     records = [{"header": "Gemini Apps", "title": title, "time": "2026-05-01T10:00:00Z"} for title in ("One", "Two")]
-    (talk,) = _only(read(zipped({"a.json": records}))[1], ReadConversation)
+    (talk,) = _only(read(pack({"a.json": records}))[1], ReadConversation)
     assert len({message.source_id for message in talk.messages}) == 2
 
 
@@ -291,7 +293,7 @@ def test_lists_of_memories(read):
         "entities": [{"name": "Rex", "entityType": "dog", "observations": ["is brown"]}],
         "relations": [{"from": "Ana", "to": "Rex", "relationType": "owns"}],
     }
-    for content, filename in ((told, "memory.json"), (zipped({"a/memory.json": told}), "memory.zip")):
+    for content, filename in ((told, "memory.json"), (pack({"a/memory.json": told}), "memory.zip")):
         name, parts = read(content, filename)
         assert (name, [m.content for m in parts]) == ("mcp-memory", ["Rex: is brown", "Ana owns Rex"])
 
@@ -307,14 +309,14 @@ def test_lists_of_memories(read):
 )
 def test_turns_are_read_as_the_api_of_a_model_has_them(read, content):
     name, (talk,) = read(content, "export.json")
-    assert (name, _said(talk)) == ("sharegpt", [("user", "Hi")])
+    assert (name, _lines(talk)) == ("sharegpt", [("user", "Hi")])
 
 
 def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):
     facts = [{"id": "1", "text": "Keeps bees"}, {"id": "2", "text": "Lived in Porto"}]
     lines = "".join(json.dumps(fact) + "\n" for fact in facts)
     name, parts = read(
-        zipped({"manifest.json": {}, "items/fact.jsonl": lines, "audit/tombstones.jsonl": '{"targetID": "2"}\n'})
+        pack({"manifest.json": {}, "items/fact.jsonl": lines, "audit/tombstones.jsonl": '{"targetID": "2"}\n'})
     )
     assert (name, [m.content for m in parts]) == ("mem", ["Keeps bees"])
 
@@ -339,7 +341,7 @@ def test_a_note_with_fields_of_its_own_is_no_export_of_mem0(read):
 
 def test_notes(read):
     name, parts = read(
-        zipped({"bees.md": "---\ntags: [a]\n---\n# Bees\n\nThey dance.", "short.md": "Likes tea"}), "Garden.zip"
+        pack({"bees.md": "---\ntags: [a]\n---\n# Bees\n\nThey dance.", "short.md": "Likes tea"}), "Garden.zip"
     )
     assert name == "notes"
     assert _only(parts, ReadMemory)[0].content == "Likes tea"
@@ -360,7 +362,7 @@ def test_notes_of_open_webui(read):
     [
         (b"[1, 2]", "a.json"),
         (b"\x00\xff", "a.bin"),
-        (zipped({"a.png": "x"}), "a.zip"),
+        (pack({"a.png": "x"}), "a.zip"),
     ],
 )
 def test_what_is_no_export_is_refused(read, content, filename):
@@ -375,8 +377,8 @@ def test_what_is_no_export_is_refused(read, content, filename):
         b"[" + b'{"a":' * 20_000,
         json.dumps(librechat_conversation())[:-100].encode(),
         json.dumps([chatgpt_conversation()])[:900].encode(),
-        zipped({"conversations.json": json.dumps([chatgpt_conversation()])[:900]}),
-        zipped({"Gemini Apps/MyActivity.json": '[{"header": "Gemini Apps"'}),
+        pack({"conversations.json": json.dumps([chatgpt_conversation()])[:900]}),
+        pack({"Gemini Apps/MyActivity.json": '[{"header": "Gemini Apps"'}),
     ],
 )
 def test_what_was_cut_off_before_its_first_record_ends_is_called_damaged(read, content):
@@ -429,19 +431,19 @@ def test_the_encoding_of_an_export_is_found(read, encoding):
 
 
 def test_a_zip_of_zips_is_read_as_what_they_hold(read):
-    shards = {f"{number}.zip": zipped({"a/conversations.json": [chatgpt_conversation(number)]}) for number in (1, 2)}
-    _, parts = read(zipped({**shards, "Report.html": "<p>Your data</p>", "__MACOSX/1.zip": "x"}))
+    shards = {f"{number}.zip": pack({"a/conversations.json": [chatgpt_conversation(number)]}) for number in (1, 2)}
+    _, parts = read(pack({**shards, "Report.html": "<p>Your data</p>", "__MACOSX/1.zip": "x"}))
     assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 1", "Talk 2"]
     manifest = {"manifest.json": {}, "items/fact.jsonl": '{"text": "Likes tea."}'}
-    assert read(zipped({"bundle.zip": zipped(manifest)}))[1] == [ReadMemory("Likes tea.")]
+    assert read(pack({"bundle.zip": pack(manifest)}))[1] == [ReadMemory("Likes tea.")]
     with pytest.raises(ImportRefused, match="broken"):
-        read(zipped({"bundle.zip": zipped(manifest)[:-9]}))
+        read(pack({"bundle.zip": pack(manifest)[:-9]}))
 
 
 def test_damaged_files_in_a_zip_cost_only_themselves(read):
     files = {f"conversations-00{number}.json": json.dumps([chatgpt_conversation(number)]) for number in range(4)}
     files |= {"conversations-000.json": "", "conversations-001.json": "[{"}
-    whole = zipped(files)
+    whole = pack(files)
     place = whole.rfind(b"conversations-002.json", 0, whole.rfind(b"PK\x01\x02") - 300)
     broken = (
         whole[: place + 100] + bytes(byte ^ 0xFF for byte in whole[place + 100 : place + 150]) + whole[place + 150 :]
@@ -460,7 +462,7 @@ def test_a_damaged_file_beside_those_of_gemini_is_named(read):
         f"{folder}/MyActivity (1).json": "[{",
         f"{other}/a.json": "[{",
     }
-    _, parts = read(zipped(files))
+    _, parts = read(pack(files))
     assert [part.place for part in _only(parts, Unreadable)] == [f"{folder}/MyActivity (1).json"]
 
 
@@ -468,7 +470,7 @@ def test_a_damaged_file_beside_those_of_gemini_is_named(read):
 def test_of_a_zip_of_thousands_of_files_only_some_are_looked_at(tmp_path, monkeypatch, program):
     """As of a whole Takeout, which has one for each photo."""
     path, opened = tmp_path / "upload", set()
-    path.write_bytes(zipped({f"Photos/{number}.json": {"title": "IMG"} for number in range(200)}))
+    path.write_bytes(pack({f"Photos/{number}.json": {"title": "IMG"} for number in range(200)}))
     with Upload(path, "takeout.zip") as upload:
         look = upload.open
         monkeypatch.setattr(upload, "open", lambda name: opened.add(name) or look(name))
@@ -496,7 +498,7 @@ def test_bombs_and_broken_zips_are_refused(tmp_path):
 
 
 def test_of_a_zip_that_claims_to_be_small_no_more_is_read(tmp_path):
-    content = bytearray(zipped({"conversations.json": b" " * 4 * 1024**2}))
+    content = bytearray(pack({"conversations.json": b" " * 4 * 1024**2}))
     entry = content.rfind(b"PK\x01\x02")
     content[entry + 24 : entry + 28] = (100).to_bytes(4, "little")
     path = tmp_path / "liar.zip"
@@ -509,7 +511,7 @@ def test_of_a_zip_that_claims_to_be_small_no_more_is_read(tmp_path):
         assert len(file.read()) <= 100
 
 
-def _patched(content: bytes, *, method: int = 8, version: int = 20, flip: bool = False) -> bytes:
+def _patch_zip(content: bytes, *, method: int = 8, version: int = 20, flip: bool = False) -> bytes:
     """A ZIP of one member that says another compression or version of the format, or whose bytes are damaged."""
     data = bytearray(content)
     entry = data.rfind(b"PK\x01\x02")
@@ -529,9 +531,9 @@ def _patched(content: bytes, *, method: int = 8, version: int = 20, flip: bool =
     ],
 )
 def test_a_zip_of_another_kind_is_not_called_broken(read, patch, words):
-    whole = zipped({"conversations.json": [chatgpt_conversation(number) for number in range(9)]})
+    whole = pack({"conversations.json": [chatgpt_conversation(number) for number in range(9)]})
     with pytest.raises(ImportRefused, match=words):
-        read(_patched(whole, **patch))
+        read(_patch_zip(whole, **patch))
 
 
 def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
@@ -552,11 +554,11 @@ def test_what_does_not_name_a_message_is_no_parent_and_no_leaf(parent, leaf):
 def test_the_branch_of_the_leaf_is_shown_or_that_of_the_newest_message():
     rows = {"a": {}, "old": {"up": "a", "at": 9}, "new": {"up": "a", "at": 8}}
 
-    def at(row):
+    def time_of(row):
         return datetime.fromtimestamp(row["at"], UTC) if "at" in row else None
 
-    assert shown_path(rows, "up", None, at) == ["a", "old"]
-    assert shown_path(rows, "up", "new", at) == ["a", "new"]
+    assert shown_path(rows, "up", None, time_of) == ["a", "old"]
+    assert shown_path(rows, "up", "new", time_of) == ["a", "new"]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.none() | st.text(max_size=3), max_size=8))
@@ -587,7 +589,7 @@ def talk(*steps: dict[str, Any]) -> dict[str, Any]:
 
 def read_talk(tmp_path: Path, item: dict[str, Any], **members: bytes) -> ReadConversation:
     path = tmp_path / "export.zip"
-    path.write_bytes(zipped({"conversations.json": [item], **members}))
+    path.write_bytes(pack({"conversations.json": [item], **members}))
     with Upload(path, path.name) as upload:
         return next(part for part in READERS["chatgpt"].read(upload) if isinstance(part, ReadConversation))
 
@@ -756,7 +758,7 @@ def test_a_damaged_line_of_json_costs_only_itself(tmp_path, program):
 
 def test_lines_in_a_zip_are_read(tmp_path):
     lines = "\n".join(json.dumps(chatgpt_conversation(number)) for number in (1, 2))
-    found, parts = read_records(tmp_path / "upload", zipped({"conversations.jsonl": lines}), "export.zip")
+    found, parts = read_records(tmp_path / "upload", pack({"conversations.jsonl": lines}), "export.zip")
     assert found == "chatgpt" and sum(isinstance(part, ReadConversation) for part in parts) == 2
 
 
@@ -812,12 +814,12 @@ def test_a_file_in_another_encoding_is_read(tmp_path, encoding, separator):
     ],
 )
 def test_a_zip_may_name_its_conversations_in_other_ways(tmp_path, name):
-    found, parts = read_records(tmp_path / "upload", zipped({name: [ONE["chatgpt"]]}), "export.zip")
+    found, parts = read_records(tmp_path / "upload", pack({name: [ONE["chatgpt"]]}), "export.zip")
     assert found == "chatgpt" and any(isinstance(part, ReadConversation) for part in parts)
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [(zipped({"conversations.json": [ONE["chatgpt"]]})[:-9], "broken"), (zipped({}), "nothing")]
+    ("content", "words"), [(pack({"conversations.json": [ONE["chatgpt"]]})[:-9], "broken"), (pack({}), "nothing")]
 )
 def test_a_zip_without_its_end_or_without_files_is_called_that(tmp_path, content, words):
     with pytest.raises(ImportRefused, match=words):
@@ -878,7 +880,7 @@ def test_what_is_no_text_costs_one_character(tmp_path, content, between):
     ],
 )
 def test_memories_are_found_in_a_zip_beside_other_files(tmp_path, name, content, program):
-    upload = zipped({name: json.dumps(content), "README.md": "# From my other assistant"})
+    upload = pack({name: json.dumps(content), "README.md": "# From my other assistant"})
     found, parts = read_records(tmp_path / "upload", upload, "memories.zip")
     assert found == program
     assert [part.content.endswith("lives in Bonn.") or part.content == "Lives in Bonn" for part in parts] == [True]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from jsonschema import validate
 from sqlalchemy import select
 
-from testkit.exports import zipped
+from testkit.exports import pack
 from testkit.people import Person, make_person, post_form
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
@@ -132,7 +132,7 @@ def contents(data: bytes) -> dict[str, Any]:
     return found
 
 
-def exported(user_id: int) -> bytes:
+def export_account(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
     name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
     data = storage.path_of(name).read_bytes()
@@ -140,7 +140,7 @@ def exported(user_id: int) -> bytes:
     return data
 
 
-def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
+def restore_account(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
     """Upload, look, start and run until it is done; the import."""
     with write_transaction():
         with storage.open_new_file() as (name, file):
@@ -287,8 +287,8 @@ def again(app: Flask, person: Person, data: bytes) -> tuple[int, bytes]:
     with write_transaction():
         delete_user(person.user_id)
     other = make_person(app)
-    restored(other.user_id, data)
-    return other.user_id, exported(other.user_id)
+    restore_account(other.user_id, data)
+    return other.user_id, export_account(other.user_id)
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), min_size=1, max_size=40).filter(str.strip)
@@ -307,7 +307,7 @@ def test_what_was_exported_deleted_and_restored_is_exported_the_same(app, make_u
         person = make_user()
         with app.app_context():
             furnish(person.user_id, talks, words)
-            first = exported(person.user_id)
+            first = export_account(person.user_id)
             user_id, second = again(app, person, first)
             assert contents(second) == contents(first)
             assert tombstone_set(user_id).forbids("Once lived in Porto") is bool(words)
@@ -318,7 +318,7 @@ def test_what_was_exported_deleted_and_restored_is_exported_the_same(app, make_u
 
 
 @pytest.fixture
-def lived(app, client, user, model, run_jobs, tmp_path: Path) -> Person:
+def busy_person(app, client, user, model, run_jobs, tmp_path: Path) -> Person:
     """Somebody whose account was filled by using it: a journey with its report, a file, a digest, settings."""
     load(app, write_fixture(tmp_path / "fixtures"))
     guided = begin(client, "garden")
@@ -351,15 +351,15 @@ def lived(app, client, user, model, run_jobs, tmp_path: Path) -> Person:
     return user
 
 
-def test_a_life_comes_back_whole(app, lived, api):
+def test_a_life_comes_back_whole(app, busy_person, api):
     with app.app_context():
-        first = exported(lived.user_id)
+        first = export_account(busy_person.user_id)
         with write_transaction():
-            delete_user(lived.user_id)
+            delete_user(busy_person.user_id)
         other = make_person(app)
-        row = restored(other.user_id, first)
+        row = restore_account(other.user_id, first)
         assert not row.counts.get("problems skipped"), row.counts
-        before, after = contents(first), contents(exported(other.user_id))
+        before, after = contents(first), contents(export_account(other.user_id))
     for name in before:
         assert after[name] == before[name], name
     assert before["reports"] and before["files"] and before["guides.jsonl"] and before["point_evidence.jsonl"]
@@ -395,7 +395,7 @@ def test_summaries_get_vectors_although_their_conversations_were_indexed_before_
     with app.app_context():
         furnish(person.user_id, [["One", "Two"]], ["Tea"])
         monkeypatch.setattr(import_jobs, "run", run_and_index)
-        restored(other.user_id, exported(person.user_id), slices=-1)
+        restore_account(other.user_id, export_account(person.user_id), slices=-1)
         chunk = db.session.scalar(select(ConversationChunk).where(ConversationChunk.user_id == other.user_id))
         assert chunk is not None and chunk.embedding_model
 
@@ -406,14 +406,14 @@ def test_from_one_installation_and_database_to_another_and_back(app, make_user, 
     with app.app_context():
         words = ["Tea", "Likes Infinity War", "Asked why 0/0 is NaN", r"Types \u0000 a lot"]  # come in as words
         furnish(person.user_id, [["Hello", "Hi", "花粉"], ["Again"]], words)
-        first = exported(person.user_id)
+        first = export_account(person.user_id)
         db.session.remove()
     with elsewhere(settings, tmp_path) as other:
         there = make_person(other)
-        restored(there.user_id, first)
+        restore_account(there.user_id, first)
         assert tombstone_set(there.user_id).forbids("once lived in PORTO")
         assert db.session.query(TombstoneKey).count() == 1
-        second = exported(there.user_id)
+        second = export_account(there.user_id)
     assert contents(second) == contents(first)
     with app.app_context():
         back, third = again(app, person, second)
@@ -425,9 +425,9 @@ def test_only_what_is_forgotten_is_hashed_and_a_tombstone_without_its_key_is_lef
     person, other = make_user(), make_user()
     with app.app_context():
         furnish(person.user_id, [], ["x"])
-        data = exported(person.user_id)
+        data = export_account(person.user_id)
         assert b"Porto" not in data
-        restored(other.user_id, zipped(members_of(data) | {"tombstone_keys.jsonl": b""}))
+        restore_account(other.user_id, pack(members_of(data) | {"tombstone_keys.jsonl": b""}))
         assert db.session.query(MemoryTombstone).filter_by(user_id=other.user_id).count() == 0
 
 
@@ -437,12 +437,12 @@ def members_of(data: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def changed(data: bytes, name: str, change: Any) -> bytes:
+def edit(data: bytes, name: str, change: Any) -> bytes:
     """An export with the lines of one file changed."""
     members = members_of(data)
     lines = [change(json.loads(line)) for line in members[name].decode().split("\n")[:-1]]
     members[name] = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
-    return zipped(members)
+    return pack(members)
 
 
 def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monkeypatch):
@@ -450,7 +450,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
     monkeypatch.setattr(job, "LINES", 2)
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four", "Five"]], ["Tea"])
-        data = exported(person.user_id)
+        data = export_account(person.user_id)
         with write_transaction():
             with storage.open_new_file() as (name, file):
                 file.write(data)
@@ -460,14 +460,14 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
             service.start(other.user_id, import_id, StartImport())
         write, calls = job.write, []
 
-        def killed(*args):
+        def kill_write(*args):
             calls.append(args)
             if len(calls) % 3 == 0:
                 write(*args)
                 raise SystemExit
             return write(*args)
 
-        monkeypatch.setattr(job, "write", killed)
+        monkeypatch.setattr(job, "write", kill_write)
         for _ in range(100):
             try:
                 if import_jobs.run(import_id, seconds=0) == "done":
@@ -475,7 +475,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
             except SystemExit:
                 continue
         assert import_jobs.run(import_id) == "done"
-        assert contents(exported(other.user_id)) == contents(data)
+        assert contents(export_account(other.user_id)) == contents(data)
 
 
 def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
@@ -485,14 +485,14 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         with write_transaction():
             db.session.add(SavedPrompt(user_id=person.user_id, name="Cook", content="Cook."))
             db.session.query(SavedPrompt).update({"updated_at": AT})
-        row = restored(other.user_id, exported(person.user_id))
+        row = restore_account(other.user_id, export_account(person.user_id))
         with write_transaction():
             assert service.undo(other.user_id, row.import_id).error is None
         for model in (Conversation, Memory, Folder, SavedPrompt, Schedule):
             assert db.session.query(model).filter_by(user_id=other.user_id).count() == 0
         assert db.session.query(RestoredRow).count() == 0
         assert tombstone_set(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
-        row = restored(other.user_id, exported(person.user_id))
+        row = restore_account(other.user_id, export_account(person.user_id))
         (schedule,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
         assert (schedule.rrule, schedule.at, schedule.is_active) == ("FREQ=WEEKLY", SOON, False), "it comes back paused"
         talk = db.session.query(Conversation).filter_by(user_id=other.user_id, title="One").one()
@@ -509,16 +509,16 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
 def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
     people = [make_user() for _ in range(4)]
 
-    def asked(words: list[str]) -> int:
+    def count_lookups(words: list[str]) -> int:
         person, other = people.pop(), people.pop()
         furnish(person.user_id, [["One", "Two"], ["Three"]], words)
-        data = exported(person.user_id)
+        data = export_account(person.user_id)
         with count_queries() as statements:
-            assert "problems skipped" not in restored(other.user_id, data).counts
+            assert "problems skipped" not in restore_account(other.user_id, data).counts
         return sum("FROM restored_rows" in statement for statement in statements)
 
     with app.app_context():
-        assert asked([f"Word {number}" for number in range(6)]) == asked(["One word", "Another"])
+        assert count_lookups([f"Word {number}" for number in range(6)]) == count_lookups(["One word", "Another"])
 
 
 def test_schedules_of_an_earlier_export_come_back(app, make_user):
@@ -530,7 +530,7 @@ def test_schedules_of_an_earlier_export_come_back(app, make_user):
     person, other = make_user(), make_user(name="Other")
     with app.app_context():
         furnish(person.user_id, [["One"]], ["Tea"])
-        restored(other.user_id, changed(exported(person.user_id), "schedules.jsonl", earlier))
+        restore_account(other.user_id, edit(export_account(person.user_id), "schedules.jsonl", earlier))
         (row,) = db.session.query(Schedule).filter_by(user_id=other.user_id)
         assert (row.prompt, row.rrule, row.at, row.timezone) == ("Water the plants", "FREQ=WEEKLY", SOON, "UTC")
         assert not row.is_active
@@ -543,7 +543,7 @@ def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
     monkeypatch.setattr(undo, "ROWS", 2)
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four"]], ["Tea"])
-        row = restored(other.user_id, exported(person.user_id))
+        row = restore_account(other.user_id, export_account(person.user_id))
         many = db.session.query(RestoredRow).filter_by(kind="message").count()
         with count_queries() as statements, write_transaction():
             service.undo(other.user_id, row.import_id)
@@ -555,17 +555,17 @@ def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
 def test_only_an_empty_account_is_restored_into_and_by_one_at_a_time(app, api, login, make_user, user, run_jobs):
     with app.app_context():
         furnish(user.user_id, [["One", "Two"]], ["Tea"])
-        data = exported(user.user_id)
+        data = export_account(user.user_id)
     other, empty = api(make_user()), make_user()
     other.post("/api/conversations", json={"title": "Mine"})
 
-    def uploaded(client) -> str:
+    def upload(client) -> str:
         form = {"file": (io.BytesIO(data), "a.zip")}
         made = client.post("/api/imports", data=form, content_type="multipart/form-data")
         return f"/api/imports/{made.get_json()['import_id']}"
 
     browser = login(empty)
-    place, second = uploaded(other), uploaded(api(empty))
+    place, second = upload(other), upload(api(empty))
     page = post_form(browser, "/imports", page="/transfer", file=(io.BytesIO(data), "me.zip")).location
     run_jobs()
     assert other.post(f"{place}/start", json={"restore": True}).status_code == 409
@@ -586,7 +586,7 @@ def test_one_part_named_three_times_is_not_the_whole_account(app, make_user):
     person, other = make_user(), make_user()
     with app.app_context():
         furnish(person.user_id, [["One", "Two"]], ["Tea"])
-        row = restored(other.user_id, exported(person.user_id), take=["memories"] * 3)
+        row = restore_account(other.user_id, export_account(person.user_id), take=["memories"] * 3)
         assert not row.options["restore"] and "conversations restored" not in row.counts
 
 
@@ -604,15 +604,15 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
             add_document(person.user_id, space_id, NewDocument(title="Notes", content="Bees dance."))
         for document_id in db.session.scalars(select(SpaceDocument.document_id)).all():
             _cut(document_id)
-        first = exported(person.user_id)
+        first = export_account(person.user_id)
         with zipfile.ZipFile(io.BytesIO(first)) as archive:
             (line,) = (json.loads(row) for row in archive.read("spaces.jsonl").splitlines())
             validate(line, json.loads(archive.read("schema.json"))["$defs"]["spaces.jsonl"])
         with write_transaction():
             delete_user(person.user_id)
         assert file_storage().size(key_of(hashlib.sha256(bees).hexdigest())) is None
-        restored(other.user_id, first)
-        assert contents(exported(other.user_id)) == contents(first)
+        restore_account(other.user_id, first)
+        assert contents(export_account(other.user_id)) == contents(first)
         found = db.session.scalars(select(SpaceDocument).order_by(SpaceDocument.pages.desc())).all()
         assert [(row.title, row.pages, row.file_name) for row in found] == [
             ("bees.pdf", 2, "bees.pdf"),
@@ -624,7 +624,7 @@ def test_documents_come_back_with_their_pages_and_their_originals(app, make_user
         assert list(db.session.scalars(pages.order_by(DocumentChunk.position))) == [1, 2]
         # A line that names somebody else's content gets nothing of it where its bytes are not in the file.
         without = {name: content for name, content in members_of(first).items() if not name.startswith("files/")}
-        restored(stranger.user_id, zipped(without))
+        restore_account(stranger.user_id, pack(without))
         theirs = select(SpaceDocument).where(SpaceDocument.user_id == stranger.user_id, SpaceDocument.pages > 1)
         assert (db.session.scalars(theirs).one().digest, db.session.scalars(theirs).one().pages) == (None, 2)
     client = api(other)
@@ -649,22 +649,22 @@ def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user):
     person, other, third = make_user(), make_user(), make_user()
 
     def reasons(data: bytes, into: int) -> list[str]:
-        row = restored(into, data)
+        row = restore_account(into, data)
         page = service.list_items(into, row.import_id, service.ItemQuery(outcome="skipped", limit=100))
         assert row.counts["problems skipped"] >= 1
         return [f"{item.title}: {item.reason}" for item in page.items]
 
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], *([f"Talk {n}"] for n in range(len(ODD_LINES)))], ["Tea"])
-        data = exported(person.user_id)
+        data = export_account(person.user_id)
         odd = iter(change for change, _ in reversed(ODD_LINES))
-        talks = changed(data, "conversations.jsonl", lambda row: row if row["title"] == "One" else bent(row, next(odd)))
+        talks = edit(data, "conversations.jsonl", lambda row: row if row["title"] == "One" else bent(row, next(odd)))
         found = reasons(talks, other.user_id)
         assert [reason for _, reason in ODD_LINES if not any(reason in said for said in found)] == [], found
         assert db.session.query(Conversation).filter_by(user_id=other.user_id).one().title == "One"
-        rest = changed(data, "memories.jsonl", lambda row: row | {"confidence": "high"})
-        rest = changed(rest, "folders.jsonl", lambda row: {"folder_id": 1})
-        rest = changed(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
+        rest = edit(data, "memories.jsonl", lambda row: row | {"confidence": "high"})
+        rest = edit(rest, "folders.jsonl", lambda row: {"folder_id": 1})
+        rest = edit(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
         found = reasons(rest, third.user_id)
         assert any("Confidence is no number" in said for said in found), found
         for part in ("folders", "change"):
@@ -686,14 +686,14 @@ def test_numbers_of_others_in_a_file_reach_nothing_of_theirs(app, make_user):
         memory = db.session.query(Memory).filter_by(user_id=victim.user_id).first()
         ids = (talk.conversation_id, memory.memory_id, talk.space_id)
         furnish(person.user_id, [["One", "Two"]], ["Tea"])
-        data = exported(person.user_id)
-        data = changed(data, "evidence.jsonl", lambda row: row | {"memory_id": ids[1]})
-        data = changed(data, "receipts.jsonl", lambda row: row | {"kind": "memory", "passage_id": ids[1]})
-        data = changed(data, "summaries.jsonl", lambda row: row | {"conversation_id": ids[0]})
-        data = changed(
+        data = export_account(person.user_id)
+        data = edit(data, "evidence.jsonl", lambda row: row | {"memory_id": ids[1]})
+        data = edit(data, "receipts.jsonl", lambda row: row | {"kind": "memory", "passage_id": ids[1]})
+        data = edit(data, "summaries.jsonl", lambda row: row | {"conversation_id": ids[0]})
+        data = edit(
             data, "memories.jsonl", lambda row: row | {"superseded_by_id": ids[1], "source_conversation_id": ids[0]}
         )
-        restored(other.user_id, data)
+        restore_account(other.user_id, data)
         assert db.session.query(MemoryEvidence).filter_by(memory_id=ids[1]).count() == 1
         assert db.session.query(ConversationChunk).filter_by(conversation_id=ids[0]).count() == 1
         assert db.session.query(TurnReceipt).filter_by(kind="memory").count() == 0

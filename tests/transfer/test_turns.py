@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testkit.exports import HIDDEN, zipped
+from testkit.exports import HIDDEN, pack
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import MISSING_FILES, STEPS
 from webapp.transfer.readers import recognise
@@ -29,17 +29,17 @@ def talks(tmp_path):
     return work
 
 
-def _written(name):
+def _write_export(name):
     """Return an export as its program writes it, after the name of its file."""
     rows = EXPORTS[name]
     if name.endswith(".zip"):
-        return zipped(rows), name
+        return pack(rows), name
     return ("\n".join(map(json.dumps, rows)) if name.endswith(".jsonl") else json.dumps(rows)).encode(), name
 
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_what_each_program_showed_is_read_and_nothing_else(talks, name):
-    found = talks(*_written(name))
+    found = talks(*_write_export(name))
     assert [(message.role, message.content) for message in found[0].messages] == [
         ("user", "How?"),
         ("assistant", "At 80."),
@@ -49,12 +49,12 @@ def test_what_each_program_showed_is_read_and_nothing_else(talks, name):
 
 
 def test_titles_dates_models_and_what_a_conversation_grew_out_of_come_along(talks):
-    now, before = talks(*_written("chatbox.json"))
+    now, before = talks(*_write_export("chatbox.json"))
     assert (now.title, now.messages[1].thought, now.left_out[STEPS], before.title) == ("Tea", "Thought.", 1, "Before")
-    (talk,) = talks(*_written("nextchat.json"))
+    (talk,) = talks(*_write_export("nextchat.json"))
     assert (talk.title, talk.created_at.year, talk.left_out[MISSING_FILES]) == ("Tea", 2023, 1)
-    assert talks(*_written("sillytavern.jsonl"))[0].created_at.isoformat() == "2024-07-19T20:34:00+00:00"
-    assert talks(*_written("cherry.zip"))[0].messages[1].model == "GPT"
+    assert talks(*_write_export("sillytavern.jsonl"))[0].created_at.isoformat() == "2024-07-19T20:34:00+00:00"
+    assert talks(*_write_export("cherry.zip"))[0].messages[1].model == "GPT"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_of_several_answers_the_first_is_read(talks):
     [
         ("a.json", {"name": "x", "scripts": {"value": "y"}}),
         ("a.csv", b"date,category,value\n2024-01-01,food,12.50\n"),
-        ("a.zip", zipped({"conversations.json": [], "user.json": {"id": "u", "email": "ada@example.org"}})),
+        ("a.zip", pack({"conversations.json": [], "user.json": {"id": "u", "email": "ada@example.org"}})),
     ],
 )
 def test_what_has_no_memories_brings_none(talks, filename, content):

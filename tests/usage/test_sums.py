@@ -48,7 +48,7 @@ def spend(people: list[Person], count: int, chance: Random, **same: Any) -> None
         db.session.add(UsageRecord(user_id=chance.choice(people).user_id, **values | same))
 
 
-def said(people: list[Person]) -> dict[str, Any]:
+def usage_figures(people: list[Person]) -> dict[str, Any]:
     """All that pages say about what was used."""
     found: dict[str, Any] = {"active": list(overview.growth().people)}
     for by in ("day", "model", "user", "conversation"):
@@ -65,20 +65,20 @@ def said_by_records(people: list[Person]) -> dict[str, Any]:
     db.session.rollback()
     db.session.execute(delete(UsageSum))
     db.session.execute(update(UsageMark).values(usage_id=0))
-    found = said(people)
+    found = usage_figures(people)
     db.session.rollback()
     return found
 
 
 def agree(people: list[Person]) -> dict[str, Any]:
     """Assert that both say the same; return it."""
-    by_sums = said(people)
+    by_sums = usage_figures(people)
     assert by_sums == said_by_records(people)
     db.session.rollback()
     return by_sums
 
 
-def summed() -> int:
+def sum_calls() -> int:
     """How many calls are in everybody's sums."""
     return int(db.session.scalar(select(func.sum(UsageSum.calls)).where(UsageSum.user_id.is_(None))) or 0)
 
@@ -88,9 +88,9 @@ def test_sums_and_what_came_after_them_say_what_the_records_say(app, make_user):
     with app.app_context():
         with write_transaction():
             spend(people, 150, chance)
-        before = said(people)
+        before = usage_figures(people)
         assert sum(before["active"]) > 20 and len(before["all day"]["usage"]) == reports.DAYS
-        assert not sums.add_up() and summed() == 150
+        assert not sums.add_up() and sum_calls() == 150
         assert agree(people) == before
         with write_transaction():  # late ones among them, and one of today
             spend(people, 30, chance)
@@ -98,9 +98,9 @@ def test_sums_and_what_came_after_them_say_what_the_records_say(app, make_user):
         after = agree(people)
         assert after["all model"]["total"]["calls"] > before["all model"]["total"]["calls"]
         sums.add_up()
-        assert agree(people) == after and summed() == 181
+        assert agree(people) == after and sum_calls() == 181
         sums.add_up()
-        assert agree(people) == after and summed() == 181, "again it adds nothing"
+        assert agree(people) == after and sum_calls() == 181, "again it adds nothing"
         levels = db.session.execute(select(UsageSum.user_id, func.sum(UsageSum.calls)).group_by(UsageSum.user_id)).all()
         assert sum(calls for _person, calls in levels) == 2 * 181 and len(levels) == 4
         keys = [getattr(UsageSum, name) for name in sums.Key._fields]
@@ -122,11 +122,11 @@ def test_what_is_killed_goes_on_where_it_was(app, make_user, monkeypatch):
         monkeypatch.setattr(sums, "add", die)
         with pytest.raises(KeyboardInterrupt):
             sums.add_up()
-        assert summed() == 80
+        assert sum_calls() == 80
         agree(people)
-        assert sums.add_up(seconds=0) and summed() == 80, "there is more, but no time"
+        assert sums.add_up(seconds=0) and sum_calls() == 80, "there is more, but no time"
         sums.add_up()
-        assert summed() == 130
+        assert sum_calls() == 130
         agree(people)
 
 
@@ -138,7 +138,7 @@ def test_young_records_wait_and_so_does_what_came_after_them(app, make_user, mon
             with write_transaction():
                 spend(people, 1, chance, created_at=now() - at)
         sums.add_up()
-        assert summed() == 2
+        assert sum_calls() == 2
         agree(people)
 
 
@@ -197,7 +197,7 @@ def test_who_is_deleted_is_taken_out_of_everybodys_sums(app, make_user):
         assert len(after["all user"]["usage"]) == 2
         sums.add_up()
         assert agree(left) == after
-        assert summed() == db.session.scalar(select(func.count()).select_from(UsageRecord))
+        assert sum_calls() == db.session.scalar(select(func.count()).select_from(UsageRecord))
 
 
 def test_the_job_adds_up_what_there_is(app, make_user, run_jobs):
@@ -208,7 +208,7 @@ def test_the_job_adds_up_what_there_is(app, make_user, run_jobs):
         enqueue("purge")
     run_jobs()
     with app.app_context():
-        assert summed() == 90
+        assert sum_calls() == 90
         agree(people)
 
 

@@ -164,7 +164,7 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
     talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
 
-    def said() -> str:
+    def send_hello() -> str:
         partial = {"HX-Request": "true"}
         answer = post_form(browser, f"/c/{talk}/messages", f"/c/{talk}", headers=partial, content="Hello")
         assert answer.status_code == 200
@@ -173,9 +173,9 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
         client.get(f"/api/messages/{asked[-1]['message_id']}/response?wait=20")  # nothing is left running
         return str(answer.text)
 
-    assert "of your limit" not in said() + browser.get(f"/c/{talk}").text
+    assert "of your limit" not in send_hello() + browser.get(f"/c/{talk}").text
     _spend(app, user, 83_000)
-    near = said()
+    near = send_hello()
     assert 'hx-target="#composer-limit"' in near and "% of your limit for today." in near
     assert "% of your limit for today." in browser.get("/").text
     assert "You are close to the limit." in browser.get("/usage").text
@@ -283,7 +283,7 @@ def test_more_tokens_never_cost_less(given_tokens, cached, made):
     assert 0 <= cost("gpt-4o", tokens) <= cost("gpt-4o", (tokens[0] + 1_000, tokens[1], tokens[2]))
 
 
-def _drawn(page, series):
+def _bars(page, series):
     return re.findall(rf'<rect class="chart-{series}" x="([\d.]+)" width="16"\s+y="([\d.]+)" height="([\d.]+)"', page)
 
 
@@ -295,7 +295,7 @@ def test_thirty_days_are_drawn_by_what_they_were_spent_on(app, client, user, log
     _spend(app, user, 9_999, days_ago=30)
     page = login(user).get("/usage").text
     assert page.count('class="chart-hit"') == 2 * 30, "a column for each day, of tokens and of cost"
-    chat, memory, schedules = (_drawn(page, series) for series in ("chat", "memory", "schedules"))
+    chat, memory, schedules = (_bars(page, series) for series in ("chat", "memory", "schedules"))
     assert [size for _x, _y, size in chat] == ["100.0", "50.0"], "of two thousand, with what was written"
     assert [float(size) for _x, _y, size in memory + schedules] == [25, 20]
     assert {x for x, _y, _size in memory} == {x for x, _y, _size in schedules} == {chat[1][0]}

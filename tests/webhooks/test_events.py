@@ -23,7 +23,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_api, "HEARTBEAT", 0.0)
 
 
-def opened(client: FlaskClient, query: str = "", **headers: str) -> Any:
+def open_stream(client: FlaskClient, query: str = "", **headers: str) -> Any:
     """An open stream: its chunks, one at a time."""
     answer = client.get(f"/api/events{query}", headers=headers, buffered=False)
     assert answer.status_code == 200, answer.text
@@ -51,14 +51,14 @@ def remember(client: ApiClient, content: str) -> None:
 
 
 def test_it_is_told_and_goes_on_where_it_was(client):
-    stream = opened(client)
+    stream = open_stream(client)
     remember(client, "Keeps bees")
     remember(client, "Sails")
     (first,) = until(stream, 1)
     stream.close()
     assert first[0] == "memory.changed"
     assert "Keeps" not in json.dumps(first)
-    again = opened(client, **{"Last-Event-ID": first[1]})
+    again = open_stream(client, **{"Last-Event-ID": first[1]})
     remember(client, "Rows")
     rest = until(again, 2)
     again.close()
@@ -67,7 +67,7 @@ def test_it_is_told_and_goes_on_where_it_was(client):
 
 
 def test_only_what_was_asked_for(client):
-    stream = opened(client, "?kinds=conversation.deleted")
+    stream = open_stream(client, "?kinds=conversation.deleted")
     remember(client, "Keeps bees")
     number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
     client.delete(f"/api/conversations/{number}")
@@ -79,17 +79,17 @@ def test_only_what_was_asked_for(client):
 
 def test_what_is_lost_is_said(app, client):
     for wish in ("1-1", "99999999999999-0"):
-        stream = opened(client, **{"Last-Event-ID": wish})
+        stream = open_stream(client, **{"Last-Event-ID": wish})
         assert until(stream, 1)[0][0] == "missed"
         stream.close()
-    stream = opened(client, **{"Last-Event-ID": "nonsense'"})
+    stream = open_stream(client, **{"Last-Event-ID": "nonsense'"})
     remember(client, "Keeps bees")
     assert until(stream, 1)[0][0] == "memory.changed"
     stream.close()
 
 
 def test_others_hear_nothing(app, client, make_user, api):
-    streams = [opened(api(other)) for other in (make_user(), make_user(is_admin=True))]
+    streams = [open_stream(api(other)) for other in (make_user(), make_user(is_admin=True))]
     remember(client, "Keeps bees")
     with app.app_context():
         for stream in streams:
@@ -105,7 +105,7 @@ def test_nothing_is_kept_where_nobody_listens(app, client):
 
 
 def test_it_ends_with_the_token(app, client):
-    stream = opened(client)
+    stream = open_stream(client)
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
     assert until(stream, 1) == []
@@ -113,12 +113,12 @@ def test_it_ends_with_the_token(app, client):
 
 
 def test_there_are_only_so_many(client):
-    streams = [opened(client) for _ in range(events_api.MAX_EACH)]
+    streams = [open_stream(client) for _ in range(events_api.MAX_EACH)]
     answer = client.get("/api/events")
     assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
     for stream in streams:
         stream.close()
-    opened(client).close()
+    open_stream(client).close()
     assert client.person.user_id not in events_api._open
 
 
@@ -126,7 +126,7 @@ def test_there_are_only_so_many(client):
 def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(app, client, monkeypatch, way):
     """Also before the next heartbeat."""
     monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
-    streams = [opened(client), opened(browser_client(app, client.person))]
+    streams = [open_stream(client), open_stream(browser_client(app, client.person))]
     remember(client, "Keeps bees")
     put_out_of_use(app, client.person, way)
     for stream in streams:
@@ -136,7 +136,7 @@ def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(app, client
 
 def test_an_open_stream_tells_nothing_once_its_session_has_ended(app, client, monkeypatch):
     monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
-    stream = opened(browser_client(app, client.person))
+    stream = open_stream(browser_client(app, client.person))
     with app.app_context(), write_transaction():
         sessions.end_others(client.person.user_id, None)
     remember(client, "Keeps bees")
@@ -146,7 +146,7 @@ def test_an_open_stream_tells_nothing_once_its_session_has_ended(app, client, mo
 
 def test_they_end_with_their_server(client, monkeypatch):
     monkeypatch.setattr(events_api, "PAUSE", 600.0)
-    stream = opened(client)
+    stream = open_stream(client)
     found: list[list[Event]] = []
     reader = threading.Thread(target=lambda: found.append(until(stream, 1)), daemon=True)
     reader.start()

@@ -13,7 +13,7 @@ from flask import Flask
 
 from testkit.people import WAYS_OUT, ApiClient, follow, post_form, put_back, put_out_of_use
 from tests.support.queries import execute, scalar, scalars
-from tests.support.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, run_receiver
 from webapp.accounts import tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken
@@ -31,7 +31,7 @@ from webapp.webhooks.signatures import WAITS
 
 @pytest.fixture
 def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
-    with receiving(app, settings) as server:
+    with run_receiver(app, settings) as server:
         yield server
 
 
@@ -83,7 +83,7 @@ def test_each_kind_is_told(client, receiver, model, run_jobs):
     memory = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"}).get_json()["memory_id"]
     run_jobs()
     talk_id, reply_id = turn["conversation_id"], turn["assistant_message_id"]
-    told = dict(receiver.told())
+    told = dict(receiver.events())
     assert told["conversation.started"]["conversation_id"] == talk_id
     assert told["reply.finished"] == {
         "conversation_id": talk_id,
@@ -95,7 +95,7 @@ def test_each_kind_is_told(client, receiver, model, run_jobs):
     client.delete(f"/api/memories/{memory}")
     client.delete(f"/api/conversations/{talk_id}")
     run_jobs()
-    told = dict(receiver.told())
+    told = dict(receiver.events())
     assert told["memory.forgotten"]["memory_ids"] == [memory]
     assert told["conversation.deleted"] == {"conversation_id": talk_id}
     assert set(told) == {kind for kind in ALL_KINDS if not kind.startswith(("journey.", "schedule."))}
@@ -280,7 +280,7 @@ def test_the_page(app, receiver, run_jobs, browser):
     path = f"/settings/webhooks/{number}"
     assert post_form(browser, path, "/settings/webhooks", deed="test").status_code == 303
     run_jobs()
-    assert receiver.told() == [("ping", {})]
+    assert receiver.events() == [("ping", {})]
     assert "delivered" in browser.get(f"/settings/webhooks?show={number}").text
     assert "whsec_" in follow(browser, post_form(browser, path, "/settings/webhooks", deed="secret")).text
     post_form(browser, path, "/settings/webhooks", deed="off")
@@ -292,20 +292,20 @@ def test_the_page(app, receiver, run_jobs, browser):
 def test_a_turn_knows_without_asking(app, client, receiver, model):
     """Whether there are webhooks stands on the account, which the end of a turn reads anyway."""
 
-    def marked() -> bool:
+    def has_webhooks() -> bool:
         return bool(scalar(app, db.select(User.has_webhooks).where(User.user_id == client.person.user_id)))
 
     model.script(reply="Yes.")
-    assert marked() is False
+    assert has_webhooks() is False
     number = hook(client, receiver.url)["webhook_id"]
-    assert marked() is True
+    assert has_webhooks() is True
     client.patch(f"/api/webhooks/{number}", json={"is_active": False})
-    assert marked() is False
+    assert has_webhooks() is False
     talk(client)
     assert deliveries(app) == []
     client.patch(f"/api/webhooks/{number}", json={"is_active": True})
     client.delete(f"/api/webhooks/{number}")
-    assert marked() is False
+    assert has_webhooks() is False
 
 
 def test_what_is_past_goes(app, client, receiver, run_jobs):

@@ -27,7 +27,7 @@ def dialogue(turns: int, words: int = 12, start: int = 1) -> list[Message]:
     ]
 
 
-def rendered(context: Context) -> str:
+def render(context: Context) -> str:
     return "\n".join(message["content"] for message in context.messages)
 
 
@@ -35,7 +35,7 @@ texts = st.text(max_size=60) | st.sampled_from(["word " * 200, "我喜欢" * 80,
 
 
 @st.composite
-def found(draw: st.DrawFn, number: int) -> RetrievedPassage:
+def passage(draw: st.DrawFn, number: int) -> RetrievedPassage:
     """A passage, or a piece of a message of one of two conversations."""
     kind, said = draw(st.sampled_from(["memory", "chunk", "message", "document"])), draw(texts)
     if kind != "message" or draw(st.booleans()):
@@ -84,7 +84,7 @@ def inputs(draw: st.DrawFn) -> ContextInput:
         ],
         chunks=chunks,
         standing=[KnownItem(50 + n, draw(texts), 1, "instruction", n / 10) for n in range(draw(st.integers(0, 3)))],
-        retrieved=[draw(found(n)) for n in range(draw(st.integers(0, 6)))],
+        retrieved=[draw(passage(n)) for n in range(draw(st.integers(0, 6)))],
         directive=draw(texts) if draw(st.booleans()) else "",
         limits=Limits(window=draw(st.sampled_from([500, 1024, 2048, 4096, 100_000])), reply=200),
     )
@@ -140,7 +140,7 @@ def test_injected_text_cannot_leave_its_block(text, source):
             retrieved=[RetrievedPassage("document", 2, text, source=source)],
         )
     )
-    whole = rendered(context)
+    whole = render(context)
     for tag in ("<known>", "</known>", "<reference>", "</reference>"):
         assert whole.count(tag) <= 1
     assert context.messages[-1]["content"].endswith("</reference>\n\nquestion")
@@ -164,7 +164,7 @@ def test_delimiters_in_retrieved_text_are_escaped(attack):
 
 def test_escape_leaves_hearts_and_comparisons_alone():
     context = build_context(ContextInput(prompt="P", known=[KnownItem(1, "I <3 cats, x <= 2")]))
-    assert "- I <3 cats, x <= 2\n" in rendered(context)
+    assert "- I <3 cats, x <= 2\n" in render(context)
 
 
 def test_everybody_shares_the_system_message_and_what_is_known_comes_after_it():
@@ -225,7 +225,7 @@ def test_sections_come_in_their_order():
             retrieved=[RetrievedPassage("memory", 9, "FOUND", source="12 May 2026")],
         )
     )
-    whole = rendered(context)
+    whole = render(context)
     order = "PERSONA, SPACE, CUSTOM, NAME, FACT high, FACT low, EARLIER, LATER, OLD, ANSWER, FOUND, NOW"
     places = [whole.index(word) for word in order.split(", ")]
     assert places == sorted(places)
@@ -335,7 +335,7 @@ def test_a_tiny_window_still_holds_prompt_summary_and_question():
             limits=Limits(window=1024),
         )
     )
-    whole = rendered(context)
+    whole = render(context)
     for words in ("You are a helpful assistant.", "Ada.", "Oslo", "dislikes flying", "m59 "):
         assert words in whole
 

@@ -14,7 +14,7 @@ from webapp.text.tokens import estimate_tokens
 QUESTION = [Message(900, "user", "What did I say about the harbour?")]
 
 
-def said(number: int, text: str, **more: object) -> RetrievedPassage:
+def passage(number: int, text: str, **more: object) -> RetrievedPassage:
     values = {"group": 1, "speaker": "user", "source": "3 May 2026", "end": len(text), "length": len(text)} | more
     return RetrievedPassage("message", number, text, **values)
 
@@ -25,24 +25,24 @@ def block(*found: RetrievedPassage, **more: object) -> str:
 
 
 def test_turns_of_one_conversation_stand_together_in_its_order():
-    text = block(said(12, "In spring."), said(11, "When?", speaker="you"), said(40, "Elsewhere.", group=2))
+    text = block(passage(12, "In spring."), passage(11, "When?", speaker="you"), passage(40, "Elsewhere.", group=2))
     assert '<said on="3 May 2026">you: When?\nuser: In spring.</said>\n<said on="3 May 2026">user: Elsewhere.' in text
 
 
 def test_pieces_that_overlap_are_one_and_say_where_the_message_goes_on():
     whole = "One sentence here. Another sentence there. And a third one. The end."
-    first = said(5, whole[19:43], start=19, end=43, length=len(whole))
-    second = said(5, whole[27:60], start=27, end=60, length=len(whole))
+    first = passage(5, whole[19:43], start=19, end=43, length=len(whole))
+    second = passage(5, whole[27:60], start=27, end=60, length=len(whole))
     assert f"user: … {whole[19:60].strip()} …</said>" in block(first, second)
 
 
 def test_the_same_words_are_said_once():
-    text = block(said(1, "I moved to Bergen."), said(2, "I  moved to bergen.", group=2))
+    text = block(passage(1, "I moved to Bergen."), passage(2, "I  moved to bergen.", group=2))
     assert text.count("ergen") == 1
 
 
 def test_what_is_in_the_prompt_is_not_repeated():
-    found = [RetrievedPassage("memory", 3, "Always metric."), said(900, QUESTION[0].content)]
+    found = [RetrievedPassage("memory", 3, "Always metric."), passage(900, QUESTION[0].content)]
     context = build_context(
         ContextInput(
             prompt="P",
@@ -57,7 +57,7 @@ def test_what_is_in_the_prompt_is_not_repeated():
 
 def test_more_small_pieces_come_before_a_few_large_ones():
     text = "The harbour is calm at night. " * 25
-    found = [said(n, text, group=n, core=lambda: (0, 29)) for n in range(1, 11)]
+    found = [passage(n, text, group=n, core=lambda: (0, 29)) for n in range(1, 11)]
     found = [replace(item, content=item.content.replace("calm", f"calm{item.id}")) for item in found]
     packed = pack(found, 700, ())
     assert len(packed.excerpts) > 4
@@ -67,18 +67,18 @@ def test_more_small_pieces_come_before_a_few_large_ones():
 
 def test_room_that_is_left_goes_to_whole_pieces():
     text = "The harbour is calm at night. " * 10
-    found = [said(n, f"{n} {text}", group=n, core=lambda: (0, 29)) for n in range(1, 5)]
+    found = [passage(n, f"{n} {text}", group=n, core=lambda: (0, 29)) for n in range(1, 5)]
     assert all(len(item.content) > 200 for item in pack(found, 2_000, ()).shown)
 
 
 def test_the_receipt_names_the_places():
     whole = "x" * 400
-    item = said(7, whole[100:200], start=100, end=200, length=400)
-    context = build_context(ContextInput(prompt="P", messages=QUESTION, retrieved=[item, said(8, "All of it.")]))
+    item = passage(7, whole[100:200], start=100, end=200, length=400)
+    context = build_context(ContextInput(prompt="P", messages=QUESTION, retrieved=[item, passage(8, "All of it.")]))
     assert [(line.id, line.from_char, line.to_char) for line in context.receipt] == [(7, 100, 200), (8, None, None)]
 
 
 def test_where_nothing_fits_no_core_is_looked_for():
-    found = [said(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
-    packed = pack([said(0, "Yes."), *found], MIN_TOKENS - 1, ())
+    found = [passage(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
+    packed = pack([passage(0, "Yes."), *found], MIN_TOKENS - 1, ())
     assert not packed.excerpts and set(packed.reasons) == {NO_ROOM}

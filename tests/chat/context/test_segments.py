@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from tests.chat.context.test_builder import inputs, rendered
+from tests.chat.context.test_builder import inputs, render
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.segments import Segment, filled_mark
 from webapp.chat.context.values import (
@@ -26,7 +26,7 @@ def account(**what) -> str:
     """All that is kept of a prompt."""
     source = ContextInput(**{"prompt": "Be kind.", "messages": [Message(8, "user", "When?")], **what})
     context = build_context(source)
-    assert SECRET in rendered(context)
+    assert SECRET in render(context)
     kept = str(context.record())
     assert SECRET not in kept
     return kept
@@ -51,7 +51,7 @@ def test_the_title_of_another_conversation_is_not_kept():
 def test_messages_of_the_conversation_are_named_shortened_ones_too():
     long = f"{SECRET}. " + "More words. " * 4_000
     context = build_context(ContextInput(prompt="P", messages=[Message(1, "user", "Hello"), Message(2, "user", long)]))
-    assert SECRET in rendered(context)
+    assert SECRET in render(context)
     _, first, last = context.record()
     assert first == {"role": "user", "message_id": 1}
     assert last.pop("shortened_to") > 100

@@ -76,7 +76,7 @@ class Told:
 
 
 @pytest.fixture
-def told(app: Flask, settings: Settings) -> Iterator[Told]:
+def subscriber(app: Flask, settings: Settings) -> Iterator[Told]:
     with make_redis(settings.redis_url, tailing=True).pubsub(ignore_subscribe_messages=True) as channel:
         channel.subscribe(*CHANNELS)
         yield Told(channel)
@@ -92,7 +92,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "REST", 0)
 
 
-def heard(told: Told, channel: str = CHANNEL) -> list[int]:
+def received_ids(told: Told, channel: str = CHANNEL) -> list[int]:
     found: list[int] = []
     while message := told.get_message():
         if message["channel"].decode() == channel:
@@ -108,14 +108,14 @@ def turn(user_id: int, created_at: datetime | None = None) -> int:
         return int(reply.message_id)
 
 
-def assembled(app: Flask, turn_id: int) -> tuple[str, list[str]]:
+def assemble_prompt(app: Flask, turn_id: int) -> tuple[str, list[str]]:
     """The prompt of a reply, and what was sent to the database for it."""
     with app.app_context(), count_queries() as sent:
         made = assembly.assemble(turn_id, app.extensions["settings"])
     return str(made.messages), sent
 
 
-def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, told):
+def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, subscriber):
     begun = now() - timedelta(hours=1)
     with app.app_context():
         fill(user.user_id, 40)
@@ -125,7 +125,7 @@ def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, 
         def next_turn(created_at: datetime | None = created_at) -> tuple[str, list[str]]:
             with app.app_context():
                 turn_id = turn(user.user_id, created_at)
-            return assembled(app, turn_id)
+            return assemble_prompt(app, turn_id)
 
         next_turn()
         _, quiet = next_turn()
@@ -135,7 +135,7 @@ def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, 
         with app.app_context():
             add(user.user_id, 7)
             add(user.user_id, 8)
-        keeper.listen(told)
+        keeper.listen(subscriber)
         keeper.work()
         prompt, prepared = next_turn()
         assert "Number 7 is a heron." in prompt and "Number 8 is a heron." in prompt
@@ -145,7 +145,7 @@ def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, 
         assert len(named) <= 1 and len(lazy) >= len(prepared) + 5, (quiet, prepared, lazy)
 
 
-def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(app, user, keeper, told):
+def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(app, user, keeper, subscriber):
     with app.app_context():
         add(user.user_id, 7)
         entry = index_cache().get(user.user_id, 20)
@@ -154,7 +154,7 @@ def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(app,
         with write_transaction():
             forgetting.forget(user.user_id, [memory_id])
         assert len(entry.index) == 1
-    keeper.listen(told)
+    keeper.listen(subscriber)
     keeper.work()
     assert len(entry.index) == 0
 
@@ -196,25 +196,25 @@ def keep_up(keeper: ReadAhead, told: Told) -> None:
         keeper.work()
 
 
-def test_what_others_share_in_a_space_is_there_before_anybody_asks(app, family, keeper, told):
+def test_what_others_share_in_a_space_is_there_before_anybody_asks(app, family, keeper, subscriber):
     shared = family.share("Sails a red boat")
     assert family.keys("Ben") == set()
     with app.app_context(), count_queries() as sent:
-        keep_up(keeper, told)
+        keep_up(keeper, subscriber)
     assert family.keys("Ben") == family.keys("Anna") == {("memory", shared)}
     carl = family.indexes["Carl"]
     assert carl.position == Position() and sent, "nothing is read of somebody who is not in the space"
     answer = family.anna.put(f"/api/memories/{shared}", json={"content": "Sails a blue boat"})
     assert answer.status_code == 200, answer.text
-    keep_up(keeper, told)
+    keep_up(keeper, subscriber)
     with app.app_context():
         assert family.indexes["Ben"].position == position(family.ben.person.user_id)
 
 
 @pytest.mark.parametrize("how", ["forgotten", "withdrawn", "archived", "left"])
-def test_what_is_no_longer_shared_leaves_the_indexes_of_others(family, keeper, told, how):
+def test_what_is_no_longer_shared_leaves_the_indexes_of_others(family, keeper, subscriber, how):
     shared = family.share("Sails a red boat")
-    keep_up(keeper, told)
+    keep_up(keeper, subscriber)
     assert family.keys("Ben") == {("memory", shared)}
     if how == "left":
         answer = family.anna.delete(f"/api/spaces/{family.space_id}/members/{family.anna.person.user_id}")
@@ -223,55 +223,55 @@ def test_what_is_no_longer_shared_leaves_the_indexes_of_others(family, keeper, t
     else:
         answer = family.anna.delete(f"/api/memories/{shared}" + "?archive=true" * (how == "archived"))
     assert answer.status_code in (200, 204), answer.text
-    keep_up(keeper, told)
+    keep_up(keeper, subscriber)
     assert family.keys("Ben") == set()
 
 
-def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(app, family, keeper, told, run_jobs):
+def test_a_shared_memory_gets_its_vector_in_the_indexes_of_others(app, family, keeper, subscriber, run_jobs):
     family.share("Sails a red boat")
-    keep_up(keeper, told)
+    keep_up(keeper, subscriber)
     assert not family.indexes["Ben"].index.generations
     run_jobs()
-    keep_up(keeper, told)
+    keep_up(keeper, subscriber)
     assert family.indexes["Ben"].index.generations
 
 
-def test_what_is_private_in_a_space_concerns_nobody_else(family, told):
+def test_what_is_private_in_a_space_concerns_nobody_else(family, subscriber):
     body = {"memory_type": "fact", "content": "Sails a green boat", "space_id": family.space_id}
     made = family.anna.post("/api/memories", json=body).get_json()["memory_id"]
     assert family.anna.put(f"/api/memories/{made}", json={"content": "Sails a grey boat"}).status_code == 200
     assert family.anna.delete(f"/api/memories/{made}").status_code == 200
-    assert heard(told, SPACES) == []
+    assert received_ids(subscriber, SPACES) == []
 
 
-def test_spaces_are_announced_once_a_commit_and_without_a_statement(app, family, told):
+def test_spaces_are_announced_once_a_commit_and_without_a_statement(app, family, subscriber):
     other = make_space(family.anna, kind="project")
-    heard(told)
+    received_ids(subscriber)
     with app.app_context(), write_transaction(), count_queries() as sent:
         for space_id in (other, family.space_id, other):
             touch(space_id)
         db.session.commit()
     assert [statement.split()[0] for statement in sent if "space_versions" in statement] == ["UPDATE"] * 2
     assert len([statement for statement in sent if not statement.startswith(("BEGIN", "COMMIT"))]) == 2
-    assert heard(told, SPACES) == sorted([other, family.space_id])
+    assert received_ids(subscriber, SPACES) == sorted([other, family.space_id])
     with app.app_context():
         touch(other)
         db.session.rollback()
-    assert heard(told, SPACES) == []
+    assert received_ids(subscriber, SPACES) == []
 
 
-def test_it_waits_until_there_is_time(app, user, keeper, told, calm):
+def test_it_waits_until_there_is_time(app, user, keeper, subscriber, calm):
     with app.app_context():
         entry = index_cache().get(user.user_id, 20)
         assert entry is not None
         before = entry.position
         calm.answer = False
         add(user.user_id, 7)
-        keeper.listen(told)
+        keeper.listen(subscriber)
         keeper.work()
         assert entry.position == before
         calm.answer = True
-        keeper.listen(told)
+        keeper.listen(subscriber)
         keeper.work()
         assert entry.position == position(user.user_id) != before
 
@@ -288,35 +288,35 @@ def test_there_is_time_while_replies_are_streaming_but_not_before_their_first_wo
     assert runner.has_spare_time
 
 
-def test_nothing_is_read_of_people_this_process_knows_nothing_of(app, user, keeper, told):
+def test_nothing_is_read_of_people_this_process_knows_nothing_of(app, user, keeper, subscriber):
     with app.app_context():
         add(user.user_id, 7)
     with app.app_context(), count_queries() as sent:
-        keeper.listen(told)
+        keeper.listen(subscriber)
         keeper.work()
     assert sent == []
 
 
-def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(app, user, keeper, told):
+def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(app, user, keeper, subscriber):
     with app.app_context():
         entry = index_cache().get(user.user_id, 20)
         with write_transaction():
             note(user.user_id, Change("memories"))
-        keeper.listen(told)
+        keeper.listen(subscriber)
         keeper.work()
         assert index_cache().peek(user.user_id) is entry and not index_cache()._building
 
 
-def test_only_what_is_committed_is_announced_and_once(app, user, told):
+def test_only_what_is_committed_is_announced_and_once(app, user, subscriber):
     with app.app_context():
         announce(user.user_id)
         db.session.rollback()
-        assert heard(told) == []
+        assert received_ids(subscriber) == []
         with write_transaction():
             note(user.user_id, Change("verdicts"))
             note(user.user_id, Change("conversation", 3))
             announce(user.user_id)
-        assert heard(told) == [user.user_id]
+        assert received_ids(subscriber) == [user.user_id]
 
 
 def test_a_change_stands_although_nobody_can_be_told(app, user, monkeypatch):

@@ -41,7 +41,7 @@ def own_runner(settings: Any, app: Flask) -> Iterator[TurnRunner]:
     made.drain(5)
 
 
-def _streaming(client: ApiClient, app: Flask, count: int) -> list[int]:
+def _start_turns(client: ApiClient, app: Flask, count: int) -> list[int]:
     rows = []
     with app.app_context():
         for number in range(count):
@@ -80,7 +80,7 @@ def test_a_reply_that_cannot_be_recovered_holds_up_no_other(app, client, monkeyp
         looked.append(turn_id)
         raise ValueError("cannot be stored")
 
-    turn_ids = _streaming(client, app, 2)
+    turn_ids = _start_turns(client, app, 2)
     monkeypatch.setattr(recovery, "recover_turn", look)
     monkeypatch.setattr(recovery, "now", lambda: now() + timedelta(minutes=1))
     with app.app_context(), pytest.raises(ExceptionGroup):
@@ -107,14 +107,14 @@ def test_storing_slowly_does_not_put_off_the_next_time(app, client, model, own_r
 
     monkeypatch.setattr(TurnDatabase, "save", slowly)
     model.script(reply=[f"w{n} " for n in range(100)], token_delay=0.02)
-    (turn_id,) = _streaming(client, app, 1)
+    (turn_id,) = _start_turns(client, app, 1)
     own_runner.submit(turn_id, {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id})
     wait_until(lambda: due, "a save")
     assert due[0] <= runner.SAVE_SECONDS
 
 
 def test_many_replies_are_stored_by_one_statement(app, client):
-    turns = _streaming(client, app, 5)
+    turns = _start_turns(client, app, 5)
     with app.app_context():
         with count_queries() as sent, write_transaction():
             assert (
@@ -127,7 +127,7 @@ def test_many_replies_are_stored_by_one_statement(app, client):
 
 
 def test_what_has_ended_is_left_alone_and_said(app, client):
-    ended, going, gone = _streaming(client, app, 3)
+    ended, going, gone = _start_turns(client, app, 3)
     with app.app_context():
         with write_transaction():
             db.session.get(Message, ended).status = "interrupted"
@@ -153,7 +153,7 @@ def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(client, model, s
 
 def test_too_much_text_for_one_statement_takes_several(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "BATCH_BYTES", 100)
-    turns = _streaming(client, app, 4)
+    turns = _start_turns(client, app, 4)
     with app.app_context(), write_transaction():
         assert recovery.save_texts(dict.fromkeys(turns, "x" * 60)) == recovery.FinishedElsewhere()
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
@@ -164,7 +164,7 @@ def test_a_process_that_was_suspended_past_its_lease_writes_no_more(app, client,
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(runner, "SAVE_SECONDS", 60)
     model.script(reply=[f"w{n} " for n in range(300)], token_delay=0.02)
-    (turn_id,) = _streaming(client, app, 1)
+    (turn_id,) = _start_turns(client, app, 1)
     with app.app_context():
         header = {"conversation_id": 1, "user_message_id": 1, "assistant_message_id": turn_id}
     own_runner.submit(turn_id, header)
@@ -209,7 +209,7 @@ def test_a_lease_of_somebody_else_is_not_renewed(settings, redis):
 
 def test_recovery_that_fails_holds_nothing(app, client, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
-    (turn_id,) = _streaming(client, app, 1)
+    (turn_id,) = _start_turns(client, app, 1)
 
     def away(*_args: Any) -> Any:
         raise OSError("away")

@@ -10,7 +10,7 @@ from flask import Flask, g
 
 from testkit.people import post_form
 from testkit.processes import wait_until
-from testkit.waiting import finished
+from testkit.waiting import wait_for_reply
 from webapp.chat.context import assembly
 from webapp.chat.turns import start_queue
 from webapp.chat.turns.runner import TurnRunner
@@ -196,7 +196,7 @@ def test_requests_wait_until_the_prompts_before_them_are_made(app, client, model
     assert late.is_alive()
     go.set()
     late.join(20)
-    assert [finished(client, reply)["status"] for reply in replies] == ["complete"] * (MAX_CONCURRENT + 1)
+    assert [wait_for_reply(client, reply)["status"] for reply in replies] == ["complete"] * (MAX_CONCURRENT + 1)
 
 
 def test_a_turn_without_a_prompt_gives_its_place_back(app, settings, monkeypatch):

@@ -34,8 +34,8 @@ class Viewers:
 
 
 @pytest.fixture
-def writing(app: Flask, settings: Settings) -> Callable[..., Handed]:
-    """`writing(work, coalesce_ms=…)`: run `work(writer, handed)`; what was handed over, by turn."""
+def run_writer(app: Flask, settings: Settings) -> Callable[..., Handed]:
+    """`run_writer(work, coalesce_ms=…)`: run `work(writer, handed)`; what was handed over, by turn."""
 
     async def run(work: Callable[[TurnWriter, Handed], Awaitable[None]], coalesce_ms: int) -> Handed:
         viewers = Viewers()
@@ -60,7 +60,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_text_is_written_as_it_comes_while_there_is_time(writing, monkeypatch):
+def test_text_is_written_as_it_comes_while_there_is_time(run_writer, monkeypatch):
     """With a few turns nobody waits for a batch; with many, text waits for more."""
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
@@ -82,10 +82,10 @@ def test_text_is_written_as_it_comes_while_there_is_time(writing, monkeypatch):
         await asyncio.sleep(0.3)
         assert len(handed[1]) == there
 
-    writing(work, coalesce_ms=5_000)
+    run_writer(work, coalesce_ms=5_000)
 
 
-def test_viewers_in_the_process_wait_for_no_answer_of_redis(writing, monkeypatch):
+def test_viewers_in_the_process_wait_for_no_answer_of_redis(run_writer, monkeypatch):
     async def work(writer: TurnWriter, handed: Handed) -> None:
         writer.begin(1, {})
         await until(lambda: not writer._dirty)
@@ -98,10 +98,10 @@ def test_viewers_in_the_process_wait_for_no_answer_of_redis(writing, monkeypatch
         writer.delta(1, "and more")
         assert turnlog.text_of(handed[1]) == "at once and more"
 
-    writing(work)
+    run_writer(work)
 
 
-def test_redis_gets_text_together_that_viewers_have_already(writing, app, monkeypatch):
+def test_redis_gets_text_together_that_viewers_have_already(run_writer, app, monkeypatch):
     monkeypatch.setattr(Viewers, "has_viewers", lambda _self, turn_id: turn_id == 1)
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
@@ -118,11 +118,11 @@ def test_redis_gets_text_together_that_viewers_have_already(writing, app, monkey
         for turn_id in (1, 2):
             await writer.end(turn_id, "done", {})
 
-    writing(work, coalesce_ms=3_000)
+    run_writer(work, coalesce_ms=3_000)
     assert [item.kind for item in turnlog.read(app.extensions["redis"], 1)] == ["turn", "delta", "delta", "done"]
 
 
-def test_an_entry_whose_answer_was_lost_is_there_once(writing, app, monkeypatch):
+def test_an_entry_whose_answer_was_lost_is_there_once(run_writer, app, monkeypatch):
     """Redis has taken it, but nobody was told; it is written again under the same id."""
     monkeypatch.setattr(writer_module, "RETRY_SECONDS", 0.01)
     send, lost = Wire.send, []
@@ -142,13 +142,13 @@ def test_an_entry_whose_answer_was_lost_is_there_once(writing, app, monkeypatch)
         writer.delta(1, " only")
         await writer.end(1, "done", {})
 
-    handed = writing(work)
+    handed = run_writer(work)
     there = turnlog.read(app.extensions["redis"], 1)
     assert merge(handed[1]) == merge(there)
     assert [item.kind for item in merge(there)] == ["turn", "delta", "done"] and turnlog.text_of(there) == "once only"
 
 
-def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing, redis):
+def test_entries_come_behind_one_of_a_clock_that_is_ahead(run_writer, redis):
 
     async def work(writer: TurnWriter, handed: Handed) -> None:
         writer.begin(1, {})
@@ -159,13 +159,13 @@ def test_entries_come_behind_one_of_a_clock_that_is_ahead(writing, redis):
         writer.delta(1, "second")
         await writer.end(1, "done", {})
 
-    writing(work)
+    run_writer(work)
     there = turnlog.read(redis, 1)
     assert [item.kind for item in there] == ["turn", "delta", "title", "delta", "done"]
     assert turnlog.text_of(there) == "first second"
 
 
-def test_a_stream_that_was_lost_begins_again_with_all_its_text(writing, app):
+def test_a_stream_that_was_lost_begins_again_with_all_its_text(run_writer, app):
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         writer.begin(1, {"n": 1})
         writer.delta(1, "first ")
@@ -174,13 +174,13 @@ def test_a_stream_that_was_lost_begins_again_with_all_its_text(writing, app):
         writer.delta(1, "second")
         await writer.end(1, "done", {})
 
-    writing(work)
+    run_writer(work)
     there = turnlog.read(app.extensions["redis"], 1)
     assert [item.kind for item in there] == ["turn", "snapshot", "done"]
     assert turnlog.text_of(there) == "first second"
 
 
-def test_a_slow_redis_is_written_to_less_often(writing):
+def test_a_slow_redis_is_written_to_less_often(run_writer):
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         writer._open[1] = object()  # type: ignore[assignment]
         assert writer._wait(1) == 0
@@ -190,10 +190,10 @@ def test_a_slow_redis_is_written_to_less_often(writing):
         assert writer._wait(1) == pytest.approx(0.05)
         writer._open.clear()
 
-    writing(work, coalesce_ms=50)
+    run_writer(work, coalesce_ms=50)
 
 
-def test_a_turn_that_begins_does_not_hurry_the_others(writing, monkeypatch):
+def test_a_turn_that_begins_does_not_hurry_the_others(run_writer, monkeypatch):
     monkeypatch.setattr(writer_module, "SOME", -1)
     monkeypatch.setattr(writer_module, "MANY", 0)
 
@@ -211,12 +211,12 @@ def test_a_turn_that_begins_does_not_hurry_the_others(writing, monkeypatch):
         assert len(handed[1]) == 3, "and each time anew"
         await writer.end(1, "done", {})
 
-    handed = writing(work, coalesce_ms=3_000)
+    handed = run_writer(work, coalesce_ms=3_000)
     assert [item.kind for item in handed[1]] == ["turn", "delta", "delta", "delta", "done"]
     assert turnlog.text_of(handed[1]) == "first later once more"
 
 
-def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing):
+def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(run_writer):
     async def work(writer: TurnWriter, _handed: Handed) -> None:
         for turn_id in (1, 2, 3):
             writer.begin(turn_id, {"odd": object()} if turn_id == 2 else {})
@@ -225,13 +225,13 @@ def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing):
             for turn_id in (2, 1, 3):
                 await writer.end(turn_id, "done", {})
 
-    handed = writing(work)
+    handed = run_writer(work)
     for turn_id in (1, 3):
         assert turnlog.text_of(handed[turn_id]) == "words" and handed[turn_id][-1].kind == "done"
 
 
 @pytest.mark.parametrize("coalesce_ms", [0, 5])
-def test_what_is_handed_over_is_what_is_on_the_streams(writing, app, coalesce_ms):
+def test_what_is_handed_over_is_what_is_on_the_streams(run_writer, app, coalesce_ms):
     said = {turn_id: [f"{turn_id}.{number} " for number in range(40)] for turn_id in range(1, 13)}
 
     async def work(writer: TurnWriter, _handed: Handed) -> None:
@@ -249,7 +249,7 @@ def test_what_is_handed_over_is_what_is_on_the_streams(writing, app, coalesce_ms
 
         await asyncio.gather(*map(turn, said))
 
-    handed = writing(work, coalesce_ms)
+    handed = run_writer(work, coalesce_ms)
     for turn_id, words in said.items():
         assert merge(handed[turn_id]) == merge(turnlog.read(app.extensions["redis"], turn_id))
         assert turnlog.text_of(handed[turn_id]) == "".join(words)

@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from testkit.exports import chatgpt_conversation, zipped
+from testkit.exports import chatgpt_conversation, pack
 from testkit.people import Person
 from testkit.processes import ROOT, free_port
 from tests.support.live import LiveServer
@@ -89,7 +89,7 @@ def shell(live_server: LiveServer, user: Person, tmp_path: Path) -> Shell:
     return Shell(tmp_path, live_server.url, user.token)
 
 
-def failed(done: Done, code: int) -> str:
+def error(done: Done, code: int) -> str:
     """What is said on standard error, after looking at the exit code and at standard output being empty."""
     assert (done.returncode, done.stdout) == (code, ""), (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
@@ -169,10 +169,10 @@ def test_ctrl_c_stops_the_reply(app, shell, model):
 
 def test_a_failed_reply_is_an_error(shell, model):
     model.script(fault={"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}})
-    assert failed(shell("chat", "Hello"), 1)
-    assert "no message" in failed(shell("chat"), 2)
-    assert "Use only one" in failed(shell("chat", "-C", "-t", "Hello"), 2)
-    assert failed(shell("chat", "-c", 99_999_999, "Hello"), 4)
+    assert error(shell("chat", "Hello"), 1)
+    assert "no message" in error(shell("chat"), 2)
+    assert "Use only one" in error(shell("chat", "-C", "-t", "Hello"), 2)
+    assert error(shell("chat", "-c", 99_999_999, "Hello"), 4)
 
 
 def test_memories_are_kept_listed_searched_and_forgotten(shell):
@@ -190,18 +190,18 @@ def test_memories_are_kept_listed_searched_and_forgotten(shell):
     hit = shell("search", "viola").stdout.splitlines()[0].split("\t")
     assert (hit[0], hit[2]) == ("memory", "I play the viola")
     assert shell.json("search", "viola", "--kind", "memory")["results"][0]["id"] == int(number)
-    assert "--yes" in failed(shell("memories", "forget", number), 2)
+    assert "--yes" in error(shell("memories", "forget", number), 2)
     assert shell("memories", "forget", "--yes", number).stdout == f"{number}\tforgotten\n"
-    assert failed(shell("memories", "forget", "--yes", number), 4)
+    assert error(shell("memories", "forget", "--yes", number), 4)
     assert shell("search", "viola", "--kind", "memory").stdout == ""
-    assert failed(shell("remember"), 2)
+    assert error(shell("remember"), 2)
 
 
 def test_an_export_of_elsewhere_comes_in(shell, client):
     (shell.home / "chatgpt.zip").write_bytes(
-        zipped({"conversations.json": [chatgpt_conversation(1), chatgpt_conversation(2)]})
+        pack({"conversations.json": [chatgpt_conversation(1), chatgpt_conversation(2)]})
     )
-    assert "--yes" in failed(shell("import", "chatgpt.zip"), 2)
+    assert "--yes" in error(shell("import", "chatgpt.zip"), 2)
     seen = shell("import", "chatgpt.zip", "--dry-run")
     assert seen.returncode == 0, seen.stderr
     assert "2 conversations" in seen.stdout
@@ -222,7 +222,7 @@ def test_an_export_of_elsewhere_comes_in(shell, client):
     assert marks == {"Lives in Lisbon": ["to review"], "Keeps bees": ["pinned"], "I play the viola": [""]}
     (shell.home / "odd.bin").write_bytes(bytes(range(256)))
     assert shell("import", "odd.bin", "--yes").returncode == 1
-    assert failed(shell("import", "missing.zip", "--yes"), 2)
+    assert error(shell("import", "missing.zip", "--yes"), 2)
 
 
 def test_everything_goes_out(shell, model):
@@ -237,11 +237,11 @@ def test_everything_goes_out(shell, model):
     assert "I play the viola" in shell("export", "memories", "--format", "text", "-o", "-").stdout
     assert "Hello yourself." in shell("export", "conversation", number, "--format", "markdown", "-o", "-").stdout
     assert shell("export", "memories", "-o", "m.json", "--format", "json").returncode == 0
-    assert "--force" in failed(shell("export", "memories", "-o", "m.json", "--format", "json"), 2)
+    assert "--force" in error(shell("export", "memories", "-o", "m.json", "--format", "json"), 2)
     assert shell("export", "memories", "-o", "m.json", "--format", "json", "--force").returncode == 0
-    assert failed(shell("export", "conversation"), 2)
-    assert failed(shell("export", "account", "--format", "pdf"), 2)
-    assert failed(shell("export", "conversation", 99_999_999), 4)
+    assert error(shell("export", "conversation"), 2)
+    assert error(shell("export", "account", "--format", "pdf"), 2)
+    assert error(shell("export", "conversation", 99_999_999), 4)
     assert not list(shell.home.glob(".*.part"))
 
 
@@ -269,9 +269,9 @@ def test_schedules_are_made_listed_paused_and_removed(shell):
     assert shell("schedules", "run", number).returncode == 0
     assert shell("schedules", "runs", number).stdout.split("\t")[1] == "waiting"
     assert shell("schedules", "remove", number).returncode == 0
-    failed(shell("schedules", "run", number), 4)
-    failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--repeat", "daily", "--rrule", "FREQ=DAILY"), 2)
-    assert "rule" in failed(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--rrule", "NONSENSE"), 1)
+    error(shell("schedules", "run", number), 4)
+    error(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--repeat", "daily", "--rrule", "FREQ=DAILY"), 2)
+    assert "rule" in error(shell("schedules", "add", "x", "--at", "2036-12-07T18:00", "--rrule", "NONSENSE"), 1)
 
 
 def test_what_happens_is_told(shell):
@@ -279,7 +279,7 @@ def test_what_happens_is_told(shell):
     number, secret = done.stdout.strip().split("\t")
     assert secret.startswith("whsec_")
     assert shell("webhooks").stdout == f"{number}\ton\thttps://hooks.example/x\n"
-    assert "own network" in failed(shell("webhooks", "add", "http://10.0.0.1/"), 1)
+    assert "own network" in error(shell("webhooks", "add", "http://10.0.0.1/"), 1)
     listening = [*COMMAND, "events", "-n", "1", "-k", "memory.changed"]
     with subprocess.Popen(listening, stdout=subprocess.PIPE, env=shell.environment) as listener:
         while listener.poll() is None:  # until the stream is open, what happens is told to nobody
@@ -292,15 +292,15 @@ def test_what_happens_is_told(shell):
 
 def test_login_keeps_the_token(live_server, user, tmp_path):
     shell = Shell(tmp_path, "")
-    assert "commonplace login" in failed(shell("memories"), 3)
-    assert "--token-stdin" in failed(shell("--url", live_server.url, "login"), 2)
-    assert failed(shell("--url", live_server.url, "login", "--token-stdin", given="cmpl_wrong"), 3)
+    assert "commonplace login" in error(shell("memories"), 3)
+    assert "--token-stdin" in error(shell("--url", live_server.url, "login"), 2)
+    assert error(shell("--url", live_server.url, "login", "--token-stdin", given="cmpl_wrong"), 3)
     done = shell("--url", live_server.url, "login", "--token-stdin", given=user.token + "\n")
     assert (done.returncode, user.email in done.stdout) == (0, True)
     kept = tmp_path / "commonplace" / "config.json"
     assert kept.stat().st_mode & 0o777 == 0o600
     assert shell("memories").returncode == 0
-    assert failed(shell("--url", "http://127.0.0.1:9", "memories"), 3)  # the token is for another address
+    assert error(shell("--url", "http://127.0.0.1:9", "memories"), 3)  # the token is for another address
     assert shell("logout").returncode == 0
     assert not kept.exists()
 
@@ -312,9 +312,9 @@ def test_others_get_nothing(app, shell, live_server, make_user, tmp_path):
     for other in (make_user(), make_user(is_admin=True)):
         theirs = Shell(tmp_path, live_server.url, other.token)
         assert theirs("memories").stdout == theirs("search", "viola").stdout == ""
-        assert failed(theirs("memories", "forget", "-y", number), 4)
-        assert failed(theirs("chat", "-c", talk, "Hello"), 4)
-        assert failed(theirs("export", "conversation", talk), 4)
+        assert error(theirs("memories", "forget", "-y", number), 4)
+        assert error(theirs("chat", "-c", talk, "Hello"), 4)
+        assert error(theirs("export", "conversation", talk), 4)
     (shell.home / "notes.txt").write_text("[2024-05-01] - Lives in Lisbon\n")
     commands: list[tuple[object, ...]] = [
         ("chat", "Hello"),
@@ -330,13 +330,13 @@ def test_others_get_nothing(app, shell, live_server, make_user, tmp_path):
         _, mcp_only = tokens.create_token(limited.user_id, NewToken(name="mcp", scopes=["mcp"]))
     for token in (mcp_only, make_user(is_service=True).token, "cmpl_unknown"):
         for words in commands:
-            assert failed(Shell(tmp_path, live_server.url, token)(*words), 3)
+            assert error(Shell(tmp_path, live_server.url, token)(*words), 3)
 
 
 def test_a_server_that_is_not_there(tmp_path):
     shell = Shell(tmp_path, f"http://127.0.0.1:{free_port()}", "cmpl_x")
-    assert "cannot be reached" in failed(shell("memories"), 5)
-    assert failed(shell("chat", "Hello"), 5)
+    assert "cannot be reached" in error(shell("memories"), 5)
+    assert error(shell("chat", "Hello"), 5)
 
 
 def in_terminal(shell: Shell, *words: str, typed: list[str]) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from testkit.people import ApiClient, Person
-from tests.cli.client.test_commands import Shell, failed
+from tests.cli.client.test_commands import Shell, error
 from tests.support.live import LiveServer
 from webapp.cli.client.sync import IGNORE, STATE
 
@@ -99,7 +99,7 @@ def test_an_empty_folder_removes_nothing_unless_it_is_meant(shell, client, space
     shell("sync", folder, "--space", "House")
     (folder / "roof.md").unlink()
     (folder / "garden" / "bees.txt").unlink()
-    assert "The folder is empty" in failed(shell("sync", folder, "--space", "House"), 2)
+    assert "The folder is empty" in error(shell("sync", folder, "--space", "House"), 2)
     assert len(documents(client, space)) == 2
     assert shell("sync", folder, "--space", "House", "--yes").returncode == 0
     assert documents(client, space) == {}
@@ -134,11 +134,11 @@ def test_a_file_of_somebody_else_is_said_and_one_of_the_same_name_is_replaced(
 def test_unknown_spaces_strangers_and_a_broken_state_are_refused(
     shell, client, space, folder, make_user, live_server, tmp_path
 ):
-    assert "no space called Boat" in failed(shell("sync", folder, "--space", "Boat"), 4)
+    assert "no space called Boat" in error(shell("sync", folder, "--space", "Boat"), 4)
     client.post("/api/spaces", json={"kind": "project", "name": "House"})
-    assert "Give its id" in failed(shell("sync", folder, "--space", "House"), 2)
+    assert "Give its id" in error(shell("sync", folder, "--space", "House"), 2)
     stranger = Shell(tmp_path, live_server.url, make_user().token)
-    assert failed(stranger("sync", folder, "--space", space), 4)
+    assert error(stranger("sync", folder, "--space", space), 4)
     (folder / STATE).write_text("[1")
-    assert "Mend or delete it" in failed(shell("sync", folder, "--space", space), 3)
+    assert "Mend or delete it" in error(shell("sync", folder, "--space", space), 3)
     assert documents(client, space) == {}

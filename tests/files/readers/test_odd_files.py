@@ -9,7 +9,7 @@ import openpyxl
 import pptx
 import pytest
 
-from testkit.exports import zipped
+from testkit.exports import pack
 from webapp.files import kinds
 from webapp.files.text_extraction import read
 
@@ -28,13 +28,13 @@ def text(name: str, data: bytes) -> str:
 
 
 def word(body: str, path: str = "word/document.xml", **more: str) -> bytes:
-    return zipped({path: f"<w:document {W}><w:body>{body}</w:body></w:document>", **more})
+    return pack({path: f"<w:document {W}><w:body>{body}</w:body></w:document>", **more})
 
 
-def opened(kind: str, body: str, declared: str | None = None) -> bytes:
+def make_odf(kind: str, body: str, declared: str | None = None) -> bytes:
     content = f"<office:document-content {NAMES}><office:body><office:{kind}>{body}</office:{kind}></office:body>"
     parts = {"content.xml": f"{content}</office:document-content>", "META-INF/manifest.xml": "<x/>"}
-    return zipped({"mimetype": f"application/vnd.oasis.opendocument.{declared}", **parts} if declared else parts)
+    return pack({"mimetype": f"application/vnd.oasis.opendocument.{declared}", **parts} if declared else parts)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_open_document_may_be_one_file_of_xml(kind, body, read_as, begin):
 
 def test_a_binary_workbook_is_refused_by_its_name():
     with pytest.raises(kinds.FileRejected, match="xlsb"):
-        text("a.xlsb", zipped({"xl/workbook.bin": "x", "[Content_Types].xml": "<x/>"}))
+        text("a.xlsb", pack({"xl/workbook.bin": "x", "[Content_Types].xml": "<x/>"}))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
@@ -137,7 +137,7 @@ def workbook(change: Callable[[str, str], str | None]) -> bytes:
     book.save(file)
     with zipfile.ZipFile(file) as archive:
         parts = {name: change(name, archive.read(name).decode()) for name in archive.namelist()}
-    return zipped({name: part for name, part in parts.items() if part is not None})
+    return pack({name: part for name, part in parts.items() if part is not None})
 
 
 @pytest.mark.parametrize(
@@ -172,15 +172,15 @@ SHEET = '<table:table table:name="S"><table:table-row><table:table-cell {}</tabl
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("a.ott", opened("text", "<text:p>The roof</text:p>", "text-template"), "The roof"),
-        ("a.odt", opened("text", "<text:p>The roof</text:p>"), "The roof"),
-        ("a.odg", opened("drawing", "<draw:page><draw:frame><draw:text-box><text:p>The roof</text:p></draw:text-box>"
+        ("a.ott", make_odf("text", "<text:p>The roof</text:p>", "text-template"), "The roof"),
+        ("a.odt", make_odf("text", "<text:p>The roof</text:p>"), "The roof"),
+        ("a.odg", make_odf("drawing", "<draw:page><draw:frame><draw:text-box><text:p>The roof</text:p></draw:text-box>"
          "</draw:frame></draw:page>", "graphics"), "The roof"),
-        ("a.ods", opened("spreadsheet", SHEET.format('office:value="12"/>'), "spreadsheet"), "Sheet “S”\n12"),
-        ("a.ods", opened("spreadsheet", SHEET.format(
+        ("a.ods", make_odf("spreadsheet", SHEET.format('office:value="12"/>'), "spreadsheet"), "Sheet “S”\n12"),
+        ("a.ods", make_odf("spreadsheet", SHEET.format(
             'table:number-columns-repeated="many"><text:p>Roof</text:p></table:table-cell>'
         ), "spreadsheet"), "Sheet “S”\nRoof"),
-        ("a.epub", zipped({"META-INF/container.xml": CONTAINER, "p.opf": '<package><item id="a" href="a.xhtml"/>'
+        ("a.epub", pack({"META-INF/container.xml": CONTAINER, "p.opf": '<package><item id="a" href="a.xhtml"/>'
          '<item id="b" href="b.css"/></package>', "a.xhtml": "<p>The roof</p>", "b.css": "p {}"}), "The roof"),
         ("a.ipynb", b'{"worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1"]}]}]}', "```\nx = 1\n```"),
         ("a.eml", b"From: a@b\nContent-Type: multipart/mixed\n\nThe roof\n", "From: a@b\n\nThe roof"),

@@ -42,7 +42,7 @@ def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, mo
     assert current(app, user.user_id) == []
 
 
-@pytest.mark.usefixtures("untrusted")
+@pytest.mark.usefixtures("untrusted_model")
 def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, model):
     talk = converse(app, user.user_id, f"I sail a small boat, and {SAID}.")
     forget(app, client, user, model, talk)

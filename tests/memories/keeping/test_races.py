@@ -78,25 +78,25 @@ class Somebody:
             number = conversation.conversation_id
             _, row = messages.add_exchange(conversation, "What should I eat?", parent_id=None)
             turn_id = row.message_id
-        self._at("begun", moment)
+        self._reach("begun", moment)
         made = assemble(turn_id, self.app.extensions["settings"])
         if moment == "begun":
             assert WORD not in str(made.messages)
             reply = "Soup."  # it cannot know
-        self._at("assembled", moment)
+        self._reach("assembled", moment)
         db.session.rollback()
         calls = [{"tool_name": "search_memories", "input": {}, "output": {"memories": [{"content": CONTENT}]}}]
-        self._at("told", moment)
+        self._reach("told", moment)
         told = {"receipt": made.receipt, "seen": made.seen, "tool_calls": calls if reply != "Soup." else []}
         with write_transaction():
             done = finish_turn(turn_id, Outcome("complete", reply, steps=[made.step], **told))
         assert done is not None
         assert (done.rewritten is not None) == (moment in ("assembled", "told"))
         assert WORD not in (done.rewritten or "")
-        self._at("finished", moment)
+        self._reach("finished", moment)
         return number
 
-    def _at(self, step: str, moment: str) -> None:
+    def _reach(self, step: str, moment: str) -> None:
         if step == moment:
             db.session.rollback()
             self.forget()

@@ -45,7 +45,7 @@ def keep(app):
     return make
 
 
-def asked(model) -> list[str]:
+def questions(model) -> list[str]:
     return [call["messages"][-1]["content"] for call in model.calls() if call["schema"] == "same_memories"]
 
 
@@ -58,7 +58,7 @@ def test_of_two_that_say_the_same_one_is_set_aside_and_can_be_had_back(app, clie
     keep(user.user_id, (CAR[0], 1), (CAR[1], 2), (HOUSE[0], 11), (HOUSE[1], 12), ("Plays the cello", 31))
     model.script(match="same_memories", respond=lambda body: {"structured": {"same": [number_of(body, "electric")]}})
     nightly(app, run_jobs)
-    (question,) = asked(model)
+    (question,) = questions(model)
     assert question.count("\n") == 1 and "cello" not in question
     assert set(current(app, user.user_id)) == {CAR[1], *HOUSE, "Plays the cello"}
     change = client.get("/api/memories/changes").json["changes"][0]
@@ -66,7 +66,7 @@ def test_of_two_that_say_the_same_one_is_set_aside_and_can_be_had_back(app, clie
     assert client.post(f"/api/memories/changes/{change['change_set_id']}/undo").status_code == 200
     assert len(current(app, user.user_id)) == 5
     nightly(app, run_jobs)
-    assert len(current(app, user.user_id)) == 5 and len(asked(model)) == 1, "nor is it set aside the next night"
+    assert len(current(app, user.user_id)) == 5 and len(questions(model)) == 1, "nor is it set aside the next night"
 
 
 def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, user, model, keep, run_jobs):
@@ -76,7 +76,7 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
     assert aside in ids and client.put(f"/api/memories/{aside}", json={"is_archived": False}).status_code == 200
     nightly(app, run_jobs)
-    assert len(current(app, user.user_id)) == 2 and len(asked(model)) == 1
+    assert len(current(app, user.user_id)) == 2 and len(questions(model)) == 1
 
 
 def number_of(body: dict, word: str) -> int:
@@ -89,10 +89,10 @@ def test_the_same_pairs_are_not_looked_at_the_next_night(app, user, model, keep,
     model.script(match="same_memories", structured={"same": None})
     nightly(app, run_jobs)
     nightly(app, run_jobs)
-    assert len(asked(model)) == 1 and len(current(app, user.user_id)) == 2
+    assert len(questions(model)) == 1 and len(current(app, user.user_id)) == 2
     keep(user.user_id, ("Sold that house by the lake", 13))
     nightly(app, run_jobs)
-    assert len(asked(model)) == 2 and asked(model)[1].count("\n") == 1
+    assert len(questions(model)) == 2 and questions(model)[1].count("\n") == 1
 
 
 def test_one_that_dies_midway_changes_nothing_and_is_done_the_next_time(app, user, model, keep, monkeypatch):
@@ -107,10 +107,10 @@ def test_one_that_dies_midway_changes_nothing_and_is_done_the_next_time(app, use
     for is_on in (False, True):
         with app.app_context(), write_transaction():
             db.session.get(User, user.user_id).settings = {"memory_enabled": is_on}
-        before = len(asked(model))
+        before = len(questions(model))
         with app.app_context():
             found = [duplicates.tidy(user.user_id) for _ in range(2)]
-        assert (found, len(asked(model)) - before) == (([1, 0], 1) if is_on else ([0, 0], 0)), "where memory is off"
+        assert (found, len(questions(model)) - before) == (([1, 0], 1) if is_on else ([0, 0], 0)), "where memory is off"
 
 
 def test_what_changed_while_the_model_read_stays(app, user, model, keep):
@@ -142,7 +142,7 @@ def test_what_the_user_wrote_is_kept_and_never_set_aside(app, user, model, keep)
     aside = {row.memory_id: row.content for row in memories_of(app, user.user_id) if row.is_archived}
     assert CAR[1] in aside.values() and set(chain) - set(aside), "a chain loses not all of it"
     assert not {CAR[0], *HOUSE} & set(aside.values())
-    (question,) = asked(model)
+    (question,) = questions(model)
     assert "house" not in question and "boat" not in question, "one holds longer"
 
 
@@ -152,8 +152,8 @@ def test_a_night_is_one_bounded_call_a_person(app, user, make_user, model, keep,
     keep(other.user_id, (CAR[0], 1), (CAR[1], 2))
     model.script(match="same_memories", structured={"same": []})
     nightly(app, run_jobs)
-    assert sorted(text.count("one:") for text in asked(model)) == [1, duplicates.MAX_PAIRS]
-    assert not any("Walked" in text and "electric" in text for text in asked(model))
+    assert sorted(text.count("one:") for text in questions(model)) == [1, duplicates.MAX_PAIRS]
+    assert not any("Walked" in text and "electric" in text for text in questions(model))
 
 
 def test_of_very_many_alike_only_the_nearest_pairs_are_compared(app, user, model, keep, monkeypatch):
@@ -166,5 +166,5 @@ def test_of_very_many_alike_only_the_nearest_pairs_are_compared(app, user, model
     with app.app_context():
         duplicates.tidy(user.user_id)
     assert len(compared) == 5 and compared[0] == max(compared) > 0.99
-    (question,) = asked(model)
+    (question,) = questions(model)
     assert "narrow" in question.split("\n")[0]

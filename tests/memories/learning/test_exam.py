@@ -46,7 +46,7 @@ def wrongs(paper: Paper) -> list[dict[str, Any]]:
     return [wrong_of(trap) for message in paper.messages for trap in message.wrong]
 
 
-def marked(paper: Paper, items: list[Any]) -> Marks:
+def mark_items(paper: Paper, items: list[Any]) -> Marks:
     return mark(paper, call_of(paper, INSTRUCTIONS)[0], items)
 
 
@@ -56,7 +56,7 @@ def grade(marks: Marks) -> MemoryGrade:
 
 def whole(answer: Any) -> Marks:
     """The marks of a whole exam in which each paper is answered so."""
-    return Marks.total(marked(paper, answer(paper)) for paper in papers())
+    return Marks.total(mark_items(paper, answer(paper)) for paper in papers())
 
 
 def test_the_exam_is_of_about_forty_messages_in_ten_languages():
@@ -109,8 +109,8 @@ def test_who_says_nothing_is_not_trusted():
 @pytest.mark.parametrize("item", [None, "a line", {}, {"quote": 3}, {"message": 1, "quote": "never said this at all"}])
 def test_what_is_malformed_counts_for_nothing(item):
     paper = papers()[0]
-    assert marked(paper, [item]) == marked(paper, [])
-    assert marked(paper, [item, *rights(paper)]) == marked(paper, rights(paper))
+    assert mark_items(paper, [item]) == mark_items(paper, [])
+    assert mark_items(paper, [item, *rights(paper)]) == mark_items(paper, rights(paper))
 
 
 def test_one_of_forty_is_forgiven_and_two_are_not():
@@ -127,9 +127,9 @@ def test_marks_are_of_what_is_said_in_any_order(data):
     paper = data.draw(st.sampled_from(papers()))
     said = data.draw(st.lists(st.sampled_from(rights(paper)), unique_by=lambda item: (item["quote"], item["content"])))
     made = data.draw(st.lists(st.sampled_from(wrongs(paper)), unique_by=lambda item: item["quote"]))
-    marks = marked(paper, data.draw(st.permutations([*said, *made])))
-    assert marks == marked(paper, [*said, *made])
+    marks = mark_items(paper, data.draw(st.permutations([*said, *made])))
+    assert marks == mark_items(paper, [*said, *made])
     assert marks.inventions == len(made)
-    honest = marked(paper, said)
+    honest = mark_items(paper, said)
     assert len(said) <= marks.matches == honest.matches <= marks.right
     assert honest.inventions == 0

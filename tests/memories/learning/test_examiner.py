@@ -25,7 +25,7 @@ Jobs = Callable[..., list[Job]]
 
 
 @pytest.fixture(autouse=True)
-def ungraded(app: Flask) -> Iterator[None]:
+def no_grades(app: Flask) -> Iterator[None]:
     """No model has a grade."""
     with grades_put_back(app):
         execute(app, delete(MemoryGrade))
@@ -43,7 +43,7 @@ def answer_with(model: ServerHandle, say: Callable[[Paper], list[Any]]) -> None:
     model.script(match="memory_operations", respond=respond, times=None)
 
 
-def asked(model: ServerHandle) -> int:
+def question_count(model: ServerHandle) -> int:
     return len([call for call in model.calls() if call["schema"] == "memory_operations"])
 
 
@@ -72,7 +72,7 @@ def test_the_model_at_work_is_examined_once_and_trusted_if_it_is_right(app, mode
     for number in (len(papers()), 0):
         sweep(app)
         assert exams(run_jobs) == number
-    assert asked(model) == len(papers())
+    assert question_count(model) == len(papers())
     found = grade(app)
     assert found is not None
     assert (found.recall, found.false_share, found.cases) == (1, 0 if is_right else 1, 40)
@@ -97,7 +97,7 @@ def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model,
     with app.app_context():
         for _ in range(3):
             assert examiner.examine(HOME_ID)
-    done = asked(model)
+    done = question_count(model)
     model.script(match="memory_operations", fault={"http_status": 503}, times=None)
     with app.app_context(), pytest.raises(ModelUnavailable):
         examiner.examine(HOME_ID)
@@ -107,7 +107,7 @@ def test_a_failure_stores_no_grade_and_the_exam_goes_on_where_it_was(app, model,
     sweep(app)
     run_jobs()
     assert grade(app) is not None
-    assert asked(model) == len(papers()) - done
+    assert question_count(model) == len(papers()) - done
 
 
 def test_one_that_keeps_failing_is_asked_ever_more_rarely(app, model, run_jobs):
@@ -129,7 +129,7 @@ def test_lost_marks_begin_the_exam_again(app, model, run_jobs):
         app.extensions["redis"].delete(progress_key(worker()))
     sweep(app)
     run_jobs()
-    assert asked(model) == len(papers()) + 1
+    assert question_count(model) == len(papers()) + 1
     assert grade(app) is not None
 
 
@@ -141,7 +141,7 @@ def test_on_demand_it_is_examined_from_the_start_and_the_old_grade_holds_until_t
         assert model_call.worker_is_trusted()
     model.reset()
     answer_with(model, lambda _paper: [])
-    assert exams(run_jobs) == asked(model) == len(papers())
+    assert exams(run_jobs) == question_count(model) == len(papers())
     found = grade(app)
     assert found is not None and found.recall == 0
 
@@ -154,4 +154,4 @@ def test_the_demonstration_is_not_examined_and_a_model_that_is_gone_neither(app,
         app.extensions, "settings", app.extensions["settings"].model_copy(update={"offline_model": True})
     )
     sweep(app)
-    assert exams(run_jobs) == asked(model) == 0
+    assert exams(run_jobs) == question_count(model) == 0

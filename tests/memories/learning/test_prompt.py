@@ -37,7 +37,7 @@ def lines(*texts, new_from=0):
     ]
 
 
-def known(ref, content, **fields):
+def memory(ref, content, **fields):
     return KnownMemory(memory_type="fact", content=content, category="identity", ref=ref, **fields)
 
 
@@ -51,7 +51,7 @@ def test_what_was_imported_without_a_date_has_none():
 def test_everything_has_its_place():
     call = build_extraction(
         lines("Hi", "Hello!", "My name is Alex", "Nice to meet you", new_from=2),
-        memories=[known(901, "Likes tea"), known(77, "Name: Al", fact_key="identity/name", fact_value="Al")],
+        memories=[memory(901, "Likes tea"), memory(77, "Name: Al", fact_key="identity/name", fact_value="Al")],
         profile={"name": "Al", "birthday": None},
         points=[OpenPoint("Values", "What matters", ("quiet",))],
     )
@@ -133,7 +133,7 @@ texts = st.lists(st.text(max_size=300) | st.sampled_from(["z" * 3000, "茶" * 80
 @given(texts, st.integers(0, 12), st.lists(st.text(max_size=400), max_size=8), st.integers(200, 3000))
 def test_the_budget_holds_and_no_user_message_is_lost(said, new_from, contents, extra):
     conversation = lines(*said, new_from=new_from)
-    memories = [known(i, content) for i, content in enumerate(contents, 500)]
+    memories = [memory(i, content) for i, content in enumerate(contents, 500)]
     call = build_extraction(
         conversation, memories, {"name": "A" * 500}, [OpenPoint("p" * 300)] * 3, budget=BASE + extra
     )
@@ -159,7 +159,7 @@ def test_the_budget_holds_and_no_user_message_is_lost(said, new_from, contents, 
 SAID = ("I own a boat called Ida.", "I live in Porto by the sea.", "I play the cello on Sundays.", "I have two cats.")
 
 
-def asked(model) -> list[str]:
+def questions(model) -> list[str]:
     return [call["messages"][-1]["content"] for call in model.calls() if call["schema"] == "memory_operations"]
 
 
@@ -172,9 +172,9 @@ def test_an_answer_cut_before_it_told_anything_is_split_and_never_repeated(app, 
     model.script(match="memory_operations", reply='{"statements": [{"mess', finish_reason="length")
     with app.app_context():
         result = extraction.extract(talk)
-    sizes = [sum('"message":' in line for line in sent.split("\n")) for sent in asked(model)]
+    sizes = [sum('"message":' in line for line in sent.split("\n")) for sent in questions(model)]
     assert sizes == [4, 2, 1, 3, 1, 2, 1, 1], sizes
-    assert len(set(asked(model))) == len(sizes)
+    assert len(set(questions(model))) == len(sizes)
     assert result.unreadable == 4 and not result.has_more
     with app.app_context():
         assert not extraction.extract(talk).calls  # nothing is owed: the same would come of it again
@@ -189,5 +189,5 @@ def test_what_is_whole_counts_and_the_rest_is_read_by_the_next_call(app, user, m
     )
     with app.app_context():
         result = extraction.extract(talk)
-    assert len(asked(model)) == 2 and not result.has_more
+    assert len(questions(model)) == 2 and not result.has_more
     assert "Owns a boat called Ida" in current(app, user.user_id)

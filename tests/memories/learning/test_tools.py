@@ -60,10 +60,10 @@ def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, u
     calls_tool(model, "remember", content="Nie je mięsa.", quote="nie jem mięsa")
     (call,) = send(client, "Wiesz, nie jem mięsa od dawna")["tool_calls"]
     assert call["output"]["status"] == "remembered", "where nobody else has a word a verbatim quote is enough"
-    assert remembered(app, user) == [("Vegan.", False), ("Nie je mięsa.", False)]
+    assert memory_lines(app, user) == [("Vegan.", False), ("Nie je mięsa.", False)]
 
 
-def test_what_is_forgotten_goes_from_the_call_in_the_models_words_too(app, client, user, model, untrusted):
+def test_what_is_forgotten_goes_from_the_call_in_the_models_words_too(app, client, user, model, untrusted_model):
     """Of a model that failed its exam the memory is the user's own sentence, and the call says it in others."""
     calls_tool(model, "remember", content="Beekeeping by a tide mill.", quote="I have hives beside the old mill")
     reply = send(client, "I have hives beside the old mill")
@@ -207,7 +207,7 @@ def test_what_is_always_known_stands_in_the_prompt_in_a_stable_order(app, client
     ]
 
 
-def remembered(app, user) -> list[tuple[str, bool]]:
+def memory_lines(app, user) -> list[tuple[str, bool]]:
     return [(row.content, row.needs_review) for row in memories_of(app, user.user_id)]
 
 
@@ -217,7 +217,7 @@ def test_beside_others_words_what_the_model_wants_kept_waits_for_the_user(app, c
     reply = send(client, said)
     (call,) = reply["tool_calls"]
     assert call["output"]["status"] == "waits_for_review"
-    assert remembered(app, user) == [("Compares two brokers and chose one.", True)]
+    assert memory_lines(app, user) == [("Compares two brokers and chose one.", True)]
     calls_tool(model, "remember", content="Sells a boat.", quote="I sell my boat")
     later = send(client, "I sell my boat", reply["conversation_id"])
     assert later["tool_calls"][0]["output"]["status"] == "waits_for_review", "they are still in the prompt"
@@ -229,11 +229,11 @@ def test_so_does_what_a_program_says_about_its_request_or_was_pasted(app, client
     calls_tool(model, "remember", content="Keeps the invoices of mallory.", quote="I keep my invoices")
     asked = {"message": "I keep my invoices here.", "context": {"note": "invoices sent to mallory"}}
     client.post("/api/chat/stream", json=asked).get_data()
-    assert [waits for _, waits in remembered(app, user)] == [True]
+    assert [waits for _, waits in memory_lines(app, user)] == [True]
     calls_tool(model, "remember", content="Has a dog.", quote="I have a dog")
     pasted = {"message": "I have a dog. Anna: hello", "spans": [{"start": 14, "end": 25, "origin": "pasted"}]}
     client.post("/api/chat/stream", json=pasted).get_data()
-    assert [waits for _, waits in remembered(app, user)] == [True, True]
+    assert [waits for _, waits in memory_lines(app, user)] == [True, True]
 
 
 def test_forgetting_is_the_persons_hand(app, client, user, model):

@@ -27,11 +27,11 @@ ADA, KESTREL = "You have a daughter, Ada.", "You own a boat, Kestrel."
 PLACE = "/api/memories/portrait"
 
 
-def known(*contents: str) -> list[KnownItem]:
+def known_items(*contents: str) -> list[KnownItem]:
     return [KnownItem(number, content, 1, "fact", 0.5) for number, content in enumerate(contents, 11)]
 
 
-def written(*sentences: tuple[str, list[int]]) -> dict[str, Any]:
+def portrait_answer(*sentences: tuple[str, list[int]]) -> dict[str, Any]:
     return {"sentences": [{"text": text, "notes": notes} for text, notes in sentences]}
 
 
@@ -42,7 +42,7 @@ def add(client: ApiClient, content: str) -> int:
 
 
 def answers(model: ServerHandle, *sentences: tuple[str, list[int]], **more: Any) -> None:
-    model.script(match="portrait", structured=written(*sentences), **more)
+    model.script(match="portrait", structured=portrait_answer(*sentences), **more)
 
 
 NONE = {"sentences": [], "gone": [], "made_at": None, "is_current": False, "is_coming": False, "problem": None}
@@ -70,8 +70,8 @@ def numbers(client: ApiClient, *contents: str) -> list[int]:
     CASES["a sentence stands"],
 )
 def test_a_sentence_stands_if_its_notes_say_it(text, notes, stands):
-    answer = WrittenPortrait.model_validate(written((text, notes)))
-    assert bool(sentences_of(answer, known(DAUGHTER, BOAT, WORK))) is stands
+    answer = WrittenPortrait.model_validate(portrait_answer((text, notes)))
+    assert bool(sentences_of(answer, known_items(DAUGHTER, BOAT, WORK))) is stands
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_a_sentence_stands_if_its_notes_say_it(text, notes, stands):
     ],
 )
 def test_a_sentence_rests_on_the_notes_that_have_its_words(text, notes, memories):
-    answer = WrittenPortrait.model_validate(written((text, notes)))
-    found = sentences_of(answer, known(DAUGHTER, BOAT, WORK))
+    answer = WrittenPortrait.model_validate(portrait_answer((text, notes)))
+    found = sentences_of(answer, known_items(DAUGHTER, BOAT, WORK))
     assert [number for item in found for number, _ in item["memories"]] == memories
 
 
@@ -100,12 +100,12 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text, notes, memories
     ],
 )
 def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note, text, wording):
-    answer = WrittenPortrait.model_validate(written((text, [1])))
-    found = sentences_of(answer, known(note), is_trusted=False)
+    answer = WrittenPortrait.model_validate(portrait_answer((text, [1])))
+    found = sentences_of(answer, known_items(note), is_trusted=False)
     assert found == [{"text": wording, "memories": [[11, 1]]}]
 
 
-@pytest.mark.usefixtures("untrusted")
+@pytest.mark.usefixtures("untrusted_model")
 def test_the_grade_of_the_model_decides_at_night_too(app, client, model, run_jobs, make_user):
     make_user()
     add(client, "My mother lives in Leeds")
@@ -128,9 +128,9 @@ def test_the_grade_of_the_model_decides_at_night_too(app, client, model, run_job
     ids=["several in one", "one said twice"],
 )
 def test_each_sentence_is_there_once_with_its_memories_and_their_revisions(said, found):
-    answer = WrittenPortrait.model_validate(written(*said))
+    answer = WrittenPortrait.model_validate(portrait_answer(*said))
     expected = [{"text": text, "memories": memories} for text, memories in found]
-    assert sentences_of(answer, known(DAUGHTER, BOAT, WORK)) == expected
+    assert sentences_of(answer, known_items(DAUGHTER, BOAT, WORK)) == expected
 
 
 def test_it_is_written_read_and_written_anew_with_what_differs(client, api, make_user, model, run_jobs):
@@ -172,13 +172,13 @@ CHANGES = {
 }
 
 
-def stored(app: Flask, user: Person) -> str:
+def stored_text(app: Flask, user: Person) -> str:
     with app.app_context():
         row = db.session.query(Portrait).filter_by(user_id=user.user_id).one()
         return str([row.sentences, row.before])
 
 
-def exported(app: Flask, user: Person) -> str:
+def export_text(app: Flask, user: Person) -> str:
     with app.app_context():
         return str(list(PARTS["portrait.jsonl"].read(user.user_id)))
 
@@ -209,17 +209,17 @@ def test_with_its_memory_a_sentence_goes_at_once(app, client, user, model, run_j
     assert texts(client) == left
     for name, change in CHANGES.items():
         left = [text for text in left if name not in text and text != "You own a boat and have a sister."]
-        assert name in exported(app, user)
+        assert name in export_text(app, user)
         path = f"/api/memories/{ids[name]}"
         done = client.put(path, json=change) if change else client.delete(path)
         assert done.status_code == 200 and texts(client) == left, name
-        assert name not in exported(app, user) and KESTREL in exported(app, user), name
-        assert change or name not in stored(app, user)
+        assert name not in export_text(app, user) and KESTREL in export_text(app, user), name
+        assert change or name not in stored_text(app, user)
     for memory in client.get("/api/memories").json["memories"]:
         client.put(f"/api/memories/{memory['memory_id']}", json={"is_archived": True})
     with app.app_context():
         assert generation.make_portrait(subjects.Person(user.user_id)) is None
-    assert boat and stored(app, user) == "[[], []]", "where nothing is known any more no sentence stays"
+    assert boat and stored_text(app, user) == "[[], []]", "where nothing is known any more no sentence stays"
 
 
 @pytest.mark.parametrize(
@@ -230,14 +230,14 @@ def test_with_its_memory_a_sentence_goes_at_once(app, client, user, model, run_j
     ],
 )
 def test_a_usual_first_word_is_no_name_in_any_language(lines):
-    answer = WrittenPortrait.model_validate(written(*lines))
-    notes = known("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")
+    answer = WrittenPortrait.model_validate(portrait_answer(*lines))
+    notes = known_items("Ich habe eine Tochter, Ada", "Ich besitze ein Boot namens Kestrel")
     assert [item["text"] for item in sentences_of(answer, notes)] == [text for text, _ in lines]
 
 
 def test_an_answer_that_does_not_end_counts_as_far_as_it_goes(client, model, run_jobs):
     add(client, DAUGHTER)
-    cut = json.dumps(written((ADA, [1]), (ADA, [1]))).removesuffix("]}") + ', {"text": 7}, {"text": "You h'
+    cut = json.dumps(portrait_answer((ADA, [1]), (ADA, [1]))).removesuffix("]}") + ', {"text": 7}, {"text": "You h'
     model.script(match="portrait", reply=cut, finish_reason="length")
     client.post(PLACE)
     run_jobs()

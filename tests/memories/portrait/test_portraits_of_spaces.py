@@ -8,7 +8,7 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, csrf_token
-from tests.memories.portrait.test_portrait import answers, known, written
+from tests.memories.portrait.test_portrait import answers, known_items, portrait_answer
 from tests.spaces.helpers import add_fact, invite, join, make_space
 from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue
@@ -41,7 +41,7 @@ def texts(client: ApiClient, space_id: int) -> list[str]:
     return [sentence["text"] for sentence in answer.json["sentences"]] if answer.status_code == 200 else []
 
 
-def stored(app: Flask, space_id: int) -> str:
+def stored_text(app: Flask, space_id: int) -> str:
     with app.app_context():
         row = db.session.query(Portrait).filter_by(space_id=space_id).one_or_none()
         return str([row.sentences, row.before]) if row else ""
@@ -58,7 +58,7 @@ def pair(api: Callable, make_user: Callable) -> tuple[ApiClient, ApiClient, int]
 
 
 @pytest.fixture
-def portrayed(pair: tuple, model: ServerHandle, run_jobs: Callable) -> tuple[ApiClient, ApiClient, int, int, int]:
+def portrait_space(pair: tuple, model: ServerHandle, run_jobs: Callable) -> tuple[ApiClient, ApiClient, int, int, int]:
     """A sentence of Anna's memory, one of Ben's, and one of both."""
     anna, ben, space_id = pair
     boat, tent = share(anna, space_id, BOAT), share(ben, space_id, TENT)
@@ -80,15 +80,15 @@ def portrayed(pair: tuple, model: ServerHandle, run_jobs: Callable) -> tuple[Api
     ],
 )
 def test_a_sentence_names_nobody_but_whose_note_it_is(text, stands):
-    answer = WrittenPortrait.model_validate(written((text, [1])))
+    answer = WrittenPortrait.model_validate(portrait_answer((text, [1])))
     notes = [KnownItem(11, BOAT, 1, "fact", 0.5, "Anna"), KnownItem(12, TENT, 1, "fact", 0.5, "Ben")]
     assert bool(sentences_of(answer, notes, OF_SPACE)) is stands
 
 
 @pytest.mark.parametrize(("text", "stands"), [("Grandpa Joe grew roses.", True), ("Grandpa Joe was kind.", False)])
 def test_in_a_legacy_the_name_of_the_person_is_known_and_proves_nothing(text, stands):
-    answer = WrittenPortrait.model_validate(written((text, [1])))
-    assert bool(sentences_of(answer, known("Grew roses behind the house"), OF_LEGACY, "Grandpa Joe")) is stands
+    answer = WrittenPortrait.model_validate(portrait_answer((text, [1])))
+    assert bool(sentences_of(answer, known_items("Grew roses behind the house"), OF_LEGACY, "Grandpa Joe")) is stands
 
 
 def test_it_is_made_from_what_is_shared_and_names_whose_it_is(pair, model, run_jobs):
@@ -136,21 +136,21 @@ def test_without_the_owners_wish_there_is_none(pair, app, model):
     assert not model.calls()
 
 
-def test_switched_off_or_deleted_it_is_gone(portrayed, app, model, run_jobs):
-    anna, ben, space_id, *_ = portrayed
+def test_switched_off_or_deleted_it_is_gone(portrait_space, app, model, run_jobs):
+    anna, ben, space_id, *_ = portrait_space
     mine = ben.post("/api/memories", json={"memory_type": "fact", "content": OF_BOAT}).json["memory_id"]
     ben.delete(f"/api/memories/{mine}")
     assert OF_BOAT in texts(ben, space_id), "what somebody else forgets takes only what rests on theirs"
     anna.put(f"/api/spaces/{space_id}", json={"name": "The voyage"})
     assert len(texts(ben, space_id)) == 3, "another change leaves it"
     anna.put(f"/api/spaces/{space_id}", json={"has_portrait": False})
-    assert texts(ben, space_id) == [] and stored(app, space_id) == ""
+    assert texts(ben, space_id) == [] and stored_text(app, space_id) == ""
     anna.put(f"/api/spaces/{space_id}", json={"has_portrait": True})
     ben.post(place(space_id))
     run_jobs()
-    assert OF_BOAT in stored(app, space_id)
+    assert OF_BOAT in stored_text(app, space_id)
     assert anna.delete(f"/api/spaces/{space_id}").status_code in (200, 204)
-    assert stored(app, space_id) == ""
+    assert stored_text(app, space_id) == ""
     with app.app_context():
         assert generation.make_portrait(Members(space_id)) is None
 
@@ -181,7 +181,7 @@ def test_with_what_is_shared_its_sentences_go_at_once(pair, app, model, run_jobs
         left.remove(told[name])
         assert done.status_code == 200 and texts(ben, space_id) == texts(anna, space_id) == left, name
         if name in ("Kestrel", "Merlin", "Osprey"):
-            assert name not in stored(app, space_id), name
+            assert name not in stored_text(app, space_id), name
 
 
 def test_with_a_member_their_sentences_go(pair, app, api, make_user, model, run_jobs):
@@ -205,11 +205,11 @@ def test_with_a_member_their_sentences_go(pair, app, api, make_user, model, run_
             with app.app_context(), write_transaction():
                 delete_user(person.person.user_id)
         assert told[person] not in texts(anna, space_id) and OF_BOAT in texts(anna, space_id)
-        assert told[person] not in stored(app, space_id)
+        assert told[person] not in stored_text(app, space_id)
 
 
-def test_it_is_the_members(portrayed, api, make_user, login):
-    anna, _, space_id, *_ = portrayed
+def test_it_is_the_members(portrait_space, api, make_user, login):
+    anna, _, space_id, *_ = portrait_space
     stranger, admin, guest = api(make_user()), api(make_user(is_admin=True)), api(make_user())
     assert invite(anna, space_id, guest).status_code == 201
     for client in (stranger, admin, guest):
@@ -237,8 +237,8 @@ def test_at_night_it_is_written_if_something_has_changed(pair, app, model, run_j
     assert night() == 0, "nothing has changed"
 
 
-def test_whoever_has_memory_off_is_not_told_of_anew_and_asks_for_none(portrayed, model, app):
-    anna, ben, space_id, *_ = portrayed
+def test_whoever_has_memory_off_is_not_told_of_anew_and_asks_for_none(portrait_space, model, app):
+    anna, ben, space_id, *_ = portrait_space
     ben.put("/api/account", json={"settings": {"memory_enabled": False}})
     refused = ben.post(place(space_id))
     assert refused.status_code == 409 and "Memory is off" in refused.json["detail"]
@@ -263,7 +263,7 @@ def test_what_is_withdrawn_while_it_is_written_is_not_in_it(pair, app, model, mo
     with app.app_context():
         assert generation.make_portrait(Members(space_id)) == 1
     assert texts(ben, space_id) == [OF_TENT]
-    assert "Kestrel" not in stored(app, space_id)
+    assert "Kestrel" not in stored_text(app, space_id)
 
 
 def test_what_nobody_wants_any_more_once_it_is_written_is_not_stored(pair, app, model, monkeypatch):
@@ -281,20 +281,20 @@ def test_what_nobody_wants_any_more_once_it_is_written_is_not_stored(pair, app, 
         asked = len(model.calls())
         with app.app_context():
             assert generation.make_portrait(Members(space_id)) is None, meanwhile
-        assert stored(app, space_id) == "" and len(model.calls()) == asked + 1, meanwhile
+        assert stored_text(app, space_id) == "" and len(model.calls()) == asked + 1, meanwhile
 
 
-def test_an_owners_export_has_it_as_its_members_read_it(portrayed, app):
-    anna, ben, space_id, _, tent = portrayed
+def test_an_owners_export_has_it_as_its_members_read_it(portrait_space, app):
+    anna, ben, space_id, _, tent = portrait_space
 
-    def exported(client: ApiClient) -> list[str]:
+    def export_texts(client: ApiClient) -> list[str]:
         with app.app_context():
             lines = list(PARTS["spaces.jsonl"].read(client.person.user_id))
         return [item["text"] for line in lines for item in line["portrait"]]
 
-    assert len(exported(anna)) == 3 and exported(ben) == []
+    assert len(export_texts(anna)) == 3 and export_texts(ben) == []
     ben.put(f"/api/memories/{tent}", json={"visibility": "private"})
-    assert exported(anna) == [OF_BOAT]
+    assert export_texts(anna) == [OF_BOAT]
 
 
 def test_the_pages(pair, login, model, run_jobs):

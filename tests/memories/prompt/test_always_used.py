@@ -86,7 +86,7 @@ def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_con
     fill(user.user_id, 40)
     earlier, later = (Conversation(user_id=user.user_id, created_at=now() - timedelta(seconds=n)) for n in (2, 1))
 
-    def known(conversation: Conversation) -> list[str]:
+    def known_contents(conversation: Conversation) -> list[str]:
         version = position(user.user_id).memory_version
         with count_queries() as sent:
             place = space_context.place_of(conversation, remembers=True, since=conversation.created_at, version=version)
@@ -94,11 +94,11 @@ def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_con
         return [item.content for item in place.known if item.group == NEW]
 
     looked_up: list[int] = []
-    assert known(earlier) == known(later) == known(earlier) == []
+    assert known_contents(earlier) == known_contents(later) == known_contents(earlier) == []
     assert looked_up[0] > 0
     assert looked_up[1:] == [0, 0]
     add(user.user_id, 7)
-    assert known(later) == known(earlier) == ["Number 7 is a heron."]
+    assert known_contents(later) == known_contents(earlier) == ["Number 7 is a heron."]
 
 
 def test_what_is_known_follows_every_change(app_context, user):
@@ -124,30 +124,30 @@ def test_what_is_known_follows_every_change(app_context, user):
 def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch):
     scope = Scope(user.user_id)
 
-    def found(question: str) -> list[str]:
+    def find_facts(question: str) -> list[str]:
         db.session.rollback()
         return [item.content for item in facts.exact_facts(question, scope, position(user.user_id))]
 
-    assert found("Which bird 1?") == []
+    assert find_facts("Which bird 1?") == []
     add(user.user_id, 1)
     looked_up: list[Any] = []
     real = facts.read_keys
     monkeypatch.setattr(facts, "read_keys", lambda *given: (looked_up.append(given[2]), real(*given)))
-    assert found("Which bird 1?") == ["Number 1 is a heron."]
+    assert find_facts("Which bird 1?") == ["Number 1 is a heron."]
     add(user.user_id, 2)
-    assert found("Which bird 2?") == ["Number 2 is a heron."]
-    assert found("Which bird 1?") == ["Number 1 is a heron."]
+    assert find_facts("Which bird 2?") == ["Number 2 is a heron."]
+    assert find_facts("Which bird 1?") == ["Number 1 is a heron."]
     assert None not in looked_up, "never all of them again"
     assert sum(len(changed) for changed in looked_up) == 2
     with count_queries() as sent:
-        assert found("What is for dinner?") == []
+        assert find_facts("What is for dinner?") == []
     assert len(sent) == 1, "where memory stands"
     memory_id = client.get("/api/memories").json["memories"][0]["memory_id"]
     assert client.delete(f"/api/memories/{memory_id}?forget=1").status_code in (200, 204)
-    assert len(left := found("Which bird 2?") + found("Which bird 1?")) == 1
+    assert len(left := find_facts("Which bird 2?") + find_facts("Which bird 1?")) == 1
     (row,) = client.get("/api/memories").json["memories"]
     client.put(f"/api/memories/{row['memory_id']}", json={"content": "It is a plum."})
-    assert left != ["It is a plum."] and found("Which birds 1 and 2?") == ["It is a plum."]
+    assert left != ["It is a plum."] and find_facts("Which birds 1 and 2?") == ["It is a plum."]
 
 
 def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others():
@@ -176,17 +176,17 @@ def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_chan
         for content, more in ((f"A {kind} for today", until), (f"A {kind} for good", {})):
             client.post("/api/memories", json={"memory_type": kind, "content": content, **more})
 
-    def shown(since: Any) -> set[str]:
+    def shown_contents(since: Any) -> set[str]:
         place = space_context.place_of(db.session.get(Conversation, talk), remembers=True, since=since)
         return {item.content for item in (*place.known, *place.standing)}
 
     for since in (None, before):
         with app.app_context():
-            assert shown(since) == {
+            assert shown_contents(since) == {
                 f"A {kind} for {end}" for kind in ("fact", "instruction") for end in ("today", "good")
             }
     for module in (always_used, instructions, space_context):
         monkeypatch.setattr(module, "now", lambda: now() + timedelta(days=1))
     for since in (None, before):
         with app.app_context():
-            assert shown(since) == {"A fact for good", "A instruction for good"}
+            assert shown_contents(since) == {"A fact for good", "A instruction for good"}

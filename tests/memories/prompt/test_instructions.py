@@ -42,14 +42,14 @@ def test_instructions_apply_in_every_prompt_of_their_scope(app, client):
     tell(client, "Answer in Norwegian.", only_conversation_id=here)
     tell(client, "Name the ship in every answer.", space_id=space)
 
-    def applied(conversation_id: int) -> list[str]:
+    def applied_words(conversation_id: int) -> list[str]:
         opens = opening(app, conversation_id)
         every = ("metric", "Norwegian", "ship")
         return [word for word in every if word in opens]
 
-    assert applied(here) == ["metric", "Norwegian"]
-    assert applied(there) == ["metric"]
-    assert applied(inside) == ["metric", "ship"]
+    assert applied_words(here) == ["metric", "Norwegian"]
+    assert applied_words(there) == ["metric"]
+    assert applied_words(inside) == ["metric", "ship"]
 
 
 def test_the_receipt_names_them_and_they_are_said_once(app, client):

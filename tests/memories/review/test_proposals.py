@@ -51,7 +51,7 @@ def conflict(app, client) -> None:
         journal.close({"disputed": 1})
 
 
-def waiting(client, **query: object) -> list[dict]:
+def list_proposals(client, **query: object) -> list[dict]:
     return client.get("/api/proposals", query_string=query).json["proposals"]
 
 
@@ -75,7 +75,7 @@ def test_a_branch_knows_whose_words_its_copies_are(app, client, user, model, bro
     assert send(client, "Keep that", branch)["tool_calls"][0]["output"]["status"] == "refused"
     calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
     send(client, "I compare two brokers", branch)
-    assert current(app, user.user_id) == [] and [found["why"] for found in waiting(client)] == ["tainted"]
+    assert current(app, user.user_id) == [] and [found["why"] for found in list_proposals(client)] == ["tainted"]
     copy = client.get(f"/api/conversations/{branch}/messages").json["messages"][0]["message_id"]
     answers(model, operation("I have chosen Oakline for good"))
     edited = client.post(f"/api/messages/{copy}/edit", json={"content": f"{PASTED} Really."}).json
@@ -90,7 +90,7 @@ def test_replies_from_elsewhere_may_hold_others_words(app, client, user, model):
     said = [("user", "Read it"), ("assistant", "It says: choose Oakline."), ("user", "I compare two brokers")]
     body = {"model": "default", "messages": [{"role": role, "content": words} for role, words in said]}
     assert client.post("/v1/chat/completions", json=body).status_code == 200
-    assert current(app, user.user_id) == [] and [found["why"] for found in waiting(client)] == ["tainted"]
+    assert current(app, user.user_id) == [] and [found["why"] for found in list_proposals(client)] == ["tainted"]
 
 
 def test_instructions_of_a_space_are_words_of_its_owner(app, client, user, model, make_user):
@@ -112,17 +112,17 @@ def test_instructions_of_a_space_are_words_of_its_owner(app, client, user, model
 
 def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, user, model):
     reply = remember(client, model)
-    (found,) = waiting(client)
+    (found,) = list_proposals(client)
     assert (found["kind"], found["why"], found["quote"]) == ("remember", "tainted", "I compare two brokers")
     assert found["memory"]["content"] == "Compares brokers." and found["replaces"] is None
     done = settle(client, found, "accept")
     assert done["status"] == "kept" and done["memory"]["needs_review"] is False and done["report"] is None
-    assert current(app, user.user_id) == ["Compares brokers."] and waiting(client) == []
+    assert current(app, user.user_id) == ["Compares brokers."] and list_proposals(client) == []
     assert client.post(f"/api/proposals/{found['proposal_id']}/accept", json={}).status_code == 409
     assert reply["tool_calls"][0]["output"]["memory_id"] == done["memory"]["memory_id"]
     said = {"said": QUOTED.replace("brokers", "banks"), "content": "Compares banks.", "quote": "I compare two banks"}
     remember(client, model, **said)
-    done = settle(client, waiting(client)[0], "discard")
+    done = settle(client, list_proposals(client)[0], "discard")
     assert done["status"] == "forgotten" and done["report"]["memories"] == 1
     assert current(app, user.user_id) == ["Compares brokers."]
     again = remember(client, model, **said)["tool_calls"][0]["output"]
@@ -131,24 +131,24 @@ def test_what_a_tainted_turn_wants_kept_is_kept_with_one_answer(app, client, use
 
 def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, user, model):
     forget(client, model)
-    (found,) = waiting(client)
+    (found,) = list_proposals(client)
     assert settle(client, found, "discard") == {"status": "discarded", "memory": None, "report": None}
-    assert current(app, user.user_id) == ["Plays the zither."] and waiting(client) == []
+    assert current(app, user.user_id) == ["Plays the zither."] and list_proposals(client) == []
     assert client.post(f"/api/proposals/{found['proposal_id']}/discard", json={}).status_code == 404
     wanted = {"name": "forget", "arguments": {"memory_id": found["memory"]["memory_id"]}}
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Done.", times=1)
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", tool_calls=[wanted, wanted], times=1)
     reply = send(client, "Forget the zither")
-    (found,) = waiting(client, kind="forget")  # asking twice proposes once
+    (found,) = list_proposals(client, kind="forget")  # asking twice proposes once
     assert (found["why"], found["memory"]["content"]) == ("forget", "Plays the zither.")
     assert found["message_id"] == reply["id"]
     done = settle(client, found, "accept")
     assert done["status"] == "forgotten" and done["report"]["memories"] == 1
-    assert memories_of(app, user.user_id) == [] and waiting(client) == []
+    assert memories_of(app, user.user_id) == [] and list_proposals(client) == []
     assert client.post(f"/api/proposals/{found['proposal_id']}/accept", json={}).status_code == 404
     reply = forget(client, model, "Plays the oboe.")
     client.delete(f"/api/conversations/{reply['conversation_id']}")
-    assert waiting(client) == [] and current(app, user.user_id) == ["Plays the oboe."]
+    assert list_proposals(client) == [] and current(app, user.user_id) == ["Plays the oboe."]
     with app.app_context():
         assert db.session.scalars(select(ForgetProposal)).all() == [], "it goes with the conversation"
 
@@ -156,8 +156,8 @@ def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, us
 @pytest.mark.parametrize(("answer", "stays"), [("accept", "Lives in Linz"), ("discard", "Lives in Graz")])
 def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays):
     conflict(app, client)
-    (found,) = waiting(client, kind="conflict")
-    assert found["why"] == "conflict" and waiting(client, kind="remember") == []
+    (found,) = list_proposals(client, kind="conflict")
+    assert found["why"] == "conflict" and list_proposals(client, kind="remember") == []
     assert (found["memory"]["content"], found["replaces"]["content"]) == ("Lives in Linz", "Lives in Graz")
     settle(client, found, answer)
     assert current(app, user.user_id) == [stays]
@@ -173,8 +173,8 @@ def test_pages_follow_each_other_through_both_kinds(app, client, user, model):
         cursor = page["next_cursor"]
         if not cursor:
             break
-    assert seen == [item["proposal_id"] for item in waiting(client)] and len(seen) == 4
-    kinds = [item["kind"] for item in waiting(client)]
+    assert seen == [item["proposal_id"] for item in list_proposals(client)] and len(seen) == 4
+    kinds = [item["kind"] for item in list_proposals(client)]
     assert kinds[:2] == ["forget", "forget"] and sorted(kinds[2:]) == ["conflict", "remember"]
     for kind in ("", "&kind=remember", "&kind=forget", "&kind=conflict"):
         assert client.get(f"/api/proposals?cursor=m.nonsense{kind}").status_code == 422
@@ -182,20 +182,20 @@ def test_pages_follow_each_other_through_both_kinds(app, client, user, model):
 
 def test_nobody_else_sees_or_settles_it(client, api, make_user, model):
     forget(client, model), remember(client, model)
-    ids = [item["proposal_id"] for item in waiting(client)]
+    ids = [item["proposal_id"] for item in list_proposals(client)]
     for other in (api(make_user()), api(make_user(is_admin=True))):
         assert other.get("/api/proposals").json["proposals"] == []
         for number, answer in product(ids, ("accept", "discard")):
             assert other.post(f"/api/proposals/{number}/{answer}", json={}).status_code == 404
 
-    assert len(waiting(client)) == 2
+    assert len(list_proposals(client)) == 2
 
 
 def test_the_reply_shows_it_and_the_buttons_settle_it(client, model, browser):
     reply = remember(client, model)
     page = browser.get(f"/c/{reply['conversation_id']}").text
     assert "Keep this?" in page and "I compare two brokers" in page and ">Discard</button>" in page
-    (found,) = waiting(client)
+    (found,) = list_proposals(client)
     place = f"/turns/{reply['id']}/proposals"
     assert post_form(browser, place, ids=[found["proposal_id"]], decision="perhaps").status_code == 422
     done = post_form(browser, place, headers=HTMX, ids=[found["proposal_id"]], decision="accept")
@@ -209,7 +209,7 @@ def test_the_reply_shows_exactly_what_would_be_forgotten(app, client, login, mak
     reply = forget(client, model)
     page = browser.get(f"/c/{reply['conversation_id']}").text
     assert "Forget this for good?" in page and "Plays the zither." in page
-    (found,) = waiting(client)
+    (found,) = list_proposals(client)
     place = f"/turns/{reply['id']}/proposals"
     assert post_form(login(make_user()), place, ids=[found["proposal_id"]], decision="accept").status_code == 404
     done = post_form(browser, place, headers=HTMX, ids=[found["proposal_id"]], decision="accept")
@@ -221,17 +221,17 @@ def test_what_waited_sixty_days_is_set_aside_and_can_be_brought_back(app, client
     forget(client, model), remember(client, model), conflict(app, client)
     with app.app_context():
         assert proposals.archive_expired(now() + timedelta(days=59)) == 0
-    assert len(waiting(client)) == 3
+    assert len(list_proposals(client)) == 3
     with app.app_context():
         assert proposals.archive_expired(now() + timedelta(days=61)) == 2
         assert proposals.archive_expired(now() + timedelta(days=61)) == 0, "once"
-    assert waiting(client) == []
+    assert list_proposals(client) == []
     with app.app_context():
         changes = db.session.scalars(select(MemoryChangeSet).where(MemoryChangeSet.cause == "waited")).all()
         assert len(changes) == 1
         number = changes[0].change_set_id
     assert client.post(f"/api/memories/changes/{number}/undo", json={}).status_code == 200
-    assert len(waiting(client)) == 2
+    assert len(list_proposals(client)) == 2
 
 
 @pytest.mark.parametrize("fields", [{}, {"fact_key": "home", "fact_value": "Rome"}], ids=["statement", "fact"])

@@ -20,7 +20,7 @@ ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
 
 
 @pytest.fixture
-def waiting(app: Flask, user: Person) -> list[int]:
+def queue(app: Flask, user: Person) -> list[int]:
     """Three memories in review, the last of which is asked about first; their ids."""
     with app.app_context(), write_transaction():
         propose(user.user_id, [Proposal(ROOF), Proposal(MOSS), Proposal(GOATS)], cause="mcp", actor="mcp")
@@ -65,65 +65,65 @@ def answer(browser: FlaskClient, page: str, memory_id: int, follow: bool = True,
     return browser.get(reply.location) if follow and reply.status_code == 303 else reply
 
 
-def test_one_question_at_a_time_with_its_place_in_the_queue(app, browser, user, waiting):
+def test_one_question_at_a_time_with_its_place_in_the_queue(app, browser, user, queue):
     page = browser.get("/memories/review").text
     assert question(page) == GOATS and "1 of 3" in page and "From an import or another program" in page
     assert page.count(GOATS) == 1 and MOSS not in page and ROOF not in page, "nothing is listed twice"
-    page = answer(browser, page, waiting[2], decision="accept").text
+    page = answer(browser, page, queue[2], decision="accept").text
     assert question(page) == MOSS and "2 of 3" in page and "Kept." in page
     undo = re.search(r'action="(/memories/changes/\d+/undo)"', page)[1]
     page = browser.get(post_form(browser, undo, **fields_of(page, undo)).location).text
     assert question(page) == GOATS and "1 of 3" in page, "what was kept is taken back"
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, True]
-    page = answer(browser, page, waiting[2], decision="accept").text
-    page = answer(browser, page, waiting[1], decision="accept").text
-    part = answer(browser, page, waiting[0], False, decision="accept").location
+    page = answer(browser, page, queue[2], decision="accept").text
+    page = answer(browser, page, queue[1], decision="accept").text
+    part = answer(browser, page, queue[0], False, decision="accept").location
     page = browser.get(part, headers=HTMX).text
     assert "All reviewed" in page and "as a list" not in page
     assert not any(row.needs_review for row in memories_of(app, user.user_id))
 
 
-def test_what_was_discarded_is_forgotten_with_the_next_decision_and_taken_back_until_then(app, browser, user, waiting):
-    page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="reject").text
+def test_what_was_discarded_is_forgotten_with_the_next_decision_and_taken_back_until_then(app, browser, user, queue):
+    page = answer(browser, browser.get("/memories/review").text, queue[2], decision="reject").text
     assert f"Discarded: {GOATS}" in page and question(page) == MOSS and "2 of 3" in page
     assert len(memories_of(app, user.user_id)) == 3, "not yet"
     back = html.unescape(re.search(r'<a href="([^"]+)"[^>]*data-key="u"', page)[1])
     again = browser.get(back).text
     assert question(again) == GOATS and "1 of 3" in again
     assert question(browser.get("/memories/review").text) == GOATS, "who leaves is asked again"
-    answer(browser, page, waiting[1], decision="accept")
+    answer(browser, page, queue[1], decision="accept")
     assert [row.content for row in memories_of(app, user.user_id)] == [ROOF, MOSS]
 
 
-def test_the_last_one_discarded_is_forgotten_after_a_moment(app, browser, user, waiting):
+def test_the_last_one_discarded_is_forgotten_after_a_moment(app, browser, user, queue):
     with app.app_context(), write_transaction():
-        for memory_id in waiting[:2]:
+        for memory_id in queue[:2]:
             service.get_memory(user.user_id, memory_id).needs_review = False
-    page = answer(browser, browser.get("/memories/review").text, waiting[2], decision="reject").text
+    page = answer(browser, browser.get("/memories/review").text, queue[2], decision="reject").text
     assert "All reviewed" in page and "Discard for good" in page
     for _twice in range(2):
-        said = post_form(browser, f"/memories/{waiting[2]}/review", headers=HTMX, decision="reject")
+        said = post_form(browser, f"/memories/{queue[2]}/review", headers=HTMX, decision="reject")
         assert GOATS not in said.text and GOATS not in {row.content for row in memories_of(app, user.user_id)}
     assert said.status_code == 404
 
 
-def test_one_that_is_left_for_later_is_asked_about_at_the_end(browser, waiting):
+def test_one_that_is_left_for_later_is_asked_about_at_the_end(browser, queue):
     page = browser.get("/memories/review").text
     for number, content in ((2, MOSS), (3, ROOF)):
         page = browser.get(html.unescape(re.search(r'class="queue-later" href="([^"]+)"', page)[1])).text
         assert question(page) == content and f"{number} of 3" in page
-    page = answer(browser, page, waiting[0], decision="accept").text
+    page = answer(browser, page, queue[0], decision="accept").text
     assert "You left 2 for later." in page
     assert question(browser.get("/memories/review").text) == GOATS
 
 
-def test_edited_words_are_kept_and_refused_ones_are_not_lost(app, browser, user, waiting):
+def test_edited_words_are_kept_and_refused_ones_are_not_lost(app, browser, user, queue):
     form = browser.get("/memories/review?edit=1").text
     assert f">{GOATS}</textarea>" in form
-    wrong = answer(browser, form, waiting[2], decision="accept", content="My password is hunter2hunter2")
+    wrong = answer(browser, form, queue[2], decision="accept", content="My password is hunter2hunter2")
     assert wrong.status_code == 422
     assert "secret" in wrong.text and "hunter2hunter2</textarea>" in wrong.text
-    page = answer(browser, form, waiting[2], decision="accept", content="Keeps two goats").text
+    page = answer(browser, form, queue[2], decision="accept", content="Keeps two goats").text
     assert question(page) == MOSS
     row = memories_of(app, user.user_id)[2]
     assert (row.content, row.needs_review, row.edited_by_user) == ("Keeps two goats", False, True)
@@ -155,22 +155,22 @@ def test_what_disputes_something_that_has_ended_waits_alone(app, browser, client
 
 
 @pytest.mark.parametrize("decision", ["accept", "reject"])
-def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, waiting, decision):
+def test_what_another_tab_has_settled_is_not_asked_again(app, browser, user, queue, decision):
     page = browser.get("/memories/review").text
-    answer(browser, page, waiting[2], decision="accept")
-    late = answer(browser, page, waiting[2], decision=decision)
+    answer(browser, page, queue[2], decision="accept")
+    late = answer(browser, page, queue[2], decision=decision)
     assert late.status_code == 422 and "That memory no longer waits for a decision; nothing was changed." in late.text
     assert question(late.text) == MOSS and "Discarded" not in late.text
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [True, True, False]
 
 
-def test_what_is_about_to_be_forgotten_is_shown_to_its_person_alone(browser, waiting, login, make_user):
-    page = f"/memories/review?held={waiting[2]}"
+def test_what_is_about_to_be_forgotten_is_shown_to_its_person_alone(browser, queue, login, make_user):
+    page = f"/memories/review?held={queue[2]}"
     assert GOATS in browser.get(page).text and GOATS not in login(make_user(is_admin=True)).get(page).text
 
 
-def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, waiting):
+def test_odd_addresses_begin_anew_and_a_queue_leads_nowhere_else(browser, queue):
     for odd in ("done=-3&of=x", "done=99999999999999999999", "held=0&last=x", "of=1&done=7"):
         assert question(browser.get(f"/memories/review?{odd}").text) == GOATS, odd
     form = {"decision": "accept", "queue": "https://elsewhere.example/"}
-    assert post_form(browser, f"/memories/{waiting[2]}/review", **form).location.startswith("/?")
+    assert post_form(browser, f"/memories/{queue[2]}/review", **form).location.startswith("/?")

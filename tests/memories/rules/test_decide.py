@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, current, fact, op, say, stored, worlds
+from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, apply, batches, current, fact, memory, op, say, worlds
 from webapp.memories.rules import decide as rules
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.evidence import find_quote
@@ -30,16 +30,16 @@ def reasons(plan):
 def test_alex_al_alexander():
     messages = say("My name is Alex", "Call me Al", "Actually, my full name is Alexander")
     state = State(messages)
-    state = after(state, decide([fact(1, "My name is Alex", NAME, "Alex", 1.0)], state))
+    state = apply(state, decide([fact(1, "My name is Alex", NAME, "Alex", 1.0)], state))
     plan = decide([fact(2, "Call me Al", NAME, "Al", 0.6)], state)
     assert plan.counts == dict.fromkeys(plan.counts, 0) | {"added": 1, "in_review": 1}
-    state = after(state, plan)
+    state = apply(state, plan)
     assert [memory.fact_value for memory in current(state)] == ["Alex"]
 
     correction = fact(3, "my full name is Alexander", "identity/full_name", "Alexander", 0.95)
     plan = decide([correction], state)
     assert (plan.counts["superseded"], plan.counts["added"]) == (2, 0)  # and what waited beside it
-    state = after(state, plan)
+    state = apply(state, plan)
     assert [memory.fact_value for memory in current(state)] == ["Alexander"]
     history = {memory.fact_value: memory for memory in state.memories}
     assert set(history) == {"Alex", "Al", "Alexander"}
@@ -73,11 +73,11 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed)
         plain = {"fact_key": None, "fact_value": None}
         first = first.model_copy(update=plain)
         later = later.model_copy(update=plain | {"action": Action.SUPERSEDE, "memory_number": 1})
-    state = after(state, decide([first], state))
+    state = apply(state, decide([first], state))
     state = replace(state, numbered={1: state.memories[0].ref})
     plan = decide([later], state)
     assert {name: plan.counts[name] for name in OUTCOMES} == dict.fromkeys(OUTCOMES, 0) | {counted: 1}
-    state = after(state, plan)
+    state = apply(state, plan)
     assert decide([later], state).effects == ()
     (stands,) = current(state)
     assert ("Oslo" in stands.content) is (counted == "superseded")
@@ -128,28 +128,28 @@ def test_a_quote_with_the_wrong_number_is_found_where_only_one_message_holds_it(
 
 def test_the_same_words_become_more_evidence():
     state = State(say("I like tea", "as I said, I LIKE TEA!"))
-    state = after(state, decide([op("add", 1, "I like tea", confidence=0.7)], state))
+    state = apply(state, decide([op("add", 1, "I like tea", confidence=0.7)], state))
     plan = decide([op("add", 2, "I LIKE TEA!", confidence=0.8)], state)
     (effect,) = plan.effects
     assert isinstance(effect, AddEvidence) and effect.confidence == 0.8
-    assert len(after(state, plan).memories[0].evidence) == 2
+    assert len(apply(state, plan).memories[0].evidence) == 2
 
 
-def known(*memories: KnownMemory, messages) -> State:
+def start(*memories: KnownMemory, messages) -> State:
     return State(messages, memories, numbered={n: memory.ref for n, memory in enumerate(memories, 1)})
 
 
 def test_of_two_stored_memories_the_one_said_again_wins_unless_the_user_settled_it():
-    memories = (stored(7, "Likes tea"), stored(8, "Hates tea"))
+    memories = (memory(7, "Likes tea"), memory(8, "Hates tea"))
     operation = op("supersede", 1, "I hate tea", "Hates tea", memory_number=1)
-    plan = decide([operation], known(*memories, messages=say("I hate tea")))
+    plan = decide([operation], start(*memories, messages=say("I hate tea")))
     assert [type(effect) for effect in plan.effects] == [Close, AddEvidence]
     assert plan.effects[0].superseded_by == 8
     doubtful = operation.model_copy(update={"confidence": 0.65})
-    plan = decide([doubtful], known(*memories, messages=say("I hate tea")))
+    plan = decide([doubtful], start(*memories, messages=say("I hate tea")))
     assert Flag(8, 7) in plan.effects
-    settled = (stored(7, "Likes tea", settled_with=frozenset({8})), memories[1])
-    plan = decide([operation], known(*settled, messages=say("I hate tea")))
+    settled = (memory(7, "Likes tea", settled_with=frozenset({8})), memories[1])
+    plan = decide([operation], start(*settled, messages=say("I hate tea")))
     assert [type(effect) for effect in plan.effects] == [AddEvidence]
 
 
@@ -157,11 +157,11 @@ def test_an_update_rewords_and_stays_reworded():
     messages = say("I work on Apollo", "Apollo is written in Rust")
     operations = [op("add", 1, "I work on Apollo"), op("update", 2, "Apollo is written in Rust", memory_number=1)]
     state = State(messages)
-    state = after(state, decide(operations[:1], state))
+    state = apply(state, decide(operations[:1], state))
     state = State(messages, state.memories, numbered={1: state.memories[0].ref})
     plan = decide(operations[1:], state)
     assert [type(effect) for effect in plan.effects] == [Revise]
-    state = after(state, plan)
+    state = apply(state, plan)
     assert len(state.memories) == 1 and len(state.memories[0].evidence) == 2
     assert decide(operations, state).effects == ()
 
@@ -169,24 +169,24 @@ def test_an_update_rewords_and_stays_reworded():
 @pytest.mark.parametrize("fields", [{"origin": "user"}, {"edited_by_user": True}, {"is_pinned": True}])
 @pytest.mark.parametrize("action", ["add", "update", "supersede", "retract"])
 def test_what_the_user_wrote_is_never_changed_by_an_extraction(fields, action):
-    written = stored(7, "Name is Alex", fact_key=NAME, fact_value="Alex", **fields)
-    state = known(written, messages=say("Actually my name is not Alex, it is Bob"))
+    written = memory(7, "Name is Alex", fact_key=NAME, fact_value="Alex", **fields)
+    state = start(written, messages=say("Actually my name is not Alex, it is Bob"))
     words = {"content": "Name is Bob", "fact_key": NAME, "fact_value": "Bob", "confidence": 1.0}
     operation = op(action, 1, "my name is not Alex, it is Bob", memory_number=1, **words)
     plan = decide([operation], state)
     (effect,) = plan.effects
     assert isinstance(effect, Insert) and effect.needs_review and effect.contradicts == 7
-    assert after(state, plan).memories[-1] == written
-    assert decide([operation], after(state, plan)).effects == ()
+    assert apply(state, plan).memories[-1] == written
+    assert decide([operation], apply(state, plan)).effects == ()
 
 
 def test_retraction_closes_and_does_not_forget():
-    state = known(stored(7, "Has a dog"), messages=say("My dog died, so I no longer have a dog"))
+    state = start(memory(7, "Has a dog"), messages=say("My dog died, so I no longer have a dog"))
     operation = op("retract", 1, "I no longer have a dog", memory_number=1)
     plan = decide([operation], state)
     (effect,) = plan.effects
     assert isinstance(effect, Close) and effect.superseded_by is None and effect.at == state.messages[0].said_at
-    closed = after(state, plan)
+    closed = apply(state, plan)
     assert not closed.memories[0].is_open and closed.memories[0].content == "Has a dog"
     assert decide([operation], closed).effects == ()
     doubtful = decide([operation.model_copy(update={"confidence": 0.5})], state)
@@ -194,11 +194,11 @@ def test_retraction_closes_and_does_not_forget():
 
 
 def test_an_untrusted_retraction_decided_twice_proposes_once():
-    state = known(stored(2, "I like tea"), messages=say("J’habite à Paris, I like tea"))
+    state = start(memory(2, "I like tea"), messages=say("J’habite à Paris, I like tea"))
     operation = op("retract", 1, "J'habite à Paris", memory_number=1)
     plan = decide([operation], state, ANY)
     assert plan.effects
-    assert decide([operation], after(state, plan), ANY).effects == ()
+    assert decide([operation], apply(state, plan), ANY).effects == ()
 
 
 def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
@@ -206,11 +206,11 @@ def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
     state = State(say(*said))
     job = [fact(n, text, "work/job", text, 1.0) for n, text in enumerate(said[:3], 1)]
     batch = [*job, fact(4, said[3], NAME, "Alex", 1.0)]
-    memories = current(after(state, decide(batch, state, ANY)))
+    memories = current(apply(state, decide(batch, state, ANY)))
     assert sorted(memory.slot or "" for memory in memories) == ["", "", "", NAME]
-    assert len(current(after(state, decide(batch, state)))) == 2, "a trusted model's last word replaces the others"
+    assert len(current(apply(state, decide(batch, state)))) == 2, "a trusted model's last word replaces the others"
     corrected = [*job[:2], batch[3]]
-    assert len([memory for memory in current(after(state, decide(corrected, state, ANY))) if memory.slot]) == 2
+    assert len([memory for memory in current(apply(state, decide(corrected, state, ANY))) if memory.slot]) == 2
 
 
 def test_one_sentence_read_as_two_values_is_one_memory():
@@ -219,7 +219,7 @@ def test_one_sentence_read_as_two_values_is_one_memory():
         fact(1, "from Bristol", "identity/location", "Bristol"),
         fact(1, "to Leeds", "identity/location", "Leeds"),
     ]
-    done = after(state, decide(moves, state, ANY))
+    done = apply(state, decide(moves, state, ANY))
     assert [(memory.value, memory.is_current) for memory in done.memories] == [("leeds", True)]
     assert decide(moves, done, ANY).effects == ()
 
@@ -228,7 +228,7 @@ def test_one_sentence_read_as_two_values_is_one_memory():
 def test_an_end_before_it_was_said_is_part_of_the_words(last_day, kept):
     state = State(say("I lived in Bristol for years"))
     until = (NOON + timedelta(days=last_day)).date()
-    (memory,) = after(state, decide([op("add", 1, "I lived in Bristol", until=until)], state)).memories
+    (memory,) = apply(state, decide([op("add", 1, "I lived in Bristol", until=until)], state)).memories
     assert (memory.until == until) is kept
 
 
@@ -236,8 +236,8 @@ def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
     grave = TombstoneSet(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}
     grave = TombstoneSet(b"0123456789abcdef", 1, digests)
-    memories = (stored(7, "Has a dog"), stored(8, "The dog is gone"))
-    state = replace(known(*memories, messages=say("I no longer have a dog")), is_forgotten=grave.forbids)
+    memories = (memory(7, "Has a dog"), memory(8, "The dog is gone"))
+    state = replace(start(*memories, messages=say("I no longer have a dog")), is_forgotten=grave.forbids)
     operation = op("retract", 1, "I no longer have a dog", "The dog is gone", memory_number=1, confidence=0.5)
     assert decide([operation], replace(state, is_forgotten=lambda *_: False)).effects
     assert decide([operation], state).effects == ()
@@ -245,33 +245,33 @@ def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
 
 def test_a_doubtful_fact_waits_and_better_evidence_ends_the_wait():
     empty = State(say("I may be called Alex", "My name is Alex"))
-    assert current(after(empty, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.6)], empty)))
-    state = after(empty, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.59)], empty))
+    assert current(apply(empty, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.6)], empty)))
+    state = apply(empty, decide([fact(1, "I may be called Alex", NAME, "Alex", 0.59)], empty))
     assert current(state) == []
     plan = decide([fact(2, "My name is Alex", NAME, "Alex", 0.9)], state)
     assert plan.effects[0].clears_review
-    assert [memory.confidence for memory in current(after(state, plan))] == [0.9]
+    assert [memory.confidence for memory in current(apply(state, plan))] == [0.9]
 
 
 def test_an_old_statement_does_not_replace_a_newer_one():
     old, new = say("I live in Rome", "I live in Oslo")
     state = State((new,))
-    state = after(state, decide([fact(2, "I live in Oslo", "identity/location", "Oslo")], state))
+    state = apply(state, decide([fact(2, "I live in Oslo", "identity/location", "Oslo")], state))
     state = State((old,), state.memories)
-    state = after(state, decide([fact(1, "I live in Rome", "identity/location", "Rome", 1.0)], state))
+    state = apply(state, decide([fact(1, "I live in Rome", "identity/location", "Rome", 1.0)], state))
     assert [memory.fact_value for memory in current(state)] == ["Oslo"]
 
 
 def test_what_ended_later_is_not_opened_by_what_was_said_before():
     messages = say("I live in Rome", "Rome is my home", "I no longer live in Rome")
     state = State(messages)
-    state = after(state, decide([fact(1, "I live in Rome", "identity/location", "Rome")], state))
+    state = apply(state, decide([fact(1, "I live in Rome", "identity/location", "Rome")], state))
     retraction = op("retract", 3, "I no longer live in Rome", fact_key="identity/location", fact_value="Rome")
-    state = after(state, decide([retraction], state))
+    state = apply(state, decide([retraction], state))
     plan = decide([fact(2, "Rome is my home", "identity/location", "Rome")], state)
     assert plan.effects == () and reasons(plan) == [Refusal.OLDER]
     later = State(say("I live in Rome", first_id=200), state.memories)
-    back = after(later, decide([fact(1, "I live in Rome", "identity/location", "Rome")], later))
+    back = apply(later, decide([fact(1, "I live in Rome", "identity/location", "Rome")], later))
     assert current(back) == []  # said before the end, in another conversation
 
 
@@ -286,7 +286,7 @@ def test_of_the_same_words_the_surest_reading_counts_whatever_the_order():
 
 def test_a_user_edit_survives_reading_the_conversation_again():
     messages = say("I like tee")
-    state = after(State(messages), decide([op("add", 1, "I like tee")], State(messages)))
+    state = apply(State(messages), decide([op("add", 1, "I like tee")], State(messages)))
     (memory,) = state.memories
     now = {"content": "I like tea", "edited_by_user": True, "asserted_at": NOON + timedelta(hours=1)}
     edited = replace(memory, said_before=frozenset({"i like tee"}), **now)
@@ -296,7 +296,7 @@ def test_a_user_edit_survives_reading_the_conversation_again():
 def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
     words = "I cannot have walnuts, they make me ill"
     state = State(say(words))
-    noted = after(state, decide([op("add", 1, words, content="Must avoid walnuts")], state, origin="tool"))
+    noted = apply(state, decide([op("add", 1, words, content="Must avoid walnuts")], state, origin="tool"))
     read = decide([op("add", 1, words, content="Gets ill from walnuts")], noted)
     assert read.effects == () and reasons(read) == [Refusal.KNOWN]
     other = State(say(words, "Walnuts were on sale, I bought walnuts"), noted.memories)
@@ -328,14 +328,14 @@ def test_whatever_is_decided(state, batch, random):
             message = by_id[item.message_id]
             assert message.role == "user" and message.content[item.start : item.end] == item.quote
             assert find_quote(item.quote, message.content)
-    done = after(state, plan)
+    done = apply(state, plan)
     assert decide(batch, done).effects == (), "deciding again decides nothing"
     forms = [(canonical_statement(m.content), m.slot, m.value if m.slot else "") for m in done.memories if m.is_open]
     assert len(forms) == len(set(forms)), "no open statement stands twice"
     now = {memory.ref: memory for memory in done.memories}
-    for memory in (memory for memory in state.memories if memory.is_protected):
+    for row in (row for row in state.memories if row.is_protected):
         for name in ("content", "fact_value", "confidence", "is_current"):
-            assert getattr(now[memory.ref], name) == getattr(memory, name), "what the user wrote stays as it is"
+            assert getattr(now[row.ref], name) == getattr(row, name), "what the user wrote stays as it is"
     shuffled = list(batch)
     random.shuffle(shuffled)
     assert decide(shuffled, state).effects == plan.effects, "the order of operations decides nothing"
@@ -349,7 +349,7 @@ def test_deciding_again_what_a_fuller_statement_of_the_same_words_covers_decides
         fact(1, "My name is Alex", NAME, "Al", 0.4).model_copy(update={"content": "The user's is Al"}),
         fact(1, "Call me Al", NAME, "Al", 0.4).model_copy(update={"content": "The user's is Al"}),
     ]
-    done = after(state, decide(batch, state))
+    done = apply(state, decide(batch, state))
     assert {memory.content for memory in done.memories} == {"My name is Alex", "The user's is Al"}
     assert decide(batch, done).effects == ()
 
@@ -357,14 +357,14 @@ def test_deciding_again_what_a_fuller_statement_of_the_same_words_covers_decides
 @pytest.mark.parametrize(("quote", "slots"), [("My name is Alex", [NAME]), ("Call me Al", [None, NAME])])
 def test_words_without_a_value_do_not_take_the_key_of_a_fact_away(quote, slots):
     """As when an update's value is dropped because the words do not hold it: they stand beside the fact."""
-    state = known(stored(1, "Is Alex", fact_key=NAME, fact_value="Alex"), messages=say("My name is Alex. Call me Al"))
+    state = start(memory(1, "Is Alex", fact_key=NAME, fact_value="Alex"), messages=say("My name is Alex. Call me Al"))
     batch = [
         fact(1, "My name is Alex", NAME, "Alex", 0.4),
         fact(1, quote, NAME, "Oslo", 0.6).model_copy(
             update={"action": Action.UPDATE, "memory_number": 1, "content": "The user is Oslo"}
         ),
     ]
-    done = after(state, decide(batch, state))
+    done = apply(state, decide(batch, state))
     assert sorted((memory.slot for memory in done.memories), key=str) == slots
     assert decide(batch, done).effects == ()
 
@@ -375,9 +375,9 @@ def test_one_current_memory_a_key_at_every_moment(state, first, second):
     for batch in (first, second):
         plan = decide(batch, state)
         for end in range(len(plan.effects) + 1):
-            slots = [m.slot for m in current(after(state, type(plan)(plan.effects[:end]))) if m.slot]
+            slots = [m.slot for m in current(apply(state, type(plan)(plan.effects[:end]))) if m.slot]
             assert len(slots) == len(set(slots))
-        state = after(state, plan)
+        state = apply(state, plan)
 
 
 @example([("Oslo", 0.7), ("Lima", 0.6), ("Rome", 0.6), ("Rome", 0.7), ("Lima", 0.7)])
@@ -393,7 +393,7 @@ def test_the_current_value_is_the_one_that_the_rule_names(said):
     """Fold the statements one by one by the rule's own words, and compare with what the engine keeps."""
     state, expected = State(say(*(f"I live in {value}" for value, _ in said))), None
     for number, (value, confidence) in enumerate(said, 1):
-        state = after(
+        state = apply(
             state, decide([fact(number, f"I live in {value}", "identity/location", value, confidence)], state)
         )
         if expected is None or value == expected[0]:
@@ -431,7 +431,7 @@ def test_statements_that_differ_by_a_sign_are_memories_of_their_own(kin):
         state = State(messages, embeddings=vectors)
         operations = [op("add", n, said[n - 1], contents[n - 1]) for n in range(1, len(said) + 1)]
         for operation in operations:
-            state = after(state, decide([operation], state))
+            state = apply(state, decide([operation], state))
         assert sorted(m.content for m in current(state)) == sorted(contents)
         assert decide(operations, state).effects == ()
     state = State(say("I have written C++ for years and lost -80 points"))
@@ -451,12 +451,12 @@ def test_statements_that_differ_by_a_sign_are_memories_of_their_own(kin):
 def test_a_corrected_name_ends_the_one_it_is_like(before, now, words, content, action):
     said = f"Correction: my name is {now}, not {before}."
     state = State(say(f"My name is {before}.", said))
-    state = after(state, decide([fact(1, f"My name is {before}", NAME, before, 1.0)], state))
+    state = apply(state, decide([fact(1, f"My name is {before}", NAME, before, 1.0)], state))
     state = State(state.messages, state.memories, {1: state.memories[0].ref})
     put, number = {"before": before, "now": now}, None if action == "add" else 1
     fields = {"fact_key": NAME, "fact_value": now, "memory_number": number}
     correction = op(action, 2, words.format(**put), content.format(**put), **fields)
-    state = after(state, decide([correction], state))
+    state = apply(state, decide([correction], state))
     assert [(memory.fact_key, memory.fact_value) for memory in current(state)] == [(NAME, now)]
 
 
@@ -541,13 +541,13 @@ def test_its_keys_need_their_value_in_the_message():
 @pytest.mark.parametrize("keyed", [True, False])
 def test_the_users_later_words_are_used_and_the_earlier_wait_beside_them(keyed):
     home = {"fact_key": "identity/location", "fact_value": "Bristol"} if keyed else {}
-    state = known(stored(7, "I live in Bristol", **home), messages=say("home is Bath now"))
+    state = start(memory(7, "I live in Bristol", **home), messages=say("home is Bath now"))
     change = fact(1, "home is Bath now", "identity/location", "Bath")
     if not keyed:
         change = op("supersede", 1, "home is Bath now, I live there", memory_number=1, content="Lives in Bath")
-        state = known(stored(7, "I live in Bristol"), messages=say("home is Bath now, I live there"))
+        state = start(memory(7, "I live in Bristol"), messages=say("home is Bath now, I live there"))
     plan = decide([change], state, ANY)
-    done = after(state, plan)
+    done = apply(state, plan)
     assert [memory.content for memory in current(done)] == [state.messages[0].content]
     (waiting,) = [memory for memory in done.memories if memory.needs_review]
     assert waiting.ref == 7 and waiting.is_open and waiting.contradicts == current(done)[0].ref
@@ -566,7 +566,7 @@ def test_who_moves_back_lives_where_they_said_last(keyed, trusted):
         change = fact(1, text, "identity/location", home)
         if not keyed:
             change = op("supersede" if day else "add", 1, text, memory_number=1 if day else None)
-        state = after(state, decide([change], state, trusted))
+        state = apply(state, decide([change], state, trusted))
         assert [home in memory.content for memory in current(state)] == [True]
         assert decide([change], state, trusted).effects == ()
 
@@ -574,24 +574,24 @@ def test_who_moves_back_lives_where_they_said_last(keyed, trusted):
 @pytest.mark.parametrize("trusted", [True, False])
 def test_words_without_a_key_do_not_bring_a_second_value_of_one_into_use(trusted):
     home = {"fact_key": "identity/location", "fact_value": "Bath"}
-    by_hand = stored(1, "Lives in Bath", origin="user", **home)
-    brought = stored(2, "I live in Leeds", origin="import", needs_review=True, **home | {"fact_value": "Leeds"})
-    state = known(by_hand, brought, messages=say("I live in Leeds"))
+    by_hand = memory(1, "Lives in Bath", origin="user", **home)
+    brought = memory(2, "I live in Leeds", origin="import", needs_review=True, **home | {"fact_value": "Leeds"})
+    state = start(by_hand, brought, messages=say("I live in Leeds"))
     plan = decide([op("add", 1, "I live in Leeds")], state, trusted)
-    assert [memory.ref for memory in current(after(state, plan))] == [1]
+    assert [memory.ref for memory in current(apply(state, plan))] == [1]
 
 
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize("action", ["keyed", "supersede", "update"])
 def test_what_holds_until_a_day_ends_nothing_that_holds_without_one(action, trusted):
     home = {"fact_key": "identity/location", "fact_value": "Leeds"} if action == "keyed" else {}
-    leeds = stored(7, "Lives in Leeds", **home)
+    leeds = memory(7, "Lives in Leeds", **home)
     text, until = "I live in Bath until Friday", (NOON + timedelta(days=3)).date()
-    state = known(leeds, messages=say(text))
+    state = start(leeds, messages=say(text))
     change = fact(1, text, "identity/location", "Bath", until=until)
     if action != "keyed":
         change = op(action, 1, text, memory_number=1, until=until)
-    done = after(state, decide([change], state, trusted))
+    done = apply(state, decide([change], state, trusted))
     assert leeds in done.memories
     assert [(memory.slot, memory.until) for memory in current(done)] == [(None, until), (leeds.slot, None)]
     assert decide([change], done, trusted).effects == ()
@@ -608,21 +608,21 @@ def test_what_is_said_again_holds_until_the_day_that_was_said_last(held, said, h
         return number and (NOON + timedelta(days=number)).date()
 
     home = {"fact_key": "identity/location", "fact_value": "Bath"} if keyed else {}
-    state = known(stored(7, "I live in Bath", until=day(held), **home), messages=say("I live in Bath"))
-    done = after(state, decide([op("add", 1, "I live in Bath", until=day(said), **home)], state, trusted))
+    state = start(memory(7, "I live in Bath", until=day(held), **home), messages=say("I live in Bath"))
+    done = apply(state, decide([op("add", 1, "I live in Bath", until=day(said), **home)], state, trusted))
     assert [(memory.ref, memory.until) for memory in done.memories] == [(7, day(holds))]
     by_hand = replace(state, memories=tuple(replace(memory, origin="user") for memory in state.memories))
-    done = after(by_hand, decide([op("add", 1, "I live in Bath", until=day(said), **home)], by_hand, trusted))
+    done = apply(by_hand, decide([op("add", 1, "I live in Bath", until=day(said), **home)], by_hand, trusted))
     assert [memory.until for memory in done.memories] == [day(held)]
 
 
 def test_a_number_taken_at_random_costs_nothing():
-    leeds = stored(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
-    state = known(leeds, messages=say("I have two kids"))
+    leeds = memory(7, "Lives in Leeds", fact_key="identity/location", fact_value="Leeds")
+    state = start(leeds, messages=say("I have two kids"))
     for action in ("update", "supersede"):
         plan = decide([op(action, 1, "I have two kids", "Has two kids", memory_number=1)], state, ANY)
         assert plan.counts["added"] == 1
-        assert leeds in after(state, plan).memories
+        assert leeds in apply(state, plan).memories
     plan = decide([op("retract", 1, "I have two kids", "", memory_number=1)], state, ANY)
     assert reasons(plan) == [Refusal.UNKNOWN_MEMORY]
 
@@ -662,17 +662,17 @@ def test_words_that_already_bear_a_memory_bear_no_fact_learned_after_them(second
     """Found by the property below: decided again, "Call me Al" bore or disputed what the second message said."""
     state = State(say("My name is Alex. Call me Al. I live in Rome", "Actually my name is Alexander; I like tea"))
 
-    def keyed(message, quote, content, key, value, confidence):
+    def add(message, quote, content, key, value, confidence):
         return op("add", message, quote, content, fact_key=key, fact_value=value, confidence=confidence)
 
     batch = [
-        keyed(1, "Call me Al", "The user's is Rome", "identity/city", "Rome", 0.4),
-        keyed(1, "Call me Al", *second),
-        keyed(2, "my name is Alexander", *third),
+        add(1, "Call me Al", "The user's is Rome", "identity/city", "Rome", 0.4),
+        add(1, "Call me Al", *second),
+        add(2, "my name is Alexander", *third),
     ]
     plan = decide(batch, state, ANY)
     assert len(plan.effects) == 2
-    assert decide(batch, after(state, plan), ANY).effects == ()
+    assert decide(batch, apply(state, plan), ANY).effects == ()
 
 
 @settings(max_examples=60, deadline=None)
@@ -686,7 +686,7 @@ def test_it_never_closes_a_memory_nor_says_what_was_not_said(state, batch):
     for effect in plan.effects:
         if isinstance(effect, Insert):
             assert find_quote(effect.draft.content, said), effect.draft.content
-    assert decide(batch, after(state, plan), ANY).effects == ()
+    assert decide(batch, apply(state, plan), ANY).effects == ()
 
 
 def _gives_key(effect):

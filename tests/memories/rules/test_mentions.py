@@ -10,7 +10,7 @@ from webapp.memories.rules.mentions import Note, names_of
 CALENDAR = frozenset({"may", "june", "thursday", "sunday"})
 
 
-def named(*texts: str, things: bool = False) -> dict[str, int]:
+def name_counts(*texts: str, things: bool = False) -> dict[str, int]:
     """The names in notes of one kind, each with how many mention it."""
     notes = [Note(number, text, things) for number, text in enumerate(texts)]
     return {name.label: len(name.memory_ids) for name in names_of(notes, CALENDAR)}
@@ -37,24 +37,24 @@ def named(*texts: str, things: bool = False) -> dict[str, int]:
     ],
 )
 def test_names_are_capitals_within_sentences(text, names):
-    assert named(text).keys() == names
+    assert name_counts(text).keys() == names
 
 
 def test_a_first_word_is_a_name_if_it_is_one_elsewhere():
-    assert named("Anna is a nurse", "Works with Anna", "Likes tea") == {"Anna": 2}
-    assert named("Anna Lima is a nurse", "Works with Anna Lima") == {"Anna Lima": 2}
-    assert named("Visited Rome", "Was never in Rome, visited Bari") == {"Rome": 2, "Bari": 1}, (
+    assert name_counts("Anna is a nurse", "Works with Anna", "Likes tea") == {"Anna": 2}
+    assert name_counts("Anna Lima is a nurse", "Works with Anna Lima") == {"Anna Lima": 2}
+    assert name_counts("Visited Rome", "Was never in Rome, visited Bari") == {"Rome": 2, "Bari": 1}, (
         "visited is written small"
     )
-    assert named("Will is a friend", "Lunch with Will", "They will see", "it will rain") == {}, (
+    assert name_counts("Will is a friend", "Lunch with Will", "They will see", "it will rain") == {}, (
         "more often written small"
     )
 
 
 def test_what_begins_several_notes_about_things_and_no_other_is_one():
-    assert named("Rex is a dog", "Rex is twelve", things=True) == {"Rex": 2}
-    assert named("Rex is a dog", things=True) == {}
-    assert named("Rex is a dog", "Rex is twelve") == {}
+    assert name_counts("Rex is a dog", "Rex is twelve", things=True) == {"Rex": 2}
+    assert name_counts("Rex is a dog", things=True) == {}
+    assert name_counts("Rex is a dog", "Rex is twelve") == {}
     notes = [Note(1, "Has a dog", True), Note(2, "Has a cat", True), Note(3, "Has a car")]
     assert names_of(notes) == []
 
@@ -71,8 +71,8 @@ def test_what_begins_several_notes_about_things_and_no_other_is_one():
     ],
 )
 def test_scripts_without_capitals_have_names_too(texts, name):
-    assert named(*texts, things=True) == {name: 2}
-    assert named(*texts) == {}
+    assert name_counts(*texts, things=True) == {name: 2}
+    assert name_counts(*texts) == {}
     notes = [Note(number, text, True) for number, text in enumerate(texts)]
     [found] = names_of([*notes, Note(9, f"1 {name} 2"), Note(10, "x")])
     assert found.memory_ids == (0, 1, 9), "wherever it stands"
@@ -99,13 +99,13 @@ def test_values_of_some_facts_are_names_and_ones_own_is_not():
 
 
 def test_a_longer_name_counts_as_the_one_that_stands_alone():
-    assert named("Met Anna", "Met Anna Lima", "Met Tom") == {"Anna": 2, "Tom": 1}
-    assert named("Met Anna", "Met Anna Lima", "Met Anna Costa") == {"Anna": 1, "Anna Lima": 1, "Anna Costa": 1}
-    assert named("Moved to Porto", "In the Porto Chess Club") == {"Porto": 2, "Porto Chess Club": 1}
+    assert name_counts("Met Anna", "Met Anna Lima", "Met Tom") == {"Anna": 2, "Tom": 1}
+    assert name_counts("Met Anna", "Met Anna Lima", "Met Anna Costa") == {"Anna": 1, "Anna Lima": 1, "Anna Costa": 1}
+    assert name_counts("Moved to Porto", "In the Porto Chess Club") == {"Porto": 2, "Porto Chess Club": 1}
 
 
 def test_days_and_months_name_nobody_unless_one_begins_what_is_about_somebody():
-    assert named("Met Tom on a Thursday in May", "Sings on Thursdays", "Free since June") == {"Tom": 1}
+    assert name_counts("Met Tom on a Thursday in May", "Sings on Thursdays", "Free since June") == {"Tom": 1}
     notes = [Note(1, "June is my daughter", True), Note(2, "Plays with June")]
     assert [(name.key, name.memory_ids) for name in names_of(notes, CALENDAR)] == [("june", (1, 2))]
 
@@ -116,7 +116,7 @@ def test_the_same_notes_have_the_same_names_and_odd_ones_none():
     found = names_of(notes)
     assert found == names_of(list(notes))
     assert found[0].key == "elise", "with and without the accent, it is the most frequent"
-    assert named() == named("", " ", "-", "…", "' '", "A", "'A", "A'", "-A-", "A. B.", "\u0301A") == {}
+    assert name_counts() == name_counts("", " ", "-", "…", "' '", "A", "'A", "A'", "-A-", "A. B.", "\u0301A") == {}
     maker = random.Random(5)
     for _ in range(300):
         names_of([Note(1, "".join(maker.choices("Aa'’-. (É太서عπΔǅ1\u0301", k=12)), True, "x/y", "É太 'A,b")])

@@ -11,21 +11,21 @@ from webapp.memories.rules.policy import for_review, retention
 from webapp.memories.rules.state import AddEvidence, Close, Draft, Effect, Flag, Insert, Revise
 
 
-def after(days, confidence=1.0, importance=1.0, *, is_pinned=False):
+def retention_at(days, confidence=1.0, importance=1.0, *, is_pinned=False):
     return retention(confidence, importance, NOON, NOON + timedelta(days=days), is_pinned=is_pinned)
 
 
 def test_worth_is_a_product_with_gentle_decay():
-    assert after(0, 0.9, 0.5) == pytest.approx(0.9 * 0.5)
-    assert after(180) == pytest.approx(0.75)
-    assert after(10_000) == pytest.approx(0.5)
-    assert after(10_000, is_pinned=True) == 1.0
+    assert retention_at(0, 0.9, 0.5) == pytest.approx(0.9 * 0.5)
+    assert retention_at(180) == pytest.approx(0.75)
+    assert retention_at(10_000) == pytest.approx(0.5)
+    assert retention_at(10_000, is_pinned=True) == 1.0
 
 
 @given(st.integers(0, 900), st.integers(0, 900))
 def test_what_was_used_later_is_never_worth_less(one, other):
     soon, late = sorted((one, other))
-    assert 0.5 <= after(late) <= after(soon) <= 1.0
+    assert 0.5 <= retention_at(late) <= retention_at(soon) <= 1.0
 
 
 DRAFT, OLD = Draft("fact", "Drinks cocoa"), 7

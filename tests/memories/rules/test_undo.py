@@ -3,7 +3,7 @@ from dataclasses import fields, replace
 import pytest
 from hypothesis import given, settings
 
-from tests.memories.worlds import NAME, after, batches, worlds
+from tests.memories.worlds import NAME, apply, batches, worlds
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import KnownMemory, State
 from webapp.memories.rules.undo import Change, Obstacle, Present, Snapshot, UndoPlan, plan_undo
@@ -15,7 +15,7 @@ def snapshot(memory, revision):
     return Snapshot(revision, {name: getattr(memory, name) for name in KEPT})
 
 
-def recorded(before: State, done: State):
+def record_changes(before: State, done: State):
     """What a service would record: a change for every memory that is new, altered or better supported."""
     old = {memory.ref: memory for memory in before.memories}
     changes = []
@@ -51,8 +51,8 @@ def undone(done: State, plan: UndoPlan):
 @settings(max_examples=100, deadline=None)
 @given(worlds(), batches)
 def test_undoing_what_was_applied_gives_back_what_was(state, batch):
-    done = after(state, decide(batch, state))
-    changes = recorded(state, done)
+    done = apply(state, decide(batch, state))
+    changes = record_changes(state, done)
     plan = plan_undo(changes, present(done, changes))
     assert not plan.obstacles
     assert undone(done, plan) == tuple(sorted(state.memories, key=lambda memory: memory.ref))

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 
 from testkit.memory_extraction import apply_effects
-from tests.memories.worlds import NAME, NOON, stored, worlds
+from tests.memories.worlds import NAME, NOON, memory, worlds
 from webapp.errors import Conflict
 from webapp.memories.rules.state import Draft, Insert
 from webapp.memories.rules.user_decisions import Decision, is_earlier, settle, store_user_value
 from webapp.text.canonical import canonical_statement
 
 LATER = NOON + timedelta(days=1)
-OLD = stored(7, "Likes tea")
-NEW = stored(8, "Hates tea", needs_review=True, contradicts=7)
+OLD = memory(7, "Likes tea")
+NEW = memory(8, "Hates tea", needs_review=True, contradicts=7)
 CLEARED = {"needs_review": False, "contradicts": None}
 
 
@@ -35,16 +35,16 @@ def test_each_decision_about_a_contradiction():
 
 
 def test_of_two_that_are_both_true_one_has_the_key():
-    waiting = stored(8, "Al", fact_key=NAME, fact_value="Al", needs_review=True, contradicts=7)
-    assert edits(Decision.BOTH, waiting, stored(7, "Alex", fact_key=NAME), NOON) == (
+    waiting = memory(8, "Al", fact_key=NAME, fact_value="Al", needs_review=True, contradicts=7)
+    assert edits(Decision.BOTH, waiting, memory(7, "Alex", fact_key=NAME), NOON) == (
         (7, {"settled_with": frozenset({8})}),
         (8, CLEARED | {"fact_key": None, "fact_value": None, "settled_with": frozenset({7})}),
     )
 
 
 def test_the_later_replaces_the_earlier_whichever_waits():
-    earlier = stored(7, "I live in Bristol", needs_review=True, contradicts=8, asserted_at=NOON)
-    later = stored(8, "home is Bath now", asserted_at=LATER)
+    earlier = memory(7, "I live in Bristol", needs_review=True, contradicts=8, asserted_at=NOON)
+    later = memory(8, "home is Bath now", asserted_at=LATER)
     moments = earlier.last_moment, later.last_moment
     assert is_earlier(*moments) and not is_earlier(*reversed(moments))
     closed = CLEARED | {"valid_to": NOON, "superseded_by": 8}
@@ -61,9 +61,9 @@ def test_the_later_replaces_the_earlier_whichever_waits():
 
 
 def test_a_doubtful_memory_is_simply_accepted():
-    doubtful = stored(9, "Likes figs", needs_review=True)
+    doubtful = memory(9, "Likes figs", needs_review=True)
     assert edits(Decision.ACCEPT, doubtful, None, NOON) == ((9, CLEARED),)
-    closed = stored(7, "Likes tea", valid_to=NOON)
+    closed = memory(7, "Likes tea", valid_to=NOON)
     assert edits(Decision.ACCEPT, NEW, closed, NOON) == ((8, CLEARED),)
 
 

@@ -30,7 +30,7 @@ def snapshot(memory: KnownMemory) -> dict[str, Any]:
     }
 
 
-def shown(state: State, plan: Plan) -> list[ChangeLine]:
+def change_lines(state: State, plan: Plan) -> list[ChangeLine]:
     """The lines of a plan, as its change set would be shown."""
     before = {memory.ref: memory for memory in state.memories}
     after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}
@@ -61,7 +61,7 @@ def shown(state: State, plan: Plan) -> list[ChangeLine]:
 @given(worlds(), batches)
 def test_every_operation_has_a_line_or_is_counted_as_not_kept(state, batch):
     plan = decide(batch, state)
-    lines = shown(state, plan)
+    lines = change_lines(state, plan)
     by_id = {line.memory_id: line for line in lines}
     after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}
     for effect in plan.effects:

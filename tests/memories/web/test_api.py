@@ -48,14 +48,14 @@ def test_filters_and_paging(client):
     preference = client.post("/api/memories", json={"memory_type": "preference", "content": "Tea over coffee"}).json
     client.put(f"/api/memories/{preference['memory_id']}", json={"is_archived": True})
 
-    def listed(query: str) -> list[str]:
+    def list_contents(query: str) -> list[str]:
         return [row["content"] for row in client.get(f"/api/memories?{query}").json["memories"]]
 
-    assert listed("category=work") == ["Fact number 3", "Fact number 1"]
-    assert listed("is_pinned=true") == ["Fact number 3"]
-    assert listed("memory_type=preference") == [] and listed("is_archived=true") == ["Tea over coffee"]
-    assert listed("needs_review=true") == [] and len(listed("visibility=private")) == 5
-    assert listed("source_conversation_id=1") == []
+    assert list_contents("category=work") == ["Fact number 3", "Fact number 1"]
+    assert list_contents("is_pinned=true") == ["Fact number 3"]
+    assert list_contents("memory_type=preference") == [] and list_contents("is_archived=true") == ["Tea over coffee"]
+    assert list_contents("needs_review=true") == [] and len(list_contents("visibility=private")) == 5
+    assert list_contents("source_conversation_id=1") == []
     seen, cursor = [], ""
     while cursor is not None:
         page = client.get("/api/memories?limit=2" + (f"&cursor={cursor}" if cursor else "")).json
@@ -164,7 +164,7 @@ def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client
     assert client.post(f"{path}/restore", json={"revision": 99}).status_code == 404
 
 
-def waiting(app, client, user, model) -> tuple[dict, dict]:
+def propose_employer(app, client, user, model) -> tuple[dict, dict]:
     """A written employer, and an extracted other one that waits."""
     standing = write(client, "Works at Acme.", fact_key="work/employer", fact_value="Acme")
     talk = converse(app, user.user_id, "I work at Bolt now")
@@ -177,7 +177,7 @@ def waiting(app, client, user, model) -> tuple[dict, dict]:
 
 
 def test_accepting_what_contradicts_replaces(app, client, user, model):
-    standing, found = waiting(app, client, user, model)
+    standing, found = propose_employer(app, client, user, model)
     path = f"/api/memories/{found['memory_id']}/review"
     assert client.post(path, json={"decision": "until"}).status_code == 422
     assert client.post(path, json={"decision": "maybe"}).status_code == 422
@@ -192,7 +192,7 @@ def test_accepting_what_contradicts_replaces(app, client, user, model):
 
 
 def test_two_values_of_one_key_can_both_be_true(app, client, user, model):
-    standing, found = waiting(app, client, user, model)
+    standing, found = propose_employer(app, client, user, model)
     both = client.post(f"/api/memories/{found['memory_id']}/review", json={"decision": "both"}).json
     assert (both["fact_key"], both["needs_review"], both["valid_to"]) == (None, False, None)
     now = client.get(f"/api/memories/{standing['memory_id']}").json
@@ -200,7 +200,7 @@ def test_two_values_of_one_key_can_both_be_true(app, client, user, model):
 
 
 def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user, model):
-    standing, found = waiting(app, client, user, model)
+    standing, found = propose_employer(app, client, user, model)
     body = {"decision": "until", "until": "2026-05-01T00:00:00Z"}
     until = client.post(f"/api/memories/{found['memory_id']}/review", json=body).json
     assert until["valid_from"].startswith("2026-05-01") and not until["needs_review"]

@@ -210,15 +210,15 @@ def test_filters_and_search(browser, user, remember, learn):
     remember(user, "I prefer tea", category="drinks")
     talk = learn(user, "I own a boat")
 
-    def listed(query):
+    def list_texts(query):
         part = browser.get(f"/memories/list?{query}", headers=HTMX).text
         return [text for text in ("I prefer tea", "I own a boat") if text in part]
 
-    assert listed("") == ["I prefer tea", "I own a boat"]
-    assert listed("q=boat") == ["I own a boat"]
-    assert listed("category=drinks") == ["I prefer tea"]
-    assert listed("memory_type=project") == []
-    assert listed(f"here=1&conversation={talk}") == ["I own a boat"]
+    assert list_texts("") == ["I prefer tea", "I own a boat"]
+    assert list_texts("q=boat") == ["I own a boat"]
+    assert list_texts("category=drinks") == ["I prefer tea"]
+    assert list_texts("memory_type=project") == []
+    assert list_texts(f"here=1&conversation={talk}") == ["I own a boat"]
     assert "No memory mentions “zebra”" in browser.get("/memories/list?q=zebra", headers=HTMX).text
     for odd in ("memory_type=spell", "show=all", "limit=-1", "category=" + "x" * 500, "q=%00", "here=maybe"):
         assert browser.get(f"/memories/list?{odd}", headers=HTMX).status_code == 200, odd
@@ -378,22 +378,22 @@ def test_what_was_for_a_time_is_asked_about_a_few_at_a_time_and_leaves_the_promp
     ]
     client.post("/api/memories", json=kind | {"content": "Lives in Lisbon"})
 
-    def told() -> set[str]:
+    def context_texts() -> set[str]:
         return {item.content for item in context_memories(user.user_id)}
 
     with app.app_context():
-        assert len(told()) == 7
+        assert len(context_texts()) == 7
         with write_transaction():
             db.session.execute(update(Memory).values(updated_at=now() - timedelta(days=120)))
         for number in ids:
             assert client.put(f"/api/memories/{number}", json={"until": over}).json["until"] == over
-        assert told() == {"Lives in Lisbon"}
+        assert context_texts() == {"Lives in Lisbon"}
     page = browser.get("/memories/health").text
     assert page.count(">Still true</button>") == 4, "a few at a time"
     assert "Still true" in post_form(browser, f"/memories/{ids[0]}/still-true", headers=HTMX, answer="yes").text
     assert "No longer true" in post_form(browser, f"/memories/{ids[1]}/still-true", headers=HTMX, answer="no").text
     with app.app_context():
-        assert told() == {"Planning trip number 0", "Lives in Lisbon"}
+        assert context_texts() == {"Planning trip number 0", "Lives in Lisbon"}
         assert db.session.get(Memory, ids[1]).valid_to is not None
         assert db.session.get(Memory, ids[2]).valid_to is None, "what was not answered is still remembered"
     assert browser.get("/memories/health").text.count(">Still true</button>") == 4

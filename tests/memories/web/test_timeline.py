@@ -32,29 +32,29 @@ def remember(app: Flask, user: Person) -> Callable[..., int]:
     return make
 
 
-def at(year: int, month: int = 6, day: int = 15, hour: int = 12) -> datetime:
+def moment(year: int, month: int = 6, day: int = 15, hour: int = 12) -> datetime:
     return datetime(year, month, day, hour, tzinfo=UTC)
 
 
 def test_what_replaced_what_is_one_row_with_its_spans(app, user, remember):
-    oslo = remember("Lives in Oslo", at(2024))
-    bath = remember("Lives in Bath", at(2023), at(2024), superseded_by_id=oslo)
-    bristol = remember("Lives in Bristol", at(2022), at(2023), superseded_by_id=bath)
-    tea = remember("Likes tea", at(2021))
+    oslo = remember("Lives in Oslo", moment(2024))
+    bath = remember("Lives in Bath", moment(2023), moment(2024), superseded_by_id=oslo)
+    bristol = remember("Lives in Bristol", moment(2022), moment(2023), superseded_by_id=bath)
+    tea = remember("Likes tea", moment(2021))
     with app.app_context():
         found = timeline_of(user.user_id, UTC)
     assert [[span.memory_id for span in row] for row in found.rows] == [[bristol, bath, oslo], [tea]]
     moved = found.rows[0]
-    assert [span.ended for span in moved] == [at(2023), at(2024), None]
+    assert [span.ended for span in moved] == [moment(2023), moment(2024), None]
     for before, after in zip(moved, moved[1:], strict=False):
         assert before.start + before.width == pytest.approx(after.start, abs=0.2), "the next begins where one ends"
     assert moved[-1].start + moved[-1].width == pytest.approx(1_000)
 
 
 def test_months_are_the_readers_and_a_period_shows_what_happened_in_it(app, user, remember):
-    new_year = remember("Began the year", at(2024, 12, 31, 23))  # in Oslo it is January
-    remember("Of another year", at(2023))
-    ended = remember("Ended in January", at(2022), at(2025, 1, 20))
+    new_year = remember("Began the year", moment(2024, 12, 31, 23))  # in Oslo it is January
+    remember("Of another year", moment(2023))
+    ended = remember("Ended in January", moment(2022), moment(2025, 1, 20))
     with app.app_context():
         found = timeline_of(user.user_id, OSLO, Period(2025, 1))
         nothing = timeline_of(user.user_id, OSLO, Period(2024, 12))
@@ -67,7 +67,7 @@ def test_months_are_the_readers_and_a_period_shows_what_happened_in_it(app, user
 
 def test_of_many_years_each_bar_is_one(app, user, remember):
     for year in (2001, 2001, 2010):
-        remember(f"In {year}", at(year))
+        remember(f"In {year}", moment(year))
     with app.app_context():
         bars = timeline_of(user.user_id, UTC).bars
     assert (bars[0].period, bars[0].learned, bars[0].learned_height) == (Period(2001), 2, 100)
@@ -75,11 +75,11 @@ def test_of_many_years_each_bar_is_one(app, user, remember):
 
 
 def test_only_what_is_ones_own_and_in_use(app, user, make_user, remember):
-    remember("Put away", at(2024), is_archived=True)
-    remember("In doubt", at(2024), needs_review=True)
-    remember("Of a space", at(2024), space_id=1)
-    seen = remember("A preference", at(2024), memory_type="preference")
-    remember("A fact", at(2024))
+    remember("Put away", moment(2024), is_archived=True)
+    remember("In doubt", moment(2024), needs_review=True)
+    remember("Of a space", moment(2024), space_id=1)
+    seen = remember("A preference", moment(2024), memory_type="preference")
+    remember("A fact", moment(2024))
     other = make_user().user_id
     with app.app_context():
         found = timeline_of(user.user_id, UTC, None, "preference")
@@ -90,8 +90,8 @@ def test_only_what_is_ones_own_and_in_use(app, user, make_user, remember):
 
 
 def test_a_circle_of_replacements_ends(app, user, remember):
-    one = remember("One", at(2023))
-    other = remember("Other", at(2024), superseded_by_id=one)
+    one = remember("One", moment(2023))
+    other = remember("Other", moment(2024), superseded_by_id=one)
     with app.app_context(), write_transaction():
         db.session.get_one(Memory, one).superseded_by_id = other
     with app.app_context():
@@ -108,7 +108,7 @@ def test_the_chart_of_a_first_month_is_that_of_a_year(app, user, remember):
 
 def test_the_page_narrows_by_links_and_survives_odd_ones(client, remember, browser):
     assert "Nothing to show yet" in browser.get("/memories/timeline").text
-    number = remember("Lives in <Oslo>", at(2024))
+    number = remember("Lives in <Oslo>", moment(2024))
     page = browser.get("/memories/timeline").text
     assert f'href="/memories/{number}"' in page and "Lives in &lt;Oslo&gt;" in page and "June 2024" in page
     assert "/memories/timeline?year=2024&amp;month=6" in page
@@ -133,4 +133,4 @@ def test_of_a_thousand_a_page_is_as_small_as_of_a_hundred(app, user, browser):
 def test_periods_have_bounds_where_clocks_change():
     began, ended = Period(2026, 3).bounds(OSLO)
     assert ended - began == timedelta(days=31, hours=-1)
-    assert Period(2025, 12).bounds(UTC)[1] == Period(2026).bounds(UTC)[0] == at(2026, 1, 1, 0)
+    assert Period(2025, 12).bounds(UTC)[1] == Period(2026).bounds(UTC)[0] == moment(2026, 1, 1, 0)
