@@ -128,7 +128,7 @@ class Forks:
         output = self._data / f"{name}.log"
         task = {"module": "pytest", "arguments": arguments, "output": str(output), "environment": environment}
         code = ""
-        with suppress(OSError), self._connected() as connection, connection.makefile("rw") as lines:
+        with suppress(OSError), self._connect() as connection, connection.makefile("rw") as lines:
             lines.write(json.dumps(task) + "\n")
             lines.flush()
             lines.readline()  # the process id
@@ -140,12 +140,12 @@ class Forks:
         """End it: with every fork, unless their coverage is to be waited for."""
         if self.is_measured:
             with suppress(OSError):
-                self._connected().close()
+                self._connect().close()
         else:
             self._process.kill()
         self._process.wait()
 
-    def _connected(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         """A connection, once it listens. Raises OSError if it has ended before."""
         connection = socket.socket(socket.AF_UNIX)
         while connection.connect_ex(self.path):
