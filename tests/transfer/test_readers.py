@@ -39,21 +39,6 @@ from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.sources import MAX_SAMPLE, Upload
 
 
-@pytest.fixture
-def read(tmp_path):
-    """`read(content, filename)`: the name of the reader that fits, and the parts it finds."""
-
-    def work(content, filename="export.zip"):
-        path = tmp_path / "upload"
-        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-        with Upload(path, filename) as upload:
-            reader = recognise(upload)
-            parts = list(reader.read(upload))
-        return reader.name, parts
-
-    return work
-
-
 def _only(parts, kind):
     return [part for part in parts if isinstance(part, kind)]
 

@@ -8,8 +8,6 @@ import pytest
 from testkit.exports import HIDDEN, pack
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import MISSING_FILES, STEPS
-from webapp.transfer.readers import recognise
-from webapp.transfer.sources import Upload
 
 AT = 1_700_000_000_000
 EXPORTS = json.loads(Path(__file__).with_name("turn_exports.json").read_text(encoding="utf-8"))
@@ -17,16 +15,9 @@ EXPORTS = json.loads(Path(__file__).with_name("turn_exports.json").read_text(enc
 
 
 @pytest.fixture
-def talks(tmp_path):
+def talks(read):
     """`talks(content, filename)`: the conversations that are found."""
-
-    def work(content, filename="a.json"):
-        path = tmp_path / "upload"
-        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-        with Upload(path, filename) as upload:
-            return list(recognise(upload).read(upload))
-
-    return work
+    return lambda content, filename="a.json": read(content, filename)[1]
 
 
 def _write_export(name):
