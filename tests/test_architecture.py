@@ -60,7 +60,7 @@ SKIPS = {
 # pure, too, but nobody relies on it.
 PURE = {
     "webapp.i18n": "dates",
-    "webapp": "charts errors",
+    "webapp": "errors",
     "webapp.background": "job_specs",
     "webapp.http": "paging validation",
     "webapp.telemetry": "otlp tracing",
@@ -73,6 +73,7 @@ PURE = {
     "webapp.gateway": "functions responses_input responses_output wire",
     "webapp.mcp_server": "protocol",
     "webapp.oauth": "clients",
+    "webapp.usage": "charts",
     "webapp.webhooks": "signatures",
     "webapp.memories.learning": "exam journey_points prompt",
     "webapp.legacies": "fact_list extraction_prompt",

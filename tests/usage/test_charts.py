@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.charts import (
+from webapp.usage.charts import (
     HEIGHT,
     MAX_LIMIT_RATIO,
     SPARK_HEIGHT,
