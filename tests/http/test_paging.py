@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from testkit.people import ApiClient, Person, api_client
 from webapp.accounts.models import UserSession

@@ -8,8 +8,7 @@ from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, password_problem
-from webapp.accounts.preferences import SettingsChanges as SettingsChanges
-from webapp.accounts.preferences import UserSettings as UserSettings
+from webapp.accounts.preferences import SettingsChanges as SettingsChanges, UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
 from webapp.http.paging import ListOut, PageQuery

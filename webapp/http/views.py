@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Request, current_app, flash, redirect, request, session
-from flask import Response as FlaskResponse
+from flask import Blueprint, Request, Response as FlaskResponse, current_app, flash, redirect, request, session
 from flask_openapi3 import APIBlueprint
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest

@@ -17,8 +17,7 @@ from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.parameters import Effort
 from webapp.providers import deletion, grades, service
-from webapp.providers.api import change_connection, run_test
-from webapp.providers.api import choices as model_choices
+from webapp.providers.api import change_connection, choices as model_choices, run_test
 from webapp.providers.catalogue import environment_embeds, environment_wins, environment_works
 from webapp.providers.model_choice import choice, set_favourite
 from webapp.providers.models import ModelConnection, ModelOffer

@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Select, func, insert, select, update
-from sqlalchemy import delete as delete_rows
+from sqlalchemy import Select, delete as delete_rows, func, insert, select, update
 
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit

@@ -31,8 +31,7 @@ from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
 from webapp.transfer.models import Export
 from webapp.transfer.schemas import NewExport
-from webapp.transfer.writers import conversation as conversations
-from webapp.transfer.writers import memories
+from webapp.transfer.writers import conversation as conversations, memories
 
 LIFETIME = timedelta(days=1)
 MAX_CONCURRENT = 3

@@ -25,8 +25,7 @@ from webapp.http.views import (
     wants_partial,
 )
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories import service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.models import Memory, MemoryChangeSet
