@@ -62,7 +62,7 @@ PURE = {
     "webapp.i18n": "dates",
     "webapp": "charts errors",
     "webapp.background": "job_specs",
-    "webapp.http": "paging validation",
+    "webapp.http": "validation",
     "webapp.telemetry": "otlp tracing",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",

@@ -18,7 +18,8 @@ from webapp.conversations.models import Conversation, Folder, Message, MessageFe
 from webapp.db.base import add_row, db, write_transaction
 from webapp.errors import Invalid
 from webapp.files.models import File
-from webapp.http.paging import Keyset, PageQuery
+from webapp.http.paging import Keyset
+from webapp.http.validation import PageQuery
 from webapp.journeys.models import Journey
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory

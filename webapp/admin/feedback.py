@@ -12,7 +12,7 @@ from webapp.charts import Columns, Part, stack, stacked_columns
 from webapp.conversations import feedback
 from webapp.conversations.schemas import WORDS, FeedbackCount
 from webapp.db.base import db, now
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.request_language import translate
 

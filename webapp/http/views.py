@@ -22,8 +22,7 @@ from webapp.db.base import db
 from webapp.db.encryption import seal, unseal
 from webapp.errors import DomainError, Invalid, UnsupportedMediaType
 from webapp.extensions import app_settings
-from webapp.http.paging import MAX_CURSOR_LENGTH
-from webapp.http.validation import MAX_ID
+from webapp.http.validation import MAX_CURSOR_LENGTH, MAX_ID
 
 T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., Any])

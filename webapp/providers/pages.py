@@ -11,7 +11,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.forms import first_sentence, sentences
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _

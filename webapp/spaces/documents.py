@@ -13,8 +13,8 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import add_row, count_rows, db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of

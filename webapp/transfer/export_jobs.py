@@ -19,9 +19,8 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.http.validation import MAX_ID
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.i18n.marks import N_
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn

@@ -14,8 +14,7 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
-from webapp.http.paging import PageQuery
-from webapp.http.validation import parse_id
+from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import (
     PageBlueprint,
     ViewResult,
