@@ -78,7 +78,7 @@ PURE = {
     "webapp.legacies": "fact_list extraction_prompt",
     "webapp.saved_prompts": "formats",
     "webapp.schedules": "recurrence",
-    "webapp.openapi": "document examples",
+    "webapp.openapi": "document",
     "webapp.prompts": "transcript",
     "webapp.tour": "answers",
     "webapp.tools": "urls calculator calls date_arithmetic toolset",
