@@ -1,8 +1,7 @@
 """Pictures as numbers: what is drawn is in proportion to what it stands for, and stays within its frame."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.usage.charts import (
     HEIGHT,

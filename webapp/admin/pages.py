@@ -9,8 +9,7 @@ from webapp.accounts import service, site
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
-from webapp.admin import overview as state
-from webapp.admin import users as people
+from webapp.admin import overview as state, users as people
 from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid

@@ -10,8 +10,7 @@ from typing import Any
 from flask import Response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts import service as accounts
-from webapp.accounts import site
+from webapp.accounts import service as accounts, site
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.extensions import app_settings

@@ -6,7 +6,7 @@ from webapp.accounts.service import get_user
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.db.base import db
-from webapp.http.paging import Page
+from webapp.http.validation import Page
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import find_memories
