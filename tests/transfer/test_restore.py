@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask_migrate import upgrade
-from hypothesis import Phase, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 from jsonschema import validate
 from sqlalchemy import select
 

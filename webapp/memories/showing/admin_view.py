@@ -5,7 +5,7 @@ import logging
 from webapp.accounts.service import get_user, names_of
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.http.paging import Page
+from webapp.http.validation import Page
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import find_memories
