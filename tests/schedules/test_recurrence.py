@@ -7,8 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from icalendar import Calendar
 
 from testkit.people import ApiClient, csrf_token, follow

@@ -30,8 +30,7 @@ from webapp.providers.catalogue import catalogue
 from webapp.providers.clients import completions
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.tools import servers
-from webapp.tools.mcp_client import client as mcp
-from webapp.tools.mcp_client import tool_schemas, wire
+from webapp.tools.mcp_client import client as mcp, tool_schemas, wire
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.toolset import ToolFailed
 
