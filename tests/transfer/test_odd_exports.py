@@ -326,7 +326,7 @@ def test_memories_come_in_rows_of_many_kinds(filename, content, path):
 
 
 def test_a_transcript_is_no_list_of_memories(path):
-    path.write_text("Ida: Do you like tea?\nBot: I do.\nIda: Since when?\nBot: Since 2019.\n")
+    path.write_text("Ida: Do you like tea?\nKim: I do.\nIda: Since when?\nKim: Since 2019.\n")
     with Upload(path, "talk.txt") as upload, pytest.raises(ImportRefused, match="not an export"):
         recognise(upload)
 
