@@ -7,8 +7,8 @@ from functools import cache
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from redis.exceptions import AuthenticationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
@@ -61,6 +61,8 @@ def _redis() -> str:
     try:
         redis().set("readyz", b"1", ex=60)
         return "ok"
+    except AuthenticationError:
+        return "refuses the password"
     except (RedisConnectionError, RedisTimeoutError):
         return "away"
     except RedisError:
