@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.tools.mcp_client.tool_schemas import MAX_DESCRIPTION_LENGTH, MAX_SCHEMA_LENGTH, clean_schema
 

@@ -255,15 +255,3 @@ def version_of(user_id: int) -> ScalarSelect[int]:
 @event.listens_for(MemoryChangeSet, "before_update")
 def _write_version(_mapper: Any, _connection: Any, row: MemoryChangeSet) -> None:
     row.memory_version = version_of(row.user_id)  # read by the statement itself
-
-
-class AdminAccess(Base):
-    """An admin looked at somebody's memories."""
-
-    __tablename__ = "admin_access_log"
-
-    access_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    admin_id: Mapped[int | None] = refers_to("users.user_id", index=True)
-    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
-    what: Mapped[str] = mapped_column(String(50))
-    created_at: Mapped[datetime] = set_at()

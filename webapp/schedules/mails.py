@@ -20,8 +20,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.errors import Conflict
 from webapp.extensions import app_settings
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import use_language
+from webapp.i18n.request_language import gettext as _, use_language
 from webapp.schedules.models import Schedule, ScheduleRun
 
 log = logging.getLogger(__name__)

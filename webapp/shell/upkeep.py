@@ -35,8 +35,7 @@ from webapp.summaries.service import conversations_awaiting_summary as owed_summ
 from webapp.transfer import export_jobs
 from webapp.transfer.service import stalled_jobs
 from webapp.usage.sums import add_up
-from webapp.webhooks import delivery
-from webapp.webhooks import service as webhooks
+from webapp.webhooks import delivery, service as webhooks
 
 T = TypeVar("T")
 

@@ -17,9 +17,8 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.http.validation import MAX_ID
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.spaces.service import require_member
 from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem

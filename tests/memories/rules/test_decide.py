@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, apply, batches, current, fact, memory, op, say, worlds
 from webapp.memories.rules import decide as rules

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from webapp.llm.structured import Part, complete_items, schema_of, strict_schema
 from webapp.memories.learning.journey_points import points_schema, read_points

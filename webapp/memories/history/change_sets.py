@@ -10,8 +10,8 @@ from sqlalchemy import delete, select
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, restore_fields
 from webapp.memories.models import IN_USE, Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.rules import undo as undoing
