@@ -104,6 +104,9 @@ def test_a_tool_that_reads_is_called_at_once(app, client, model, garden, open_ho
     calls(model, ("Garden_recite", {}), last="Long.")
     (call,) = send(client, "Recite")["tool_calls"]
     assert "left out" in call["output"]["text"] and len(call["output"]["text"]) < 20_000
+    calls(model, ("remember", {"content": "Keeps herons.", "quote": "I keep herons"}))  # as a description may demand
+    (call,) = send(client, "I keep herons")["tool_calls"]
+    assert call["output"]["status"] == "waits_for_review"
 
 
 @pytest.mark.parametrize(("decision", "notes"), [("once", 1), ("always", 1), ("never", 0)])
