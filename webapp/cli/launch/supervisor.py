@@ -13,8 +13,7 @@ from webapp.environment import LaunchError
 from .child import Child
 from .plan import Plan
 from .probe import Probe, accepts_connections, line_about_servers
-from .processes import children as own_children
-from .processes import kill_all_children
+from .processes import children as own_children, kill_all_children
 
 STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
 TICK = 1.0
