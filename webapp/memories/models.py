@@ -126,13 +126,13 @@ class Memory(Base):
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     updated_at: Mapped[datetime] = set_at()
 
-    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
-    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
+    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one; and no NOT NULL on a virtual.
+    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False), nullable=True)
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
     # The importance of a fact while it is current: every prompt reads the most important ones.
     known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
     # For the indexes of lists, where "has no end" and "has one" are two values, not a value and a range.
-    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
+    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False), nullable=True)
 
 
 IN_USE = (Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false())
