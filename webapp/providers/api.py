@@ -6,8 +6,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.http.views import commit
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings
@@ -77,6 +76,7 @@ def choices() -> list[ModelOut]:
 
 
 @blueprint.post("/models/<path:model_id>/exam", status=202)
+@idempotency.idempotent
 def examine_model(model_id: ModelId) -> ExamQueued:
     """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
     among the models."""
