@@ -1,5 +1,6 @@
 """The worker's limits: they follow the model's, an overdue job is no model error, and two workers share the queues."""
 
+import errno
 import os
 import threading
 import time
@@ -190,6 +191,7 @@ def test_failures_are_looked_for_where_they_are(redis):
     ("error", "said"),
     [
         (OperationalError("SELECT 1", {}, MySQLError(2013, "Lost connection")), ["job failed: outage"]),
+        (OSError(errno.ENOSPC, "No space left on device"), ["job failed: outage"]),
         (RuntimeError("broken"), ["job failed"]),
     ],
 )
