@@ -19,8 +19,7 @@ from webapp.memories.store import tombstones
 from webapp.prompts import service as prompts
 from webapp.providers.catalogue import has_worker
 from webapp.schedules import runs
-from webapp.summaries import overviews
-from webapp.summaries import service as summaries
+from webapp.summaries import overviews, service as summaries
 from webapp.transfer import import_learning
 
 tidy_memories = job("tidy")(duplicates.tidy)

@@ -226,7 +226,7 @@ def send(
     return client.open(path, method=method, headers=headers, **{form: fields or {}})
 
 
-RECORDED = {"audit_events", "admin_access_log"}
+RECORDED = {"audit_events"}
 """Tables in which somebody's looking is written down."""
 
 

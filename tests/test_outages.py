@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 from flask import Flask, request_finished
 from redis import Redis
-from redis.exceptions import ConnectionError as RedisAway
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeout
+from redis.exceptions import (
+    ConnectionError as RedisAway,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError as RedisTimeout,
+)
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, OperationalError
 

@@ -15,8 +15,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, db, write_transaction
-from webapp.digests import generation as digests
-from webapp.digests import service as digest_service
+from webapp.digests import generation as digests, service as digest_service
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.store import versions

@@ -174,7 +174,7 @@ class Settings(BaseModel):
     otel_service_name: str = "commonplace"
     otel_traces_sampler_arg: float = Field(1.0, ge=0, le=1)
 
-    @field_validator("otel_exporter_otlp_endpoint", "site_url", "openai_base_url", "embedding_base_url")
+    @field_validator("otel_exporter_otlp_endpoint", "site_url", "oidc_issuer", "openai_base_url", "embedding_base_url")
     @classmethod
     def _is_http(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
@@ -282,7 +282,8 @@ class Settings(BaseModel):
             return cls(**values)
         except ValidationError as error:
             lines = [f"{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()]
-            raise ConfigError("Settings that cannot be read:\n  " + "\n  ".join(lines)) from None
+            text = "\n  ".join(lines).replace(": Value error, ", ": ")  # pydantic's words for a validator of ours
+            raise ConfigError(f"Settings that cannot be read:\n  {text}") from None
 
 
 def _groups(text: str) -> dict[str, list[int]]:

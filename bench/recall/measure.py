@@ -15,8 +15,7 @@ from bench.recall.store import Stored
 from bench.report import percentile
 from webapp.accounts.models import User
 from webapp.chat.context.composition import compose
-from webapp.chat.context.values import Context
-from webapp.chat.context.values import Message as ContextMessage
+from webapp.chat.context.values import Context, Message as ContextMessage
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.retrieval.service import search

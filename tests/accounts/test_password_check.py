@@ -19,12 +19,14 @@ from webapp.db.base import db, now
 from webapp.errors import TooMany
 
 
-def set_up(browser):
-    """Turn two-step sign-in on; the secret and the recovery codes."""
+def set_up(browser, *others):
+    """Turn two-step sign-in on, which ends the sessions of the others; the secret and the recovery codes."""
     assert post_form(browser, "/settings/two-step/start", "/settings").status_code == 303
     secret = re.search(r"<code>([A-Z2-7]{32})</code>", browser.get("/settings/two-step").text)[1]
     done = post_form(browser, "/settings/two-step/confirm", "/settings/two-step", code=pyotp.TOTP(secret).now())
     shown = follow(browser, done).text
+    assert ("You have been signed out everywhere else." in shown) is bool(others)
+    assert [other.get("/api/account").status_code for other in [browser, *others]] == [200, *[401] * len(others)]
     return secret, re.findall(r"[a-z2-9]{4}(?:-[a-z2-9]{4}){3}", shown)
 
 
@@ -47,7 +49,7 @@ def give(browser, code):
 
 
 def test_signing_in_takes_both_steps(app, login, user):
-    secret, codes = set_up(login(user))
+    secret, codes = set_up(login(user), login(user))
     assert len(set(codes)) == 10
     browser = first_step(app, user)
     assert browser.get("/api/account").status_code == 401

@@ -5,8 +5,8 @@ from sqlalchemy import select
 
 from testkit.people import csrf_token
 from tests.conversations.rows import add_conversation, add_messages
+from webapp.audit.models import AuditEvent
 from webapp.db.base import db
-from webapp.memories.models import AdminAccess
 from webapp.prompts import service
 
 HTMX = {"HX-Request": "true"}
@@ -41,7 +41,7 @@ def post(browser, path, **form):
 def looks(app):
     """How often an admin was recorded to have read something of others."""
     with app.app_context():
-        return [row.what for row in db.session.scalars(select(AdminAccess))]
+        return [row.what for row in db.session.scalars(select(AuditEvent).where(AuditEvent.action == "admin_looked"))]
 
 
 def test_every_prompt_is_listed_and_opens(browser):

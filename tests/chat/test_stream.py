@@ -15,8 +15,7 @@ from tests.chat.helpers import Event, deltas, iterate, message, names, parse, st
 from webapp.accounts import sessions, tokens
 from webapp.accounts.identity import Identity
 from webapp.chat import sse
-from webapp.chat.turns import follow as following
-from webapp.chat.turns import turnlog
+from webapp.chat.turns import follow as following, turnlog
 from webapp.chat.turns.follow import follow
 from webapp.chat.turns.stream_hub import Hub
 from webapp.db.base import db, expect_writes, write_transaction, writing

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sqlalchemy import event, text
 
 from testkit.people import ApiClient

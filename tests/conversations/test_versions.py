@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fakemodel.tasks import SUMMARY_CHARS, run_task, summary_of
 from fakemodel.tasks.request import TaskRequest

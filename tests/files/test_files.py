@@ -3,8 +3,10 @@
 import io
 import json
 import re
+import subprocess
 import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +144,25 @@ def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
     monkeypatch.setattr(subprocesses, "SECONDS", 0.001)
     file = _send(client, b"words", "a.txt").get_json()
     assert (file["status"], file["reason"]) == ("unreadable", "It takes too long to read.")
+
+
+def test_files_that_take_long_hold_up_nobody_else(client, api, make_user, monkeypatch):
+    run, gate, other = subprocess.run, threading.Event(), api(make_user())
+
+    def run_slowly(command: list[str], **options: Any) -> Any:
+        if command[-1] == kinds.CSV:
+            gate.wait(30)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", run_slowly)
+    with ThreadPoolExecutor(9) as threads:
+        slow = [threads.submit(_send, client, f"a,{number}".encode(), "a.csv") for number in range(9)]
+        try:
+            assert next(as_completed(slow, 10)).result().status_code == 503
+            assert _send(other, b"words").status_code == 201
+        finally:
+            gate.set()
+    assert sorted(answer.result().status_code for answer in slow) == [*[201] * 8, 503]
 
 
 @pytest.mark.parametrize(

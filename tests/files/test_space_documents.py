@@ -18,8 +18,7 @@ from tests.spaces.helpers import join, make_space
 from tests.support.queries import execute
 from webapp.db.base import write_transaction
 from webapp.extensions import app_settings
-from webapp.files import service as files
-from webapp.files import uploads
+from webapp.files import service as files, uploads
 from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
 from webapp.files.folder import digest_of

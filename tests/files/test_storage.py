@@ -24,8 +24,7 @@ from webapp.background.time_slices import ENDLESS
 from webapp.db.base import db, write_transaction
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings
-from webapp.files import bucket as buckets
-from webapp.files import uploads
+from webapp.files import bucket as buckets, uploads
 from webapp.files.bucket import Bucket
 from webapp.files.folder import Folder
 from webapp.files.models import File

@@ -11,8 +11,7 @@ from webapp.gateway.fingerprints import fingerprint
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.responses_input import ResponseRequest, read, read_next, reply_id
 from webapp.gateway.responses_output import ResponseHeader, Stream, output_of, response
-from webapp.gateway.wire import Completion
-from webapp.gateway.wire import read as read_completion
+from webapp.gateway.wire import Completion, read as read_completion
 from webapp.tools.client_tools import waiting_record
 
 CASES = json.loads(Path(__file__).with_name("responses_input.json").read_text(encoding="utf-8"))

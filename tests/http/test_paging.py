@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from testkit.people import ApiClient, Person, api_client
 from webapp.accounts.models import UserSession
@@ -19,7 +18,8 @@ from webapp.conversations.models import Conversation, Folder, Message, MessageFe
 from webapp.db.base import add_row, db, write_transaction
 from webapp.errors import Invalid
 from webapp.files.models import File
-from webapp.http.paging import Keyset, PageQuery
+from webapp.http.paging import Keyset
+from webapp.http.validation import PageQuery
 from webapp.journeys.models import Journey
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory

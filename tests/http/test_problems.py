@@ -9,8 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 from pydantic import BaseModel
 from redis.exceptions import ConnectionError as RedisAway
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError as PoolTimeout
 
 from tests.support.queries import count_queries
 from webapp.conversations import lists

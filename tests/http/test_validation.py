@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from webapp.http.validation import (

@@ -7,8 +7,7 @@ from itertools import islice, pairwise
 
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from rq.job import Job
 from rq.serializers import JSONSerializer
 

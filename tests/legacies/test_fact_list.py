@@ -1,8 +1,7 @@
 """What is known of a person is numbered in the prompt; what disagrees with it stands beside it."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.spaces.helpers import converse, fill, make_space
 from webapp.db.base import write_transaction

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.llm.events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from webapp.llm.partial_calls import PartialCalls, ToolCall

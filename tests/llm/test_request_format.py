@@ -5,8 +5,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from openai import APIStatusError
 
 from tests.llm.helpers import settings_for

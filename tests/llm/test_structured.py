@@ -4,8 +4,7 @@ import json
 from enum import Enum
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from pydantic import BaseModel, Field
 
 from webapp.llm.errors import MalformedOutput

@@ -7,8 +7,7 @@ from functools import wraps
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from markupsafe import Markup
 
 from tests.support.attacks import ATTACKS

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from webapp.markdown import StreamRenderer, render, rendering, split_stable, streaming
 from webapp.markdown.incomplete import showable

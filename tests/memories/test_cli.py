@@ -3,8 +3,9 @@
 from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, memories_of, operation
+from webapp.audit.models import AuditEvent
 from webapp.db.base import db
-from webapp.memories.models import AdminAccess, MemoryTombstone
+from webapp.memories.models import MemoryTombstone
 
 
 def run(app, *arguments: str) -> tuple[int, str]:
@@ -22,8 +23,8 @@ def test_reextract_show_and_forget_user(app, user, make_user, model):
     shown = run(app, "show", "--email", user.email, "--as", admin.email)
     assert shown == (0, f"{row.memory_id}\tfact\t-\tPrefers green tea.\n")
     with app.app_context():
-        (look,) = db.session.scalars(select(AdminAccess))
-        assert (look.admin_id, look.user_id, look.what) == (admin.user_id, user.user_id, "memories")
+        (look,) = db.session.scalars(select(AuditEvent).where(AuditEvent.action == "admin_looked"))
+        assert (look.actor_id, look.user_id, look.what) == (admin.user_id, user.user_id, "memories")
     assert run(app, "show", "--email", user.email, "--as", user.email)[0] == 1
     assert run(app, "forget-user", "--email", user.email, "--yes") == (0, "1 memories forgotten\n")
     assert memories_of(app, user.user_id) == []

@@ -13,10 +13,9 @@ from pydantic.fields import FieldInfo
 
 from testkit.people import ApiClient, api_client
 from tests.support import token_routes
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.openapi.docs import openapi_document
-from webapp.openapi.document import PROBLEMS, ViewFacts, operations, refine
-from webapp.openapi.examples import EXAMPLES
+from webapp.openapi.document import EXAMPLES, PROBLEMS, ViewFacts, operations, refine
 
 
 @pytest.fixture

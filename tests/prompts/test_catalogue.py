@@ -1,8 +1,7 @@
 """Which texts will do as which prompt, and the shipped ones."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.memories.learning.prompt import build_extraction
 from webapp.prompts.catalogue import CATALOGUE, changes_the_prefix, default_text, definition_of, problems_of

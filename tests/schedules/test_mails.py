@@ -23,8 +23,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.request_language import use_language
-from webapp.schedules import mails
-from webapp.schedules import runs as sending
+from webapp.schedules import mails, runs as sending
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.shell.upkeep import sweep
 

@@ -1,5 +1,4 @@
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.db.base import now
 from webapp.legacies.fact_list import FactEvidence, ground

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sqlalchemy import select
 
 from testkit.people import make_person
@@ -31,8 +30,7 @@ from webapp.retrieval import receipts
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.service import search
-from webapp.spaces import documents, members
-from webapp.spaces import service as spaces
+from webapp.spaces import documents, members, service as spaces
 from webapp.spaces.models import SpaceMember
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.transfer import account_erasure

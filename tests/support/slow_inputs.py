@@ -18,8 +18,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from re import _constants as ops
-from re import _parser as parser
+from re import _constants as ops, _parser as parser
 from typing import Any
 
 from tests.support.patterns import Found, patterns

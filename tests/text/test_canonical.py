@@ -3,8 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.text.canonical import canonical_statement, earlier_statement, fold, plain_text, signs, slug, split_at_signs
 

@@ -2,8 +2,7 @@
 
 import time
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from webapp.text.message_pieces import SIZE, pieces_of
 

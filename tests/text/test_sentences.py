@@ -1,6 +1,5 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.text.quotes import Span
 from webapp.text.sentences import clauses_of, is_question, sentence_around, sentences_of, whole_sentences_end

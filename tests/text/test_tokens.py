@@ -1,8 +1,7 @@
 """Token estimates."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from webapp.text.tokens import estimate_tokens, shorten
 

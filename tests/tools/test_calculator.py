@@ -6,8 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from webapp.tools.calculator import MAX_EXPRESSION_LENGTH, Unanswerable, calculate
 from webapp.tools.date_arithmetic import UnclearDate, calculate_date

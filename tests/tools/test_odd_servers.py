@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tests.tools.servers import Asked, Site
-from webapp.tools.mcp_client import client as mcp
-from webapp.tools.mcp_client import wire
+from webapp.tools.mcp_client import client as mcp, wire
 from webapp.tools.mcp_client.tool_schemas import own_arguments, plain_schema
 from webapp.tools.toolset import ToolFailed
 

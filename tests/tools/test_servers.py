@@ -30,8 +30,7 @@ from webapp.providers.catalogue import catalogue
 from webapp.providers.clients import completions
 from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.tools import servers
-from webapp.tools.mcp_client import client as mcp
-from webapp.tools.mcp_client import tool_schemas, wire
+from webapp.tools.mcp_client import client as mcp, tool_schemas, wire
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.toolset import ToolFailed
 
@@ -105,6 +104,9 @@ def test_a_tool_that_reads_is_called_at_once(app, client, model, garden, open_ho
     calls(model, ("Garden_recite", {}), last="Long.")
     (call,) = send(client, "Recite")["tool_calls"]
     assert "left out" in call["output"]["text"] and len(call["output"]["text"]) < 20_000
+    calls(model, ("remember", {"content": "Keeps herons.", "quote": "I keep herons"}))  # as a description may demand
+    (call,) = send(client, "I keep herons")["tool_calls"]
+    assert call["output"]["status"] == "waits_for_review"
 
 
 @pytest.mark.parametrize(("decision", "notes"), [("once", 1), ("always", 1), ("never", 0)])
@@ -330,6 +332,15 @@ def test_servers_are_not_tried_without_end(settings, user, monkeypatch):
     given = {"name": "Garden", "url": "https://garden.example/mcp", "token": ""}
     assert post_form(browser, "/settings/tools/servers", "/settings/tools", **given).status_code == 429
     assert client.get("/api/tool-servers").json["servers"] == []
+    programs = [
+        limited.test_client().post(
+            "/oauth/register",
+            json={"redirect_uris": ["https://a.example/"]},
+            environ_overrides={"REMOTE_ADDR": f"2001:db8::{number}"},
+        )
+        for number in range(6)
+    ]
+    assert [program.status_code for program in programs] == [201] * 5 + [429], "one household"
     with limited.app_context():
         db.engine.dispose()
 

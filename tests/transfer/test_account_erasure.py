@@ -10,10 +10,8 @@ from sqlalchemy import inspect, text
 
 from testkit.people import PASSWORD, browser_client, post_form
 from tests.accounts.authenticator import Authenticator
-from tests.accounts.test_passkeys import add as add_passkey
-from tests.accounts.test_passkeys import sign_in as sign_in_with_passkey
-from tests.memories.keeping.test_no_trace import cells, in_redis
-from tests.memories.keeping.test_no_trace import everywhere as _everywhere
+from tests.accounts.test_passkeys import add as add_passkey, sign_in as sign_in_with_passkey
+from tests.memories.keeping.test_no_trace import cells, everywhere as _everywhere, in_redis
 from tests.support.interleaving import killed_at
 from tests.transfer.test_restore import furnish
 from webapp.accounts import deletion, second_factor

@@ -1,5 +1,7 @@
 """The odd cases that exist of each export (`docs/transfer.md`): read as far as they go, and what is not is named."""
 
+import bz2
+import gzip
 import io
 import json
 import tarfile
@@ -179,11 +181,22 @@ def test_gemini_with_nothing_in_it_or_cut_off(parts):
     assert _parts_of(found, Unreadable) and _parts_of(found, ReadConversation)
 
 
+DAYS = """
+May 1, 2026, 10:00:00 PM UTC|1 May 2026, 22:00:00 CEST|01/05/2026, 22:00:00 BRT|2026/05/01 22:00:00 JST
+1 de mai. de 2026, 22:00:00 BRT|1 мая 2026 г., 22:00:00 MSK|2026. 5. 1. 오후 10:00:00 KST|1. maj 2026 22.00.00 CEST
+2026年5月1日 下午10:00:00 GMT+8|١ مايو ٢٠٢٦، ١٠:٠٠:٠٠ م غرينتش+٣|1 พ.ค. 2569 22:00:00 GMT+7|1 mai 2026, 22:00:00 CEST
+"""
+
+
 def test_gemini_pages_print_days_in_many_forms(parts):
-    forms = ("May 1, 2026, 10:00:00\u202fAM UTC", "1 May 2026, 10:00:00 CEST", "01/05/2026, 10:00:00 BRT")
-    for day in (*forms, "2026/05/01 10:00:00 JST"):
+    for day in DAYS.strip().replace("\n", "|").split("|"):
         (talk,) = parts("gemini", pack({"Minhaatividade.html": exports.gemini_page(day)}))
-        assert talk.created_at == datetime(2026, 5, 1, 10, tzinfo=UTC), day
+        assert talk.created_at == datetime(2026, 5, 1, 22, tzinfo=UTC), day
+    # In Polish July, in Croatian June: the other day says which.
+    page = exports.gemini_page("1 lip 2026, 22:00:00 CEST")
+    assert [talk.created_at for talk in parts("gemini", pack({"a.html": page}))] == [None]
+    talks = parts("gemini", pack({"a.html": page + exports.gemini_page("3 sie 2026, 22:00:00 CEST")}))
+    assert [talk.created_at.month for talk in talks] == [7, 8]
 
 
 def test_gemini_pages_without_cells_or_times(parts):
@@ -301,18 +314,18 @@ def test_every_format_has_a_name_of_its_own():
 @pytest.mark.parametrize(
     ("filename", "content"),
     [
-        ("m.json", [{"id": "1", "text": "Likes tea."}, {"id": "2", "text": "Lives in Lisbon."}]),
-        ("m.json", {"memories": [{"content": "Likes tea."}, {"content": "Lives in Lisbon.", "state": "active"}]}),
-        ("m.json", {"memories": ["Likes tea.", "Lives in Lisbon."]}),
-        ("m.json", ["Likes tea.", "Lives in Lisbon."]),
-        ("m.json", [{"content": "Likes tea."}, {"content": "Lives there.", "state": "deleted"}, "Lives in Lisbon."]),
-        ("m.jsonl", b'{"content": "Likes tea."}\n{"content": "Lives in Lisbon."}\n'),
-        ("m.csv", b"id,Memory,created_at\n1,Likes tea.,2025-01-01\n2,Lives in Lisbon.,2025-01-02\n"),
-        ("m.csv", b"created_at;content\n2025-01-01;Likes tea.\n2025-01-02;Lives in Lisbon.\n"),
-        ("m.csv", b"Likes tea.\nLives in Lisbon.\n"),
-        ("m.tsv", b"content\nLikes tea.\nLives in Lisbon.\n"),
-        ("m.txt", b"Likes tea.\nLives in Lisbon.\n"),
-        ("m.md", b"# About me\n\nLikes tea.\n\nLives in Lisbon.\n"),
+        ("m.json", [{"id": "1", "text": "Likes tea."}, {"id": "2", "text": "Has a cat, Rex."}]),
+        ("m.json", {"memories": [{"content": "Likes tea."}, {"content": "Has a cat, Rex.", "state": "active"}]}),
+        ("m.json", {"memories": ["Likes tea.", "Has a cat, Rex."]}),
+        ("m.json", ["Likes tea.", "Has a cat, Rex."]),
+        ("m.json", [{"content": "Likes tea."}, {"content": "Lives there.", "state": "deleted"}, "Has a cat, Rex."]),
+        ("m.jsonl", b'{"content": "Likes tea."}\n{"content": "Has a cat, Rex."}\n'),
+        ("m.csv", b'id,Memory,created_at\n1,Likes tea.,2025-01-01\n2,"Has a cat, Rex.",2025-01-02\n'),
+        ("m.csv", b"created_at;content\n2025-01-01;Likes tea.\n2025-01-02;Has a cat, Rex.\n"),
+        ("m.csv", b"Likes tea.\nHas a cat, Rex.\n"),
+        ("m.tsv", b"content\nLikes tea.\nHas a cat, Rex.\n"),
+        ("m.txt", b"Likes tea.\nHas a cat, Rex.\n"),
+        ("m.md", b"# About me\n\nLikes tea.\n\nHas a cat, Rex.\n"),
     ],
 )
 def test_memories_come_in_rows_of_many_kinds(filename, content, path):
@@ -320,11 +333,11 @@ def test_memories_come_in_rows_of_many_kinds(filename, content, path):
     with Upload(path, filename) as upload:
         reader = recognise(upload)
         assert reader.name == "list"
-        assert [part.content for part in reader.read(upload)] == ["Likes tea.", "Lives in Lisbon."]
+        assert [part.content for part in reader.read(upload)] == ["Likes tea.", "Has a cat, Rex."]
 
 
 def test_a_transcript_is_no_list_of_memories(path):
-    path.write_text("Ida: Do you like tea?\nBot: I do.\nIda: Since when?\nBot: Since 2019.\n")
+    path.write_text("Ida: Do you like tea?\nKim: I do.\nIda: Since when?\nKim: Since 2019.\n")
     with Upload(path, "talk.txt") as upload, pytest.raises(ImportRefused, match="not an export"):
         recognise(upload)
 
@@ -409,12 +422,14 @@ def test_the_page_of_an_export_has_its_conversations(tmp_path, name, end, indent
     talk = {"id": "1", "title": "Tea", "mapping": {"a": {"id": "a", "parent": None, "message": says}}}
     text = json.dumps([talk, {**talk, "id": "2"}], indent=indent if ";" in end else None)
     path = tmp_path / "upload"
-    path.write_bytes(f"<html><script>\n  {name} = {text}{end}var assetsJson = {{}};\n</script></html>".encode())
-    with Upload(path, "chat.html") as upload:
-        reader = recognise(upload)
-        found = list(reader.read(upload))
-    assert reader.name == "chatgpt"
-    assert [(talk.title, _texts(talk)) for talk in found] == [("Tea", ["a[0]; b\n]; c"])] * 2
+    page = f"<html><script>\n  {name} = {text}{end}var assetsJson = {{}};\n</script></html>".encode()
+    for content in (page, pack({"chat.html": page, "a.png": ""}), gzip.compress(page), bz2.compress(page)):
+        path.write_bytes(content)
+        with Upload(path, "chat.html") as upload:
+            reader = recognise(upload)
+            found = list(reader.read(upload))
+        assert reader.name == "chatgpt"
+        assert [(talk.title, _texts(talk)) for talk in found] == [("Tea", ["a[0]; b\n]; c"])] * 2
 
 
 @pytest.mark.parametrize("page", ["<p>Tea</p>", "<script>var a = [{", "<script>var a = [1, 2];\n</script>"])

@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask_migrate import upgrade
-from hypothesis import Phase, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 from jsonschema import validate
 from sqlalchemy import select
 
@@ -720,7 +718,6 @@ def test_every_table_of_a_person_is_exported_or_said_why_not(app):
         "message_embeddings": "made again",
         "space_members": "other people's, too; one's own spaces are in spaces.jsonl",
         "space_documents": "in spaces.jsonl",
-        "admin_access_log": "in the audit",
         "gateway_threads": "fingerprints, of use where they were made",
         "tool_servers": "addresses and secrets, to be allowed anew elsewhere",
         "tool_grants": "what was allowed here, not elsewhere",

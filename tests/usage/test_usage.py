@@ -5,8 +5,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlalchemy import event
 
 from testkit.people import post_form

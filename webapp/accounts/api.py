@@ -33,8 +33,7 @@ from webapp.accounts.schemas import (
     UserQuery,
 )
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts", access="user")
 

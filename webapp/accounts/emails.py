@@ -7,7 +7,8 @@ from webapp.i18n.marks import say
 
 MAX_EMAIL = 254
 
-_LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
+# Without "=?", after which mail software decodes words: ann would have any number of names such as `=?x?q?=61nn?=`.
+_LOCAL = re.compile(r"(?:(?!=\?)[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]){1,64}")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 

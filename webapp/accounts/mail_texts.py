@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 
 JOIN, KNOWN, RESET, VERIFY = "join", "known", "reset", "verify"
 KINDS = (JOIN, KNOWN, RESET, VERIFY)

@@ -13,8 +13,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.http.forms import on_form
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import translate
+from webapp.i18n.request_language import gettext as _, translate
 
 blueprint = PageBlueprint("passkey_pages", __name__, access="user")
 

@@ -2,7 +2,7 @@
 
 import time
 
-from flask import redirect, render_template, request, session, url_for
+from flask import flash, redirect, render_template, request, session, url_for
 
 from webapp.accounts import auth, identities, passkeys, password_check, password_proof, second_factor, service
 from webapp.accounts.auth import current_user_id, password_required, public
@@ -150,11 +150,15 @@ def start_two_step() -> ViewResult:
 
 
 @blueprint.post("/settings/two-step/confirm")
+@password_required
 @on_form(_two_step, N_({"code": "This"}), otherwise="code")
 def confirm_two_step() -> ViewResult:
-    """Turn it on; the next page is the only one that ever shows the recovery codes."""
-    auth.count_attempt("code", str(current_user_id()))
-    codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
+    """Turn it on, and end every other session; the next page is the only one that ever shows the recovery codes."""
+    identity = auth.require_identity()
+    auth.count_attempt("code", str(identity.user_id))
+    codes = second_factor.confirm(identity.user_id, request.form.get("code", "")[:100])
+    if service.end_sessions(identity.user_id, identity.session_id):
+        flash(_("You have been signed out everywhere else."))
     return show_once(url_for(".two_step"), codes=codes)
 
 

@@ -8,12 +8,10 @@ from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, password_problem
-from webapp.accounts.preferences import SettingsChanges as SettingsChanges
-from webapp.accounts.preferences import UserSettings as UserSettings
+from webapp.accounts.preferences import SettingsChanges as SettingsChanges, UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
-from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Changes, Flag, Input, Instant, Line, Output, Whole
+from webapp.http.validation import Changes, Flag, Input, Instant, Line, ListOut, Output, PageQuery, Whole
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""

@@ -25,8 +25,8 @@ from webapp.db.base import db, now
 from webapp.db.conflicts import insert_unless_taken
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 IS_REVERSIBLE = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)

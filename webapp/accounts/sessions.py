@@ -11,8 +11,8 @@ from webapp.accounts.models import User, UserSession
 from webapp.db.base import Timestamp, add_row, db, now, rows_changed
 from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 
 MAX_SECRET = 100
 RETENTION_DAYS = 7

@@ -17,7 +17,7 @@ from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.forms import on_form, read_form, sentences, validate
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.http.views import ViewResult, absolute, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _

@@ -8,13 +8,13 @@ from datetime import date, timedelta
 from flask import render_template
 
 from webapp.accounts.auth import writes
-from webapp.charts import Columns, Part, stack, stacked_columns
 from webapp.conversations import feedback
 from webapp.conversations.schemas import WORDS, FeedbackCount
 from webapp.db.base import db, now
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, requested_cursor
 from webapp.i18n.request_language import translate
+from webapp.usage.charts import Columns, Part, stack, stacked_columns
 
 blueprint = PageBlueprint("admin_feedback", __name__, access="admin")
 

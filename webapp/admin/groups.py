@@ -5,16 +5,14 @@ from typing import Annotated, Any
 from flask import flash, redirect, render_template, request, url_for
 from pydantic import BaseModel, Field, ValidationError
 
-from webapp.accounts import groups, idempotency
-from webapp.accounts import service as accounts
+from webapp.accounts import groups, idempotency, service as accounts
 from webapp.accounts.models import UserGroup
 from webapp.db.base import after_commit, db
 from webapp.errors import DomainError, Invalid
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, parse_id
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import translate
+from webapp.i18n.request_language import gettext as _, translate
 from webapp.providers.catalogue import catalogue
 from webapp.usage import service as usage
 from webapp.usage.pages import read_quotas_form

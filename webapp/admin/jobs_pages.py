@@ -11,8 +11,7 @@ from webapp.errors import NotFound
 from webapp.extensions import redis
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 
 blueprint = PageBlueprint("admin_jobs", __name__, url_prefix="/admin/rq", access="admin")
 

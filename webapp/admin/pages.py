@@ -9,10 +9,8 @@ from webapp.accounts import service, site
 from webapp.accounts.auth import current_user_id, password_required
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
-from webapp.admin import overview as state
-from webapp.admin import users as people
+from webapp.admin import overview as state, users as people
 from webapp.admin.health import concerns
-from webapp.charts import sparkline
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
@@ -25,6 +23,7 @@ from webapp.providers.clients import embedder
 from webapp.providers.status import status
 from webapp.readiness import readiness
 from webapp.retrieval.query_vectors import query_vectors
+from webapp.usage.charts import sparkline
 
 blueprint = PageBlueprint("admin_pages", __name__, access="admin")
 

@@ -12,8 +12,7 @@ from sqlalchemy import select
 
 from webapp.accounts.models import User
 from webapp.chat.context.composition import compose
-from webapp.chat.context.values import BudgetTooSmall, Chunk
-from webapp.chat.context.values import Message as ContextMessage
+from webapp.chat.context.values import BudgetTooSmall, Chunk, Message as ContextMessage
 from webapp.config import Settings
 from webapp.conversations.messages import current_messages
 from webapp.conversations.models import Conversation, Message

@@ -4,7 +4,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.audit import service
 from webapp.audit.schemas import AuditEventOut, AuditList
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 
 blueprint = api_blueprint("audit_api", __name__, tag="Audit", access="user")
 

@@ -14,9 +14,8 @@ from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
 from webapp.audit.targets import conversation_of, describe_target
 from webapp.db.base import db
-from webapp.http.paging import Page, PageQuery
-from webapp.http.views import PageBlueprint, requested_cursor, wants_partial
-from webapp.http.views import download as download_file
+from webapp.http.validation import Page, PageQuery
+from webapp.http.views import PageBlueprint, download as download_file, requested_cursor, wants_partial
 
 blueprint = PageBlueprint("audit_pages", __name__, access="user")
 

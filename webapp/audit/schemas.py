@@ -6,8 +6,7 @@ from pydantic import BaseModel
 
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
-from webapp.http.paging import ListOut
-from webapp.http.validation import Instant, Output
+from webapp.http.validation import Instant, ListOut, Output
 
 
 class AuditActor(BaseModel):

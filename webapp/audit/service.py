@@ -14,8 +14,8 @@ from webapp.accounts.identity import current_identity
 from webapp.audit.models import AuditEvent
 from webapp.db.base import after_commit, db, now, pending_actions, rows_changed
 from webapp.extensions import redis
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 
 Kind = Literal["person", "token", "service", "system", "visitor"]
 

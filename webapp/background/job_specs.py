@@ -8,8 +8,7 @@ from typing import cast
 
 from redis import Redis
 from redis.client import Pipeline
-from rq import Queue as RQQueue
-from rq import Retry
+from rq import Queue as RQQueue, Retry
 from rq.exceptions import DeserializationError
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer

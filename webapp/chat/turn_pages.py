@@ -17,8 +17,7 @@ from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.http.forms import read_form
 from webapp.http.views import PageBlueprint, ViewResult, redirect_to, wants_partial
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import gettext as _, language_of
 from webapp.journeys.definitions import questions_of
 from webapp.journeys.models import Journey
 from webapp.journeys.points import find_point

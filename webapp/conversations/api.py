@@ -26,8 +26,7 @@ from webapp.conversations.schemas import (
     ReadableFeedbackList,
 )
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.providers.model_choice import check_choice
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations", access="user")

@@ -22,8 +22,7 @@ from webapp.http.views import (
     wants_partial,
 )
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import translate
+from webapp.i18n.request_language import gettext as _, translate
 from webapp.providers.model_choice import check_choice, remember_choice
 from webapp.spaces.current_space import spaces_to_choose
 

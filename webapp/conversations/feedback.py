@@ -12,8 +12,8 @@ from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.conversations.schemas import FeedbackCount, NewFeedback
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 
 AUDIT_INTERVAL = 3_600
 """Seconds within which an admin's reading of the same reply is recorded only once."""

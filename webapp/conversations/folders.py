@@ -6,8 +6,8 @@ from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
 from webapp.db.base import add_row, count_rows, db
 from webapp.errors import Conflict, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 
 MAX_FOLDERS = 500
 

@@ -18,7 +18,8 @@ from webapp.conversations.service import owned_conversations
 from webapp.db.base import db
 from webapp.db.index_hints import Statement
 from webapp.db.text_search import contains_words
-from webapp.http.paging import EPOCH, Keyset, Page
+from webapp.http.paging import EPOCH, Keyset
+from webapp.http.validation import Page
 from webapp.i18n.request_language import gettext as _
 from webapp.rendering import highlight
 from webapp.spaces.service import require_member

@@ -15,8 +15,7 @@ from webapp.db.base import db, now
 from webapp.extensions import this_app
 from webapp.i18n import calendar
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import gettext as _, language_of
 from webapp.rendering import reader_zone
 
 MESSAGES_SHOWN = 24

@@ -14,8 +14,7 @@ from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
 from webapp.db.base import add_row, db, now, rows_changed
 from webapp.errors import Conflict, NotFound, require
-from webapp.http.paging import Page
-from webapp.http.validation import MAX_ID
+from webapp.http.validation import MAX_ID, Page
 from webapp.text.provenance import Spans, spans_of_others
 
 

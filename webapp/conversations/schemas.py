@@ -6,7 +6,6 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.journey_links import slug_of
 from webapp.conversations.models import Conversation, Message
-from webapp.http.paging import ListOut, PageQuery
 from webapp.http.validation import (
     MAX_ID,
     Changes,
@@ -16,7 +15,9 @@ from webapp.http.validation import (
     Instant,
     JsonObject,
     Line,
+    ListOut,
     Output,
+    PageQuery,
     SearchText,
     Whole,
 )

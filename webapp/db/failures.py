@@ -2,8 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError, InternalError, OperationalError, ProgrammingError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import (
+    DBAPIError,
+    InternalError,
+    OperationalError,
+    ProgrammingError,
+    TimeoutError as PoolTimeoutError,
+)
 
 LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""

@@ -18,8 +18,7 @@ from webapp.files.schemas import DocumentPageOut, FileAsDocument, FileList, File
 from webapp.files.storage import file_storage, key_of
 from webapp.files.uploads import store_upload
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.http.views import accepts_files
 from webapp.spaces.originals import original_of
 from webapp.spaces.schemas import DocumentOut

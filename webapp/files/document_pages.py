@@ -10,8 +10,7 @@ from webapp.files.api import limit_files, send_document, send_document_picture, 
 from webapp.files.citations import split_around
 from webapp.files.pages import requested_picture
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import translate
+from webapp.i18n.request_language import gettext as _, translate
 from webapp.spaces.service import require_member, view_space
 
 blueprint = PageBlueprint("document_files", __name__, access="user")

@@ -20,8 +20,7 @@ from webapp.files.pictures import page_tokens
 from webapp.files.prompt_parts import whole_room
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import store_upload
-from webapp.http.paging import PageQuery
-from webapp.http.validation import parse_id
+from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.request_language import gettext as _
 from webapp.llm.settings import Target

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Input, Instant, Line, Output
+from webapp.http.validation import Id, Input, Instant, Line, ListOut, Output
 
 
 class PictureQuery(BaseModel):

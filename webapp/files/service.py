@@ -14,8 +14,8 @@ from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import drop_orphan
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 
 MAX_ATTACHED = 20
 """The most files one message may have."""

@@ -5,8 +5,7 @@ from functools import partial
 
 from sqlalchemy import select
 
-from webapp.chat import service as chat
-from webapp.chat import tool_answers
+from webapp.chat import service as chat, tool_answers
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, require_identity
-from webapp.chat import service as chat
-from webapp.chat import sse
+from webapp.chat import service as chat, sse
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import take_place

@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.chat import service as chat
-from webapp.chat import tool_answers
+from webapp.chat import service as chat, tool_answers
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation

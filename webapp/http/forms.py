@@ -15,8 +15,7 @@ from webapp.http.problems import field_errors
 from webapp.http.views import ViewResult
 from webapp.i18n import SOURCE
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import about_field, language_of, translate
-from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import about_field, gettext as _, language_of, translate
 
 M = TypeVar("M", bound=BaseModel)
 P = ParamSpec("P")

@@ -1,4 +1,4 @@
-"""Keyset paging: what a list is asked for, its pages, and cursors that lead on in that list alone."""
+"""Keyset paging: pages of lists along their sort keys, and cursors that lead on in that list alone."""
 
 import base64
 import binascii
@@ -6,58 +6,20 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, Row, Select, and_, or_
+from sqlalchemy.orm import InstrumentedAttribute
 
+from webapp.db.base import db
 from webapp.errors import Invalid
-from webapp.http.validation import Whole, encodable
+from webapp.http.validation import Page, PageQuery, encodable
 
 T = TypeVar("T")
-U = TypeVar("U")
 
-MAX_CURSOR_LENGTH = 800
-"""A key may contain a name of 100 characters, of four bytes each."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_INTEGER = 2**63
 _MARK_BYTES = 6
-
-
-class PageQuery(BaseModel):
-    """The paging parameters of every list."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    limit: Whole = Field(20, ge=1, le=100, description="How many to return.")
-    cursor: str | None = Field(
-        None,
-        max_length=MAX_CURSOR_LENGTH,
-        description="`next_cursor` of the previous page; only the same list with the same filters takes it.",
-    )
-
-
-class Page(Generic[T]):
-    """One page of a keyset-paged list."""
-
-    def __init__(self, items: Sequence[T], next_cursor: str | None):
-        self.items = list(items)
-        self.next_cursor = next_cursor
-
-    def map(self, show: Callable[[T], U]) -> "Page[U]":
-        """Return the page with each of its items as something else."""
-        return Page([show(item) for item in self.items], self.next_cursor)
-
-
-class ListOut(BaseModel):
-    """The response with a page of a list, whose items are in the field that each kind adds."""
-
-    next_cursor: str | None
-
-    @classmethod
-    def of(cls, page: Page[Any]) -> Self:
-        """Return a page of such items."""
-        field = next(name for name in cls.model_fields if name != "next_cursor")
-        return cls(**{field: page.items, "next_cursor": page.next_cursor})
 
 
 class Keyset:
@@ -115,3 +77,25 @@ def _unpack_part(part: object, kind: type) -> Any:
     if isinstance(part, str):
         return encodable(part)
     return EPOCH + timedelta(microseconds=part) if kind is datetime and isinstance(part, int) else part
+
+
+def read_page(
+    keyset: Keyset, statement: Select[*tuple[Any, ...]], *key: InstrumentedAttribute[Any], newest_first: bool = True
+) -> Page[Row[*tuple[Any, ...]]]:
+    """Return a page of the selected rows, which end with their key. Raises Invalid for a foreign cursor."""
+    if keyset.query.cursor:
+        statement = statement.where(_comes_after(key, keyset.position(), newest_first=newest_first))
+    order = [column.desc() if newest_first else column.asc() for column in key]
+    page = statement.add_columns(*key).order_by(None).order_by(*order).limit(keyset.query.limit + 1)
+    return keyset.page(db.session.execute(page).all(), lambda row: tuple(row[-len(key) :]))
+
+
+def _comes_after(
+    key: Sequence[InstrumentedAttribute[Any]], position: Sequence[Any], *, newest_first: bool
+) -> ColumnElement[bool]:
+    """Return the condition for rows that come after a position: by the first column, then by the others."""
+    column, value = key[0], position[0]
+    later: ColumnElement[bool] = column < value if newest_first else column > value
+    if len(key) == 1:
+        return later
+    return or_(later, and_(column == value, _comes_after(key[1:], position[1:], newest_first=newest_first)))

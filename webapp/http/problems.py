@@ -11,11 +11,14 @@ from typing import Any
 from flask import Flask, Response, current_app, g, json, redirect, render_template, request
 from flask_limiter import RateLimitExceeded
 from pydantic import ValidationError
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from redis.exceptions import (
+    ConnectionError as RedisConnectionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError as RedisTimeoutError,
+)
+from sqlalchemy.exc import DBAPIError, TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.routing import MapAdapter, RequestRedirect
 from werkzeug.wrappers import Response as AnyResponse

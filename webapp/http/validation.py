@@ -1,9 +1,10 @@
-"""The parts that schemas share: field types (storable text, possible ids, bounded JSON), and rows as responses."""
+"""The parts that schemas share: field types (storable text, ids, bounded JSON), rows as responses, pages of lists."""
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -18,11 +19,16 @@ from pydantic import (
     field_validator,
 )
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _UNSHOWN = re.compile("[\x01-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ODD_NUMBER = re.compile(r"[^!-~]|_|^\+|^-?0\d")
+MAX_CURSOR_LENGTH = 800
+"""A key may contain a name of 100 characters, of four bytes each."""
 MAX_TEXT_BYTES = 2**20
 """The most bytes of a message: a pasted log is a real message."""
 MAX_METADATA_BYTES = 16_384
@@ -193,3 +199,40 @@ AwareTime = Annotated[AwareDatetime, BeforeValidator(_iso_time)]
 
 Instant = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
 """A UTC timestamp, ISO 8601 with Z."""
+
+
+class PageQuery(BaseModel):
+    """The paging parameters of every list."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    limit: Whole = Field(20, ge=1, le=100, description="How many to return.")
+    cursor: str | None = Field(
+        None,
+        max_length=MAX_CURSOR_LENGTH,
+        description="`next_cursor` of the previous page; only the same list with the same filters takes it.",
+    )
+
+
+class Page(Generic[T]):
+    """One page of a keyset-paged list."""
+
+    def __init__(self, items: Sequence[T], next_cursor: str | None):
+        self.items = list(items)
+        self.next_cursor = next_cursor
+
+    def map(self, show: Callable[[T], U]) -> "Page[U]":
+        """Return the page with each of its items as something else."""
+        return Page([show(item) for item in self.items], self.next_cursor)
+
+
+class ListOut(BaseModel):
+    """The response with a page of a list, whose items are in the field that each kind adds."""
+
+    next_cursor: str | None
+
+    @classmethod
+    def of(cls, page: Page[Any]) -> Self:
+        """Return a page of such items."""
+        field = next(name for name in cls.model_fields if name != "next_cursor")
+        return cls(**{field: page.items, "next_cursor": page.next_cursor})

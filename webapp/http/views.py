@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Request, current_app, flash, redirect, request, session
-from flask import Response as FlaskResponse
+from flask import Blueprint, Request, Response as FlaskResponse, current_app, flash, redirect, request, session
 from flask_openapi3 import APIBlueprint
 from htmx_flask import request as htmx_request
 from htmx_flask.requests import HtmxAwareRequest
@@ -23,8 +22,7 @@ from webapp.db.base import db
 from webapp.db.encryption import seal, unseal
 from webapp.errors import DomainError, Invalid, UnsupportedMediaType
 from webapp.extensions import app_settings
-from webapp.http.paging import MAX_CURSOR_LENGTH
-from webapp.http.validation import MAX_ID
+from webapp.http.validation import MAX_CURSOR_LENGTH, MAX_ID
 
 T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., Any])

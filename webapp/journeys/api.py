@@ -8,8 +8,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import now
 from webapp.http.json_api import Responses, api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.http.views import ViewResult, download
 from webapp.journeys import answers, reports, service
 from webapp.journeys.guides import pause

@@ -14,8 +14,7 @@ from webapp.http.forms import sentence, sentences
 from webapp.http.problems import field_errors
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of, translate
+from webapp.i18n.request_language import gettext as _, language_of, translate
 from webapp.journeys import authoring
 from webapp.journeys.authoring import preview_opening
 from webapp.journeys.authoring_api import file_response

@@ -15,8 +15,7 @@ from webapp.extensions import this_app
 from webapp.http.validation import MAX_ID, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n import calendar
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import gettext as _, language_of
 from webapp.journeys import answers, reports
 from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.definitions import questions_of

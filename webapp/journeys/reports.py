@@ -20,8 +20,7 @@ from webapp.errors import Conflict, NotFound
 from webapp.extensions import redis
 from webapp.i18n import LANGUAGES
 from webapp.i18n.calendar import full_date
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import use_language
+from webapp.i18n.request_language import gettext as _, use_language
 from webapp.journeys.assessment_merge import merge_texts
 from webapp.journeys.definitions import translate_journey_text
 from webapp.journeys.models import ConversationReport, Journey, ReportEvidence

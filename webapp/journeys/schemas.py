@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Input, Instant, Line, Lines, Output
+from webapp.http.validation import Id, Input, Instant, Line, Lines, ListOut, Output
 from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory, Quote
 from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState

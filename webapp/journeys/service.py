@@ -10,7 +10,8 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound, require
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset
+from webapp.http.validation import Page, PageQuery
 from webapp.journeys.answers import forget_state
 from webapp.journeys.authoring import get_editable, visible_journey, visible_journeys
 from webapp.journeys.definitions import definition_of, fixture_of

@@ -3,8 +3,7 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.legacies import conversation_moves, facts
 from webapp.legacies.schemas import FactList, FactOut, MoveQuery, MoveReport, NewFact, VisibilityChange
 

@@ -8,7 +8,8 @@ from sqlalchemy import Select, false, func
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.errors import NotFound, require
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset
+from webapp.http.validation import Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of
 from webapp.memories import service
 from webapp.memories.models import IN_USE, Memory

@@ -12,8 +12,7 @@ from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.forms import read_form, sentences
-from webapp.http.paging import Page
-from webapp.http.validation import parse_id
+from webapp.http.validation import Page, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Input, Instant, Output
+from webapp.http.validation import Id, Input, Instant, ListOut, Output
 from webapp.i18n.marks import say
 from webapp.legacies.conversation_moves import Move
 from webapp.legacies.fact_list import CATEGORIES

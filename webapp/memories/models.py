@@ -126,13 +126,13 @@ class Memory(Base):
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     updated_at: Mapped[datetime] = set_at()
 
-    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
-    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
+    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one; and no NOT NULL on a virtual.
+    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False), nullable=True)
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
     # The importance of a fact while it is current: every prompt reads the most important ones.
     known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
     # For the indexes of lists, where "has no end" and "has one" are two values, not a value and a range.
-    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
+    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False), nullable=True)
 
 
 IN_USE = (Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false())
@@ -255,15 +255,3 @@ def version_of(user_id: int) -> ScalarSelect[int]:
 @event.listens_for(MemoryChangeSet, "before_update")
 def _write_version(_mapper: Any, _connection: Any, row: MemoryChangeSet) -> None:
     row.memory_version = version_of(row.user_id)  # read by the statement itself
-
-
-class AdminAccess(Base):
-    """An admin looked at somebody's memories."""
-
-    __tablename__ = "admin_access_log"
-
-    access_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    admin_id: Mapped[int | None] = refers_to("users.user_id", index=True)
-    user_id: Mapped[int] = belongs_to("users.user_id", index=True)
-    what: Mapped[str] = mapped_column(String(50))
-    created_at: Mapped[datetime] = set_at()

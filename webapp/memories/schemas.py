@@ -16,8 +16,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from webapp.db.base import now
-from webapp.http.paging import PageQuery
-from webapp.http.validation import AwareTime, Changes, Day, Flag, Id, Input, Instant, JsonObject, Line, Lines
+from webapp.http.validation import AwareTime, Changes, Day, Flag, Id, Input, Instant, JsonObject, Line, Lines, PageQuery
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.operations import Unit
 from webapp.memories.rules.user_decisions import Decision

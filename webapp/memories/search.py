@@ -8,7 +8,8 @@ from sqlalchemy import or_
 
 from webapp.db.base import db
 from webapp.db.text_search import contains_words
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset
+from webapp.http.validation import Page
 from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery

@@ -10,7 +10,8 @@ from sqlalchemy.exc import IntegrityError
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, require
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset
+from webapp.http.validation import Page
 from webapp.memories import lists
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import value_after

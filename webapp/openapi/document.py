@@ -1,12 +1,12 @@
 """Makes the generated OpenAPI document readable: only possible responses, examples, plain names. Pure."""
 
 import copy
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-
-from webapp.openapi.examples import EXAMPLES, STREAM
 
 INFO = """\
 Everything the pages of Commonplace do with conversations can be done here too.
@@ -73,6 +73,24 @@ _STREAM_EVENT = {
         "data": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
     },
 }
+_STREAM = """\
+id: 1795298400000-0
+event: turn
+data: {"conversation_id": 7, "user_message_id": 41, "assistant_message_id": 42}
+
+id: 1795298400120-0
+event: delta
+data: {"text": "Light layers, "}
+
+id: 1795298401870-0
+event: done
+data: {"message": {"message_id": 42, "status": "complete", "content": "Light layers, …"}}
+
+"""
+
+EXAMPLES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+"""Examples of requests and responses, by name of their model; tests check them against it."""
+
 METHODS = ("get", "put", "post", "patch", "delete")
 _REF = "#/components/schemas/"
 
@@ -130,7 +148,7 @@ def _refine(method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
     successes = {status: answer for status, answer in answers.items() if status.startswith("2")}
     for status, answer in successes.items():
         if "text/event-stream" in answer.get("content", {}):
-            answer["content"]["text/event-stream"] = {"schema": {"$ref": f"{_REF}StreamEvent"}, "example": STREAM}
+            answer["content"]["text/event-stream"] = {"schema": {"$ref": f"{_REF}StreamEvent"}, "example": _STREAM}
         if status == "202" and method == "get":
             answer["headers"] = _RETRY_AFTER
     problems = {

@@ -3,8 +3,8 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import Keyset, PageQuery
-from webapp.http.validation import Id
+from webapp.http.paging import Keyset
+from webapp.http.validation import Id, PageQuery
 from webapp.prompts import service
 from webapp.prompts.catalogue import CATALOGUE, NAMES
 from webapp.prompts.schemas import (

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.paging import ListOut
-from webapp.http.validation import Id, Input, Instant, Lines, Output, encodable
+from webapp.http.validation import Id, Input, Instant, Lines, ListOut, Output, encodable
 from webapp.prompts.models import Prompt, PromptVersion
 
 

@@ -6,8 +6,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.http.views import commit
 from webapp.i18n.marks import say
 from webapp.llm.settings import ModelSettings

@@ -12,8 +12,7 @@ from webapp.extensions import app_settings, this_app
 from webapp.http.forms import first_sentence, sentences, validate
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import gettext as _, language_of
 from webapp.providers import connection_setup, downloads, local_servers, service
 from webapp.providers.api import run_test
 from webapp.providers.key_encryption import Secrets, seal, unseal

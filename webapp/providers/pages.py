@@ -11,14 +11,13 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.forms import first_sentence, sentences
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.parameters import Effort
 from webapp.providers import deletion, grades, service
-from webapp.providers.api import change_connection, run_test
-from webapp.providers.api import choices as model_choices
+from webapp.providers.api import change_connection, choices as model_choices, run_test
 from webapp.providers.catalogue import environment_embeds, environment_wins, environment_works
 from webapp.providers.model_choice import choice, set_favourite
 from webapp.providers.models import ModelConnection, ModelOffer

@@ -5,8 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.paging import ListOut
-from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Line, Output, Whole
+from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Line, ListOut, Output, Whole
 from webapp.i18n.marks import say
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer

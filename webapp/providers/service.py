@@ -8,8 +8,8 @@ from sqlalchemy import delete, select
 from webapp.accounts.models import UserGroup
 from webapp.db.base import add_row, after_commit, db, now
 from webapp.errors import Conflict, Invalid, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 from webapp.providers.catalogue import catalogue
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection, ModelOffer, ModelOfferGroup

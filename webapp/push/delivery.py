@@ -19,8 +19,7 @@ from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import app_settings
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import use_language
+from webapp.i18n.request_language import gettext as _, use_language
 from webapp.network import outbound
 from webapp.push import service
 from webapp.push.models import PushSubscription

@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from hiredis import pack_command
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
-from redis.asyncio.sentinel import Sentinel as AsyncSentinel
-from redis.asyncio.sentinel import SentinelManagedConnection as AsyncManaged
-from redis.asyncio.sentinel import SentinelManagedSSLConnection as AsyncManagedTLS
+from redis.asyncio.sentinel import (
+    Sentinel as AsyncSentinel,
+    SentinelManagedConnection as AsyncManaged,
+    SentinelManagedSSLConnection as AsyncManagedTLS,
+)
 from redis.backoff import ExponentialBackoff, NoBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.exceptions import ConnectionError as RedisConnectionError, ResponseError, TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from redis.sentinel import Sentinel, SentinelManagedConnection, SentinelManagedSSLConnection
 

@@ -59,6 +59,9 @@ def check_url(url: str) -> None:
     pool = ConnectionPool.from_url(url)
     if refused := sorted(SHAPES & pool.connection_kwargs.keys()):
         raise ValueError(f"may not say in which form answers come: leave out {', '.join(refused)}")
+    parts = urlsplit(url)
+    if parts.scheme != "unix" and parts.path.strip("/") and not parts.path.strip("/").isdecimal():
+        raise ValueError("has no number of a database after the host")
     try:
         pool.make_connection()
     except TypeError as error:

@@ -15,8 +15,7 @@ from webapp.conversations.messages import order_by_index
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories.history import revisions
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.rendering import highlight

@@ -4,8 +4,19 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Changes, Id, Input, Instant, Line, Output, SearchText, Whole, not_blank
+from webapp.http.validation import (
+    Changes,
+    Id,
+    Input,
+    Instant,
+    Line,
+    ListOut,
+    Output,
+    PageQuery,
+    SearchText,
+    Whole,
+    not_blank,
+)
 from webapp.saved_prompts.formats import (
     MAX_BATCH,
     MAX_CONTENT_LENGTH,

@@ -11,8 +11,8 @@ from webapp.accounts.models import User
 from webapp.db.base import add_row, count_rows, db
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page
 from webapp.saved_prompts import formats
 from webapp.saved_prompts.formats import FilePrompt, InvalidValues, RefusedPrompt, fill
 from webapp.saved_prompts.models import SavedPrompt

@@ -4,8 +4,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, session_only, writes
 from webapp.accounts.identity import require_identity
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.schedules import feed, service
 from webapp.schedules.schemas import FeedOut, RunList, RunOut, ScheduleEdit, ScheduleFields, ScheduleList, ScheduleOut
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from flask import url_for
+from flask import current_app, url_for
 from sqlalchemy import select
 
 from webapp.accounts.access_kinds import Kind, add_kind
@@ -14,7 +14,6 @@ from webapp.accounts.models import User
 from webapp.db.base import db, get_or_raise, now
 from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
-from webapp.extensions import app_settings
 from webapp.http.views import absolute
 from webapp.i18n.marks import N_
 from webapp.schedules.models import Schedule, ScheduleFeed
@@ -94,7 +93,7 @@ def calendar_of(secret: str) -> bytes:
         .join(User, User.user_id == ScheduleFeed.user_id)
         .where(ScheduleFeed.digest == digest_of(secret), User.is_active)
     )
-    if owner is None:
+    if owner is None or _stored_feed(owner) is None:
         raise NotFound("There is no such calendar.")
     return _calendar([row for row in list_schedules(owner) if row.next_at is not None and row.is_active])
 
@@ -129,8 +128,5 @@ def _calendar(rows: list[Schedule]) -> bytes:
 def _secret(user_id: int, made_at: datetime) -> str:
     """Return the secret of a calendar made then: it is stored nowhere."""
     message = f"calendar of {user_id} made {made_at.isoformat()}".encode()
-    return (
-        base64.urlsafe_b64encode(hmac.digest(app_settings().secret_key.encode(), message, "sha256"))
-        .decode()
-        .rstrip("=")
-    )
+    digest = hmac.digest(current_app.config["SECRET_KEY"].encode(), message, "sha256")
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")

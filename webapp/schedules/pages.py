@@ -14,8 +14,7 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.http.forms import sentences, validate
-from webapp.http.paging import PageQuery
-from webapp.http.validation import parse_id
+from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _

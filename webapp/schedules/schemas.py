@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
 from webapp.accounts.preferences import TimeZone
-from webapp.http.paging import ListOut
-from webapp.http.validation import Changes, Flag, Id, Input, Instant, Line, MessageText, Output, Time
+from webapp.http.validation import Changes, Flag, Id, Input, Instant, Line, ListOut, MessageText, Output, Time
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import LAST_YEAR, MAX_RULE_LENGTH, to_instant
 

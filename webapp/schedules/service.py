@@ -17,8 +17,8 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import EPOCH, Keyset, Page, PageQuery
+from webapp.http.paging import EPOCH, Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 from webapp.journeys.authoring import visible_journey
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import local_time, next_time, rule_of, to_instant

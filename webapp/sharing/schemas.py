@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 
 from webapp.db.base import now
-from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Flag, Id, Input, Instant, Output, Time
+from webapp.http.validation import Flag, Id, Input, Instant, ListOut, Output, PageQuery, Time
 from webapp.sharing.models import ConversationShare
 
 LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038

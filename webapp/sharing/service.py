@@ -15,8 +15,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, count_rows, db
 from webapp.errors import Conflict, Invalid, NotFound, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
 

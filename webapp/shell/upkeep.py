@@ -35,8 +35,7 @@ from webapp.summaries.service import conversations_awaiting_summary as owed_summ
 from webapp.transfer import export_jobs
 from webapp.transfer.service import stalled_jobs
 from webapp.usage.sums import add_up
-from webapp.webhooks import delivery
-from webapp.webhooks import service as webhooks
+from webapp.webhooks import delivery, service as webhooks
 
 T = TypeVar("T")
 
@@ -90,7 +89,7 @@ def sweep() -> dict[str, int]:
 def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
     ids = find() if name not in READ_BY_A_MODEL or has_worker() else ()
     db.session.rollback()
-    return sum(enqueue_owed(name, ref) for ref in ids)
+    return enqueue_owed(name, ids)
 
 
 def _queue_stalled() -> int:

@@ -4,8 +4,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.extensions import limiter
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.spaces import documents, members, service
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.personas import PERSONAS

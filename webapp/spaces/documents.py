@@ -6,16 +6,15 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Select, func, insert, select, update
-from sqlalchemy import delete as delete_rows
+from sqlalchemy import Select, delete as delete_rows, func, insert, select, update
 
 from webapp.accounts.models import User
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import add_row, count_rows, db, now, rows_changed, write_transaction
 from webapp.errors import Conflict, Forbidden, NotFound, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page, PageQuery
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import embedder
 from webapp.spaces.chunks import PAGE_END, parts_of
@@ -172,7 +171,7 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
             return VectorProgress(count, True)
 
 
-def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
+def documents_awaiting_index() -> Sequence[int]:
     """Return documents waiting for their index that no job is working on, longest waiting first."""
     return db.session.scalars(
         select(SpaceDocument.document_id)
@@ -181,7 +180,6 @@ def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
             SpaceDocument.updated_at < now() - timedelta(seconds=STALL_SECONDS),
         )
         .order_by(SpaceDocument.updated_at)
-        .limit(limit)
     ).all()
 
 

@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid
 from webapp.http.forms import read_form, sentences
-from webapp.http.paging import PageQuery
+from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _

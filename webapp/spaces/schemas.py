@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from webapp.accounts.emails import normalise_email
-from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Changes, Id, Input, Instant, Line, Lines, Output, not_blank
+from webapp.http.validation import Changes, Id, Input, Instant, Line, Lines, ListOut, Output, PageQuery, not_blank
 from webapp.i18n.marks import say
 from webapp.spaces.chunks import PDF, is_picture
 from webapp.spaces.personas import PERSONAS

@@ -12,8 +12,8 @@ from webapp.audit.actions import Action
 from webapp.db.base import add_row, count_rows, db, now
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS

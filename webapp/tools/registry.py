@@ -14,8 +14,7 @@ from webapp.tools.date_arithmetic import UnclearDate, calculate_date
 from webapp.tools.memory import DEFINITIONS
 from webapp.tools.servers import tools_for
 from webapp.tools.toolset import Output, Tool, ToolContext, Toolset
-from webapp.tools.web.definitions import NAMES as WEB_NAMES
-from webapp.tools.web.definitions import web_tools
+from webapp.tools.web.definitions import NAMES as WEB_NAMES, web_tools
 from webapp.tools.web.service import web as kept_web
 
 

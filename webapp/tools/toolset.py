@@ -84,6 +84,11 @@ class Toolset:
         return any(tool.kind == "far" for tool in self.tools)
 
     @property
+    def is_described_by_others(self) -> bool:
+        """Return whether some of their descriptions come from other servers, and may demand something of the model."""
+        return any(tool.server for tool in self.tools)
+
+    @property
     def rounds(self) -> int:
         """Return how often the model may call tools."""
         return FAR_ROUNDS if self.asks_other_servers else ROUNDS

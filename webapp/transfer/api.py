@@ -11,8 +11,7 @@ from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.http.forms import validate
 from webapp.http.json_api import api_blueprint
-from webapp.http.paging import PageQuery
-from webapp.http.validation import Id
+from webapp.http.validation import Id, PageQuery
 from webapp.http.views import accepts_files
 from webapp.transfer import export_jobs, import_learning, service, storage
 from webapp.transfer.models import Import

@@ -1,16 +1,18 @@
-"""Uploaded ZIPs: their members, and what is refused because of how it is packed."""
+"""Uploaded ZIPs and compressed files: what is in them, and what is refused because of how it is packed."""
 
+import bz2
+import gzip
 import lzma
 import shutil
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from webapp.i18n.marks import say
+from webapp.i18n.marks import N_, say
 
 MAX_BYTES = 16 * 1024**3
 """The most bytes that a ZIP may unpack to."""
@@ -20,8 +22,12 @@ MAX_RATIO = 50
 """How many times larger than itself a ZIP may unpack to, once that is more than RATIO_FROM: chats get to ten times."""
 _JSON = (".json", ".jsonl", ".ndjson")
 """The files of exports. ZIPs beside them are files of messages; those in a ZIP without them are its parts."""
+_COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 _SYSTEM = ("__MACOSX/", ".DS_Store", "Thumbs.db")
 """In the paths of files that operating systems add."""
+
+
+_TOO_LARGE = N_("Unpacked, the ZIP is larger than an export can be. It was not imported.")
 
 
 class ImportRefused(ValueError):
@@ -30,6 +36,31 @@ class ImportRefused(ValueError):
 
 class BrokenMember(ImportRefused):
     """One file of a ZIP is broken; the others may be whole."""
+
+
+def _limit(size: int) -> int:
+    """Return how many bytes a packed file of this size may unpack to."""
+    return min(MAX_BYTES, max(RATIO_FROM, MAX_RATIO * size))
+
+
+def decompress(path: Path) -> IO[bytes] | None:
+    """Return what a compressed file holds, as far as it is whole; None for another file. Raises ImportRefused."""
+    with path.open("rb") as file:
+        head = file.read(6)
+    opener = next((opener for mark, opener in _COMPRESSED if head.startswith(mark)), None)
+    if opener is None:
+        return None
+    left = _limit(path.stat().st_size)
+    result = tempfile.NamedTemporaryFile()  # noqa: SIM115  # closed by whoever asked
+    with suppress(EOFError, zlib.error, lzma.LZMAError, OSError), opener(path) as packed:
+        while left >= 0 and (piece := packed.read1(1024**2)):
+            result.write(piece)
+            left -= len(piece)
+    result.flush()
+    if left < 0 or not result.tell():
+        result.close()
+        raise ImportRefused(_TOO_LARGE if left < 0 else "The file is damaged, or was not uploaded whole.")
+    return result
 
 
 class Archive:
@@ -43,7 +74,7 @@ class Archive:
             self._members = self._read(path.open("rb"), path.stat().st_size)
             packed = [name for name in self._members if name.lower().endswith(".zip")]
             if packed and not any(name.lower().endswith(_JSON) for name in self._members):
-                inner = {name: self._read(self._unpack(name), self.size(name)) for name in packed}
+                inner = {name: self._read(self.unpack(name), self.size(name)) for name in packed}
                 self._members |= {
                     base if len(inner) == 1 else f"{name}/{base}": member
                     for name, members in inner.items()
@@ -83,11 +114,12 @@ class Archive:
         """Close the files."""
         self._files.close()
 
-    def _unpack(self, name: str) -> IO[bytes]:
+    def unpack(self, name: str) -> IO[bytes]:
         """Return a member as a file of its own: within a ZIP, none can be read from its end."""
-        file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # closed with the others
+        file = self._files.enter_context(tempfile.NamedTemporaryFile())  # noqa: SIM115  # closed with the others
         with self.open(name) as member:
             shutil.copyfileobj(member, file)
+        file.flush()
         return file
 
     def _read(self, file: IO[bytes], size: int) -> dict[str, tuple[zipfile.ZipFile, zipfile.ZipInfo]]:
@@ -104,7 +136,7 @@ class Archive:
             raise ImportRefused("The ZIP is broken. Download the export again.") from error
         if len(archive.filelist) > MAX_MEMBERS:
             raise ImportRefused("The ZIP holds more files than an export can have. It was not imported.")
-        if sum(item.file_size for item in archive.filelist) > min(MAX_BYTES, max(RATIO_FROM, MAX_RATIO * size)):
-            raise ImportRefused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
+        if sum(item.file_size for item in archive.filelist) > _limit(size):
+            raise ImportRefused(_TOO_LARGE)
         paths = ((item.filename.replace("\\", "/"), item) for item in archive.infolist() if not item.is_dir())
         return {path: (archive, item) for path, item in paths if not any(part in path for part in _SYSTEM)}

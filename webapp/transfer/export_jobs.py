@@ -19,9 +19,8 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import add_row, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page, PageQuery
-from webapp.http.validation import MAX_ID
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.i18n.marks import N_
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
@@ -31,8 +30,7 @@ from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
 from webapp.transfer.models import Export
 from webapp.transfer.schemas import NewExport
-from webapp.transfer.writers import conversation as conversations
-from webapp.transfer.writers import memories
+from webapp.transfer.writers import conversation as conversations, memories
 
 LIFETIME = timedelta(days=1)
 MAX_CONCURRENT = 3

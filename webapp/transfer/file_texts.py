@@ -8,8 +8,7 @@ from webapp.db.base import db
 from webapp.i18n import LANGUAGES, Language, dates
 from webapp.i18n.calendar import moment
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import use_language
+from webapp.i18n.request_language import gettext as _, use_language
 from webapp.memories.showing.texts import KINDS
 from webapp.transfer.writers.conversation import FileTexts
 from webapp.transfer.writers.memories import MemoryWording

@@ -86,6 +86,12 @@ Span = tuple[int, int]
 """Where it begins in the file, and where it ends."""
 
 
+def has_span(file: IO[bytes]) -> bool:
+    """Return whether a file begins as a page with JSON."""
+    head = file.read(_HEAD)
+    return bool(_PAGE.match(head) and _BEGINS.search(head))
+
+
 def span_of(path: Path) -> Span | None:
     """Return where the JSON in a page is; None for a page without any, and for another file."""
     if not path.stat().st_size:

@@ -9,8 +9,7 @@ from webapp.accounts.auth import current_user_id, password_required, writes
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.http.forms import first_sentence, read_form, sentences
-from webapp.http.paging import PageQuery
-from webapp.http.validation import parse_id
+from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _

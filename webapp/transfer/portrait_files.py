@@ -11,8 +11,7 @@ from webapp.files.subprocesses import run_bounded
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.calendar import full_date
 from webapp.i18n.dates import is_dated
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import gettext as _, language_of
 from webapp.journeys.api import pdf_response
 from webapp.memories.portrait.service import PortraitView, Source, portrait_of
 from webapp.memories.web.picture_pages import title_of

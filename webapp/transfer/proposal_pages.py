@@ -8,8 +8,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories.models import Memory
 from webapp.memories.review.queue import show_queue
 from webapp.memories.rules.user_decisions import Decision

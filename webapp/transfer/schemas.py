@@ -4,8 +4,20 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import MAX_ID, Amount, Flag, Id, Input, Instant, Line, Output, Time, Whole
+from webapp.http.validation import (
+    MAX_ID,
+    Amount,
+    Flag,
+    Id,
+    Input,
+    Instant,
+    Line,
+    ListOut,
+    Output,
+    PageQuery,
+    Time,
+    Whole,
+)
 from webapp.transfer.models import Import, ImportItem
 
 MAX_PASTED = 1_000_000

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -16,8 +17,8 @@ import ijson
 from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of, table_rows
 from webapp.i18n.marks import N_, say
-from webapp.transfer.archives import Archive, ImportRefused
-from webapp.transfer.json_text import MAX_ITEM, Span, StrictText, items_of, items_under, open_span, span_of
+from webapp.transfer.archives import Archive, BrokenMember, ImportRefused, decompress
+from webapp.transfer.json_text import MAX_ITEM, Span, StrictText, has_span, items_of, items_under, open_span, span_of
 
 PEEK_BYTES = 64 * 1024
 MAX_SAMPLE = 20
@@ -39,19 +40,40 @@ class Upload:
     """One uploaded file: a ZIP with members, or a single member with the file's own name."""
 
     def __init__(self, path: Path, filename: str) -> None:
+        self._unpacked = decompress(path)
+        if self._unpacked is not None:
+            path, filename = Path(self._unpacked.name), re.sub(r"\.(?:gz|bz2|xz)\Z", "", filename, flags=re.IGNORECASE)
         self.path = path
         self.filename = filename
         self._archive: Archive | None = None
-        self._span: Span | None = None
-        if zipfile.is_zipfile(path):
-            if not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
-                self._archive = Archive(path)
-        elif self._first_bytes(filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
+        self._pages: dict[str, tuple[Path, Span]] = {}
+        try:
+            self._open()
+        except ImportRefused:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        if zipfile.is_zipfile(self.path):
+            if not self.filename.lower().endswith((".docx", ".pptx", ".xlsx")):
+                self._archive = Archive(self.path)
+                self._find_pages(self._archive)
+        elif self._first_bytes(self.filename).startswith(b"PK\x03\x04"):  # the directory at its end is missing
             raise ImportRefused("The ZIP is broken. Download the export again.")
-        elif _is_packed(self._first_bytes(filename)):
+        elif _is_packed(self._first_bytes(self.filename)):
             raise ImportRefused("This archive is not a ZIP. Unpack it, and upload its files, or pack them as a ZIP.")
-        else:
-            self._span = span_of(path)
+        elif span := span_of(self.path):
+            self._pages[self.filename] = self.path, span
+
+    def _find_pages(self, archive: Archive) -> None:
+        """Find the pages with JSON in a ZIP that has no other JSON."""
+        names = [] if self.json_names else [name for name in archive.names if name.lower().endswith((".html", ".htm"))]
+        for name in names:
+            with suppress(BrokenMember):
+                with archive.open(name) as file:
+                    is_page = has_span(file)
+                if is_page and (span := span_of(path := Path(archive.unpack(name).name))):
+                    self._pages[name] = path, span
 
     @property
     def is_archive(self) -> bool:
@@ -69,15 +91,15 @@ class Upload:
 
     def size(self, name: str) -> int:
         """Return the uncompressed bytes that a member claims to have."""
-        if self._archive is not None:
-            return self._archive.size(name)
-        return self._span[1] - self._span[0] if self._span else self.path.stat().st_size
+        if page := self._pages.get(name):
+            return page[1][1] - page[1][0]
+        return self._archive.size(name) if self._archive is not None else self.path.stat().st_size
 
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """Yield a member's bytes, of a page with JSON that. Raises ImportRefused if it is encrypted or broken."""
-        if self._archive is not None:
-            return self._archive.open(name)
-        return open_span(self.path, self._span) if self._span else self.path.open("rb")
+        if page := self._pages.get(name):
+            return open_span(*page)
+        return self._archive.open(name) if self._archive is not None else self.path.open("rb")
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
@@ -166,7 +188,8 @@ class Upload:
     def json_names(self) -> list[str]:
         """Return the members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
         if self.is_archive:
-            return [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
+            names = [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
+            return names or list(self._pages)
         return self.names if self.peek(self.filename).lstrip()[:1] in ("[", "{") else []
 
     @property
@@ -179,7 +202,7 @@ class Upload:
         them or has them by their ids, of a table, or the only one. Raises ValueError where the JSON stops being valid.
         """
         if name.lower().endswith(_TABLES):
-            yield from _rows(table_rows(self.text(name, MAX_OBJECT).encode()))
+            yield from _rows(self.text(name, MAX_OBJECT).encode())
         elif not self.peek(name).lstrip().startswith("{"):
             yield from self.items(name)
         elif self._is_lines(name):
@@ -228,11 +251,13 @@ class Upload:
         """Close the file."""
         if self._archive is not None:
             self._archive.close()
+        if self._unpacked is not None:
+            self._unpacked.close()
 
 
 def _is_packed(data: bytes) -> bool:
-    """Return whether a file is an archive or compressed, by its first bytes: gzip, bzip2, xz, zstd, 7z, RAR, tar."""
-    marks = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
+    """Return whether a file is an archive of another kind, by its first bytes: zstd, 7z, RAR, tar."""
+    marks = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
     return data.startswith(marks) or data[257:262] == b"ustar"
 
 
@@ -249,13 +274,15 @@ def _has_list(row: Any) -> bool:
     return isinstance(row, dict) and any(isinstance(value, list) for value in row.values())
 
 
-def _rows(rows: list[list[str]]) -> Iterator[Any]:
+def _rows(data: bytes) -> Iterator[Any]:
     """Yield the rows of a table by its heads, as written and in lower case; the words of one with a single column."""
-    heads = [head.strip() for head in rows[0]] if rows else []
-    for row in filter(any, rows[1:] if len(heads) > 1 else rows):
-        names = heads if len(heads) > 1 else []
-        cells = list(zip(names, row, strict=False))
-        yield dict(cells) | {name.lower(): cell for name, cell in cells} if cells else " ".join(row)
+    heads, *rows = table_rows(data) or [[]]
+    if len(heads) < 2:  # noqa: PLR2004  # what separates columns elsewhere is part of the words
+        yield from (" ".join(row) for row in table_rows(data, "\0") if any(row))
+        return
+    for row in filter(any, rows):
+        cells = list(zip(map(str.strip, heads), row, strict=False))
+        yield dict(cells) | {name.lower(): cell for name, cell in cells}
 
 
 def _line(text: str) -> Any:

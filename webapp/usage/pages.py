@@ -10,10 +10,8 @@ from typing import Any
 from flask import Response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts import service as accounts
-from webapp.accounts import site
+from webapp.accounts import service as accounts, site
 from webapp.accounts.auth import current_user_id, login_required
-from webapp.charts import Columns, Part, stack, stacked_columns
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.http.problems import field_errors
@@ -22,6 +20,7 @@ from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, do
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import service
+from webapp.usage.charts import Columns, Part, stack, stacked_columns
 from webapp.usage.reports import span
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
 

@@ -13,8 +13,7 @@ from webapp.accounts.identity import current_identity
 from webapp.accounts.models import User
 from webapp.audit.actions import Action
 from webapp.audit.service import SYSTEM, record
-from webapp.background.events import Kind as Happening
-from webapp.background.events import happened
+from webapp.background.events import Kind as Happening, happened
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import add_row, after_commit, db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, Invalid, require

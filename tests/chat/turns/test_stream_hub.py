@@ -1,8 +1,7 @@
 """What viewers get of a turn, from its writer in the same process, from the stream, and while one takes over."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from redis import Redis
 
 from tests.chat.helpers import deltas, parse

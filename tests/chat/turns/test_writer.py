@@ -9,8 +9,7 @@ from flask import Flask
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError
 
-from webapp.chat.turns import turnlog
-from webapp.chat.turns import writer as writer_module
+from webapp.chat.turns import turnlog, writer as writer_module
 from webapp.chat.turns.turnlog import Entry, log_key, merge
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.memories.learning.exam import Marks, Paper, RightStatement, WrongStatement, call_of, mark, papers
 from webapp.memories.rules.evidence import find_quote

@@ -2,8 +2,7 @@ import json
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.memories.conversing import converse, current, operation
 from tests.memories.worlds import INSTRUCTIONS, NOON, read_sections

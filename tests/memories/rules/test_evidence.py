@@ -3,8 +3,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from webapp.memories.rules.evidence import find_quote, has_substance
 from webapp.text.provenance import spans_of_others

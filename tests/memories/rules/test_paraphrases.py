@@ -1,8 +1,7 @@
 """Which sentences of a summary retell a statement, and what is left without them."""
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from webapp.memories.rules.paraphrases import NOTHING_LEFT, ForgottenStatements, without_repeats
 

@@ -2,8 +2,7 @@ import hmac
 from itertools import permutations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.memories.rules.kinds import earlier_fact_key
 from webapp.memories.rules.tombstones import TombstoneKind, TombstoneSet, person_key

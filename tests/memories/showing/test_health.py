@@ -2,8 +2,7 @@ from datetime import timedelta
 from unittest.mock import Mock
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.memories.worlds import NOON
 from webapp.memories.models import Memory

@@ -12,8 +12,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.composition import ComposedPrompt, Particulars, compose
 from webapp.chat.context.opening_prompt import opening_of
 from webapp.chat.context.rows import PROMPT, parts_of, read_rows
-from webapp.chat.context.values import Chunk, Context, Step
-from webapp.chat.context.values import Message as ContextMessage
+from webapp.chat.context.values import Chunk, Context, Message as ContextMessage, Step
 from webapp.chat.redaction import PromptMemories
 from webapp.config import Settings
 from webapp.conversations import messages

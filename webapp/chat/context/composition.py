@@ -12,8 +12,15 @@ from webapp.chat.context.builder import build_context
 from webapp.chat.context.opening_prompt import Opening
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import ConversationPlace, Place, place_of
-from webapp.chat.context.values import Chunk, Context, ContextInput, Limits, Message, RetrievedPassage
-from webapp.chat.context.values import Message as ContextMessage
+from webapp.chat.context.values import (
+    Chunk,
+    Context,
+    ContextInput,
+    Limits,
+    Message,
+    Message as ContextMessage,
+    RetrievedPassage,
+)
 from webapp.chat.suggestions import INSTRUCTION
 from webapp.config import Settings
 from webapp.conversations.models import Conversation

@@ -12,8 +12,7 @@ from typing import Any
 from flask import Flask
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError, RedisError
 
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.leases import Leases

@@ -163,7 +163,8 @@ class ToolCalling:
     async def _use_memory(self, call: ToolCall, start: float) -> ToolRun:
         """Run a call that changes memory. A stop waits for it, so that the record is complete."""
         progress = self._progress
-        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, progress.is_tainted, progress.target))
+        is_tainted = progress.is_tainted or self.toolset.is_described_by_others
+        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, is_tainted, progress.target))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

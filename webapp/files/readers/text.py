@@ -79,14 +79,14 @@ def read_table(data: bytes) -> Pages:
     return Pages(table_pages("", table_rows(data)))
 
 
-def table_rows(data: bytes) -> list[list[str]]:
-    """Return the rows of separated values, whatever separates them and ends the lines."""
+def table_rows(data: bytes, separator: str = "") -> list[list[str]]:
+    """Return the rows of separated values, whatever separates them, unless that is given, and ends the lines."""
     text = decode(data)
     match = _SEP_LINE.match(text)
     text = text[match.end() :] if match else text
     csv.field_size_limit(len(text) + 1)
     lines = text.splitlines()
-    separator = match[1] if match else _separator(lines[:50])
+    separator = separator or (match[1] if match else _separator(lines[:50]))
     source = text if "\n" in text else "\n".join(lines)
     return list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))
 
@@ -114,7 +114,10 @@ def read_notebook(data: bytes) -> Pages:
             for output in cell.get("outputs") or ():
                 parts = output.get("data") or {}
                 left_out["picture"] += any(kind.startswith("image/") for kind in parts)
-                texts.append(_join_lines(output.get("text") or parts.get("text/plain")))
+                shown = output.get("text") or parts.get("text/plain") or parts.get("text/markdown")
+                texts.append(_join_lines(shown or parts.get("text/html")))
+                if output.get("ename"):
+                    texts.append(f"{output['ename']}: {output.get('evalue')}")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Unreadable("The notebook is damaged.") from None
     return Pages(["\n\n".join(text for text in texts if text.strip())], left_out)

@@ -6,8 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, or_, select, update
 
-from webapp.conversations import messages
-from webapp.conversations import service as conversations
+from webapp.conversations import messages, service as conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_deleted
 from webapp.db.base import db

@@ -12,8 +12,7 @@ from webapp.db.base import db
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.llm.structured import Part, complete_items, none_is_empty, schema_of
 from webapp.memories.learning.inputs import ExtractionInput
-from webapp.memories.learning.journey_points import FIELD as POINTS
-from webapp.memories.learning.journey_points import PointAssessment, read_points
+from webapp.memories.learning.journey_points import FIELD as POINTS, PointAssessment, read_points
 from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.operations import MemoryOperation

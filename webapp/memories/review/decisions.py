@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, false, select
 
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
-from webapp.http.paging import Page
+from webapp.http.validation import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import Memory

@@ -12,8 +12,8 @@ from sqlalchemy.orm import aliased
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.errors import NotFound
-from webapp.http.list_pages import read_page
-from webapp.http.paging import Keyset, Page
+from webapp.http.paging import Keyset, read_page
+from webapp.http.validation import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
 from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.lists import LIST_OPTIONS

@@ -2,12 +2,11 @@
 
 import logging
 
-from webapp.accounts.service import get_user
+from webapp.accounts.service import get_user, names_of
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.db.base import db
-from webapp.http.paging import Page
-from webapp.memories.models import AdminAccess, Memory
+from webapp.http.validation import Page
+from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import find_memories
 
@@ -23,6 +22,8 @@ def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memor
 
 
 def note_look(admin_id: int, user_id: int, action: str, *, is_change: bool = False) -> None:
-    """Record that an admin viewed or changed somebody's data, for the site and for that person to see."""
-    db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what=action[:50]))
-    audit.record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, action)
+    """Record that an admin, also on the command line, viewed or changed somebody's data, for that person to see."""
+    actor = audit.current_actor()
+    if actor == audit.SYSTEM:
+        actor = audit.Actor("person", admin_id, names_of([admin_id])[admin_id])
+    audit.record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, action, actor=actor)

@@ -11,8 +11,7 @@ from sqlalchemy import Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.http.paging import Page, PageQuery
-from webapp.http.validation import Id, Line
+from webapp.http.validation import Id, Line, Page, PageQuery
 from webapp.i18n.marks import N_
 from webapp.memories import lists, service
 from webapp.memories.history import change_sets, revisions

@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, RootModel
 
-from webapp.http.paging import ListOut
-from webapp.http.validation import Instant, Output, utc_text
+from webapp.http.validation import Instant, ListOut, Output, utc_text
 from webapp.memories.history.change_sets import ChangeSetView
 from webapp.memories.history.revisions import QuotedEvidence
 from webapp.memories.models import Memory, MemoryRevision

@@ -14,8 +14,7 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
-from webapp.http.paging import PageQuery
-from webapp.http.validation import parse_id
+from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import (
     PageBlueprint,
     ViewResult,
@@ -25,8 +24,7 @@ from webapp.http.views import (
     wants_partial,
 )
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories import service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.models import Memory, MemoryChangeSet

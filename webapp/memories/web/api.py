@@ -9,8 +9,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
 from webapp.extensions import Part
 from webapp.http.json_api import Answer, api_blueprint
-from webapp.http.paging import ListOut, PageQuery
-from webapp.http.validation import Id, Instant
+from webapp.http.validation import Id, Instant, ListOut, PageQuery
 from webapp.memories import search, service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import requests

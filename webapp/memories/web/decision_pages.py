@@ -11,8 +11,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import NN_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import ngettext
+from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories import service
 from webapp.memories.review import decisions, proposals
 from webapp.memories.rules.user_decisions import Decision

@@ -10,8 +10,7 @@ from webapp.errors import Conflict
 from webapp.extensions import this_app
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n import calendar
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.request_language import language_of
+from webapp.i18n.request_language import gettext as _, language_of
 from webapp.memories.portrait import service
 from webapp.memories.showing import texts
 from webapp.memories.showing.cards import MAX_COUNT

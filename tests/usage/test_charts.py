@@ -1,10 +1,9 @@
 """Pictures as numbers: what is drawn is in proportion to what it stands for, and stays within its frame."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from webapp.charts import (
+from webapp.usage.charts import (
     HEIGHT,
     MAX_LIMIT_RATIO,
     SPARK_HEIGHT,
