@@ -96,8 +96,8 @@ def _fits_text_column(value: str) -> str:
 
 
 def not_blank(value: str) -> str:
-    """Return a text, unchanged. Raises ValueError for one of white space alone."""
-    if not value.strip():
+    """Return a text, unchanged. Raises ValueError for one of white space and invisible characters alone."""
+    if not any(char.isprintable() and char != " " for char in value):
         raise ValueError("is empty")
     return value
 
