@@ -161,6 +161,16 @@ def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jo
             elapse(app, talk)
 
 
+def test_what_fails_for_ever_holds_up_nothing_behind_it(app, user, talk, monkeypatch):
+    """Of 200 conversations that could not be read, the newest, each sweep saw these alone."""
+    monkeypatch.setattr(queues, "MAX_OWED", 1)
+    failing = converse(app, user.user_id, "I prefer black tea")
+    sweep(app, failing)
+    assert (pause(app, failing) > 0, pause(app, talk)) == (True, 0)
+    sweep(app, talk)
+    assert pause(app, talk) > 0
+
+
 def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, model):
     job_specs.push(app.extensions["redis"], job_specs.JobRequest("extract", {"conversation_id": talk}))
     sweep(app, talk)

@@ -18,6 +18,7 @@ from webapp.accounts import site
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
+from webapp.background import queues
 from webapp.background.queues import enqueue_owed
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
@@ -48,8 +49,7 @@ def claim(app: Flask) -> int:
     """Claim what is due and queue what waits, as the sweep does; returns how many were claimed."""
     with app.app_context():
         claimed = sending.claim_due()
-        for run_id in sending.runs_to_resume():
-            enqueue_owed("scheduled_turn", run_id)
+        enqueue_owed("scheduled_turn", sending.runs_to_resume())
         return claimed
 
 
@@ -290,6 +290,7 @@ def test_what_waits_or_was_deleted_comes_to_an_end(app, client, run_jobs, schedu
 
 def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_time(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(sending, "BATCH", 2)
+    monkeypatch.setattr(queues, "MAX_OWED", 2)
     ids = [make(client)["schedule_id"] for _ in range(5)]
     for schedule_id in ids:
         make_due(app, schedule_id)

@@ -263,8 +263,10 @@ def test_lists_of_memories(read):
     around = f"- My list:\n{text}- Tell me if\n- anything is wrong.\n"
     assert [m.content for m in read(around.encode(), "memories.txt")[1]] == ["Lives in Porto", "Likes tea"]
     rows = {"results": [{"memory": "Keeps bees", "created_at": "2026-01-01T00:00:00Z"}, {"memory": ""}]}
+    rows["relations"] = [{"source": "ana", "relationship": "owns_a", "target": "dog"}]
     name, parts = read(rows, "mem0.json")
     assert (name, parts[0].content, type(parts[1])) == ("mem0", "Keeps bees", Unreadable)
+    assert parts[2].content == "ana owns a dog"
     graph = (
         '{"type":"entity","name":"Rex","entityType":"dog","observations":["is brown","Rex barks"]}\n'
         '{"type":"relation","from":"Ana","to":"Rex","relationType":"owns"}\nbroken\n'
@@ -825,7 +827,11 @@ def test_conversations_without_an_id_are_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", [1700000000, 1700000000.0, 1700000000000, 1700000000000000, 17 * 10**17, "1700000000.0"]
+    "value",
+    [
+        *(1700000000, 1700000000.0, 1700000000000, 1700000000000000, 17 * 10**17, "1700000000.0"),
+        *({"_seconds": 1700000000}, "Tue, 14 Nov 2023 22:13:20 GMT", "2023-11-14 22:13:20 UTC"),
+    ],
 )
 def test_a_moment_is_read_in_any_unit(value):
     assert instant(value).isoformat() == "2023-11-14T22:13:20+00:00"

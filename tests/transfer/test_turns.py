@@ -79,6 +79,11 @@ TRANSCRIPTS = [
     "#### Human:\nHow?\n\n---\n\n#### Assistant:\nAt 80.\n",
     "**User:** How?\n\n**Assistant:** At 80.\n",
     "User: How?\nAssistant: At 80.\n",
+    "You said:\nHow?\nChatGPT said:\nAt 80.\n",
+    "Du hast gesagt:\nHow?\nChatGPT hat gesagt:\nAt 80.\n",
+    "# Tea\n\n**User:** Ida\n\n## Prompt:\nHow?\n\n## Response:\nAt 80.\n",
+    "User prompt 1 of 1 - 5/1/2026, 10:00:00 AM:\nHow?\n\nClaude Haiku 3.5:\nAt 80.\n",
+    "---\nid: 1\n---\n>[!nexus_user] **User** - 2026-05-01\n> How?\n\n>[!nexus_agent] **Assistant** - 2026\n> At 80.\n",
     "## You · 1 May 2026, 10:00\n\nHow?\n\n## Assistant · 1 May 2026, 10:01\n\nAt 80.\n",
 ]
 
@@ -90,6 +95,7 @@ TRANSCRIPTS = [
 def test_a_table_or_a_text_of_turns_is_a_conversation(talks, filename, text):
     (talk,) = talks(text.encode(), filename)
     assert [(message.role, message.content) for message in talk.messages] == [("user", "How?"), ("assistant", "At 80.")]
+    assert talk.title == ("Tea" if "# Tea" in text else "a")
 
 
 def test_a_table_may_hold_several_conversations(talks):
@@ -100,6 +106,9 @@ def test_a_table_may_hold_several_conversations(talks):
 def test_a_model_is_known_by_its_coming_again(talks):
     text = b"## You\nHow?\n\n## GPT\nAt 80.\n\n## Why\n- x\n\n## You\nThanks\n\n## GPT\nSure.\n"
     assert [message.content for message in talks(text, "a.md")[0].messages][1] == "At 80.\n\n## Why\n- x"
+    lines = ("Ida: How?", "Meta AI: At 80.", "Ida: Thanks", "Meta AI: Sure.")
+    (talk,) = talks("".join(f"[01/05/2026, 10:00:0{n}] {line}\n" for n, line in enumerate(lines)).encode(), "a.txt")
+    assert [message.content for message in talk.messages if message.role == "assistant"] == ["At 80.", "Sure."]
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,10 @@ def find_by_secret(secret: str) -> AccountDeletion:
     return require(row, "There is no such report, or it has expired.")
 
 
-def due_deletions(limit: int = 50) -> list[int]:
+def due_deletions() -> list[int]:
     """Return the ids of accounts that are due for deletion, the longest due first."""
     due = select(AccountDeletion.user_id).where(AccountDeletion.done_at.is_(None), AccountDeletion.due_at <= now())
-    return list(db.session.scalars(due.order_by(AccountDeletion.due_at).limit(limit)))
+    return list(db.session.scalars(due.order_by(AccountDeletion.due_at)))
 
 
 def purge(moment: datetime) -> int:

@@ -105,7 +105,7 @@ def overdue_mails() -> list[int]:
         AccountMail.created_at > moment - timedelta(hours=MAX_DELAY_HOURS),
         AccountMail.created_at < moment - timedelta(seconds=30),
     )
-    return list(db.session.scalars(statement.limit(1_000)))
+    return list(db.session.scalars(statement))
 
 
 def purge() -> int:

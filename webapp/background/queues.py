@@ -4,6 +4,7 @@ A job that could not be enqueued is not lost: the sweep derives what is owed fro
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redis import Redis
@@ -11,7 +12,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from webapp.background.job_specs import JOBS, Ids, JobRequest, pending_job_id, push
+from webapp.background.job_specs import JOBS, Ids, JobRequest, pending_job_id, pending_key, push
 from webapp.db.base import Base, after_commit, db, pending_actions
 from webapp.extensions import redis
 
@@ -38,16 +39,27 @@ def enqueue(
     return push(redis(), JobRequest(name, ids, turn_id, person=person or _owner(ids)))
 
 
-def enqueue_owed(name: str, ref: int | str) -> bool:
-    """Queue a job that the tables say is owed, unless it was lately; return whether it is queued. Raises RedisError."""
-    request = JobRequest(name, {JOBS[name].of: ref}, is_swept=True)
-    if not is_request_due(redis(), request.key):
-        return False
-    request.person = _owner(request.ids)
-    if push(redis(), request) is None:
-        return False  # one is already waiting: whatever its outcome, this was not a try
-    note_request(redis(), request.key)
-    return True
+def enqueue_owed(name: str, refs: Sequence[int | str]) -> int:
+    """Queue the first of the jobs that the tables say are owed, until MAX_OWED wait; return how many were queued.
+
+    Those that were asked for lately are passed over: what fails for ever holds up nothing behind it. Raises RedisError.
+    """
+    client, waiting, count = redis(), 0, 0
+    requests = [JobRequest(name, {JOBS[name].of: ref}, is_swept=True) for ref in refs]
+    for start in range(0, len(requests), _SCANNED):
+        batch = requests[start : start + _SCANNED]
+        marks = client.mget([pending_key(request.key) for request in batch])
+        tokens = client.mget([_token(request.key) for request in batch])
+        for request, mark, token in zip(batch, marks, tokens, strict=True):
+            if mark is None and token is None:
+                request.person = _owner(request.ids)
+                if push(client, request) is not None:  # else one is already waiting: this was not a try
+                    note_request(client, request.key)
+                    count += 1
+            waiting += mark is not None or token is None
+            if waiting == MAX_OWED:
+                return count
+    return count
 
 
 def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
@@ -105,6 +117,9 @@ MAX_RETRY_SECONDS = 900
 LATER_SECONDS, LATER_TRIES = 86_400, 7 * 86_400 // MAX_RETRY_SECONDS
 """After a week of failures it is asked for once a day: it costs little, and is never given up."""
 _FORGOTTEN_SECONDS = 7 * 86_400
+MAX_OWED = 200
+"""The most jobs of one kind that wait because a sweep asked for them."""
+_SCANNED = 1_000
 
 
 def _token(key: str) -> str:
@@ -113,11 +128,6 @@ def _token(key: str) -> str:
 
 def _attempts_key(key: str) -> str:
     return f"owed:{key}:tries"
-
-
-def is_request_due(client: Redis, key: str) -> bool:
-    """Return whether it is time to ask for a job, by the key of its request."""
-    return not client.exists(_token(key))
 
 
 def note_request(client: Redis, key: str) -> None:

@@ -22,7 +22,7 @@ from webapp.extensions import redis
 from webapp.spaces.service import persona_in
 
 UNDO_SECONDS = 60
-MAX_PURGED, MAX_UNTITLED = 500, 200
+MAX_PURGED = 500
 """For one run of the sweep."""
 
 
@@ -257,7 +257,6 @@ def conversations_without_title(*, since: datetime) -> Sequence[int]:
             replies.exists(),
         )
         .order_by(Conversation.updated_at.desc())
-        .limit(MAX_UNTITLED)
     ).all()
 
 

@@ -24,7 +24,6 @@ EDGE = 2_400
 """The longer edge, in pixels, of what tesseract reads: about 200 dots an inch of a letter."""
 SECONDS = 120
 MAX_LANGUAGES = 6
-MAX_REQUESTED = 50
 
 
 def is_available() -> bool:
@@ -44,7 +43,7 @@ def files_to_scan() -> list[int]:
     """Return the files whose pages are still to be read; none where they cannot be."""
     if not is_available():
         return []
-    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)).limit(MAX_REQUESTED)))
+    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True))))
 
 
 def read_scans(file_id: int, *, seconds: float | None = None) -> bool:

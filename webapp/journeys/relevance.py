@@ -19,7 +19,6 @@ NEAR_WITH_MORE = 0.2
 """The same for a memory with more than one keyword."""
 MIN_KEYWORDS = 2
 """Keywords that a memory needs if there are no vectors to compare."""
-BATCH = 200
 
 
 def lines_of(point: ConversationPoint) -> list[str]:
@@ -37,7 +36,7 @@ def journeys_awaiting_vectors() -> Sequence[int]:
     of_point = (PointVectors.point_id == ConversationPoint.point_id, PointVectors.model == embedder().model)
     points = select(ConversationPoint.journey_id).outerjoin(PointVectors, and_(*of_point))
     missing = points.where(ConversationPoint.is_archived == false(), PointVectors.point_id.is_(None))
-    return db.session.scalars(missing.distinct().limit(BATCH)).all()
+    return db.session.scalars(missing.distinct()).all()
 
 
 def embed_points(journey_id: int) -> int:

@@ -127,8 +127,6 @@ def request_report(conversation_id: int) -> None:
     enqueue_after_commit("journey_report", conversation_id=conversation_id)
 
 
-def conversations_awaiting_report(*, limit: int = 200) -> Sequence[int]:
+def conversations_awaiting_report() -> Sequence[int]:
     """Return conversations waiting for their summary."""
-    return db.session.scalars(
-        select(JourneyGuide.conversation_id).where(JourneyGuide.report_due == db.true()).limit(limit)
-    ).all()
+    return db.session.scalars(select(JourneyGuide.conversation_id).where(JourneyGuide.report_due == db.true())).all()

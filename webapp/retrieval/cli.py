@@ -31,7 +31,7 @@ def rebuild(at_once: bool) -> None:
     """Rebuild all vectors with the current model; search uses the old ones until they are replaced."""
     with write_transaction():
         stored_vectors.request_all_vectors()
-    users = stored_vectors.users_awaiting_vectors(limit=10**9)
+    users = stored_vectors.users_awaiting_vectors()
     if not at_once:
         for user_id in users:
             enqueue("index", user_id=user_id)

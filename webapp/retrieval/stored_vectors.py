@@ -101,19 +101,17 @@ EMBEDDING_MODEL = "embedding_model"
 """The site setting that names the model by which vectors were last owed."""
 
 
-def users_awaiting_vectors(limit: int = 200) -> list[int]:
+def users_awaiting_vectors() -> list[int]:
     """Return users to whom vectors are owed: for messages, or for changed memories."""
     messages = db.session.scalars(
         select(Conversation.user_id)
         .where(Conversation.index_due == true(), Conversation.is_temporary == false())
         .group_by(Conversation.user_id)
-        .limit(limit)
     ).all()
     user_ids = db.session.scalars(
         select(MemoryVersion.user_id)
         .outerjoin(PassageVersion, PassageVersion.user_id == MemoryVersion.user_id)
         .where(MemoryVersion.version > func.coalesce(PassageVersion.memories_through, 0))
-        .limit(limit)
     ).all()
     return list(dict.fromkeys([*messages, *user_ids]))
 

@@ -25,7 +25,6 @@ from webapp.schedules.models import Schedule, ScheduleRun
 
 log = logging.getLogger(__name__)
 
-BATCH = 200
 LEASE, WAIT, PAUSE = timedelta(minutes=3), timedelta(seconds=30), timedelta(minutes=5)
 LASTS = timedelta(hours=24)
 """How long a mail server that is away is waited for."""
@@ -56,7 +55,7 @@ def queue_mail(run: ScheduleRun, schedule: Schedule) -> None:
 def due_mails() -> Sequence[int]:
     """Return the runs about which a mail has been due for a while."""
     due = select(ScheduleRun.run_id).where(ScheduleRun.mail_due_at < now() - WAIT)
-    return db.session.scalars(due.order_by(ScheduleRun.mail_due_at).limit(BATCH)).all()
+    return db.session.scalars(due.order_by(ScheduleRun.mail_due_at)).all()
 
 
 def send(run_id: int) -> str:

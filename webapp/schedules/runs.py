@@ -113,14 +113,13 @@ def _move(row: Any, moment: datetime) -> Update:
 
 
 def runs_to_resume() -> Sequence[int]:
-    """Return up to BATCH claimed runs that wait to be sent, or whose reply's end was not noted."""
+    """Return the claimed runs that wait to be sent, or whose reply's end was not noted."""
     is_over = Message.message_id.is_(None) | (Message.status != "streaming")
     return db.session.scalars(
         select(ScheduleRun.run_id)
         .outerjoin(Message, Message.message_id == ScheduleRun.message_id)
         .where(ScheduleRun.status.in_(("waiting", "running")), (ScheduleRun.status == "waiting") | is_over)
         .order_by(ScheduleRun.due_at, ScheduleRun.run_id)
-        .limit(BATCH)
     ).all()
 
 

@@ -89,7 +89,7 @@ def sweep() -> dict[str, int]:
 def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
     ids = find() if name not in READ_BY_A_MODEL or has_worker() else ()
     db.session.rollback()
-    return sum(enqueue_owed(name, ref) for ref in ids)
+    return enqueue_owed(name, ids)
 
 
 def _queue_stalled() -> int:

@@ -171,7 +171,7 @@ def index_document(document_id: int, *, last_try: bool = False) -> VectorProgres
             return VectorProgress(count, True)
 
 
-def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
+def documents_awaiting_index() -> Sequence[int]:
     """Return documents waiting for their index that no job is working on, longest waiting first."""
     return db.session.scalars(
         select(SpaceDocument.document_id)
@@ -180,7 +180,6 @@ def documents_awaiting_index(*, limit: int = 200) -> Sequence[int]:
             SpaceDocument.updated_at < now() - timedelta(seconds=STALL_SECONDS),
         )
         .order_by(SpaceDocument.updated_at)
-        .limit(limit)
     ).all()
 
 

@@ -125,12 +125,11 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
         return _store(conversation_id, chunk, text, vector, client.model, model, settings, facts, vectors)
 
 
-def conversations_awaiting_summary(limit: int = 200) -> Sequence[int]:
+def conversations_awaiting_summary() -> Sequence[int]:
     return db.session.scalars(
         select(Conversation.conversation_id)
         .where(Conversation.summary_due == true(), Conversation.deleted_at.is_(None))
         .order_by(Conversation.updated_at.desc())
-        .limit(limit)
     ).all()
 
 

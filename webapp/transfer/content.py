@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 from itertools import accumulate, islice
 from typing import Any, Literal, Protocol
 
@@ -126,10 +127,10 @@ def day(value: Any) -> date | None:
 
 
 def instant(value: Any) -> datetime | None:
-    """Return a moment as exports give it: (milli)seconds since 1970, ISO 8601, or either in an object as MongoDB writes
-    it; None for anything else."""
+    """Return a moment as exports give it: (milli)seconds since 1970, ISO 8601, a mail's date, or one in an object as
+    MongoDB and Firestore write it; None for anything else."""
     while isinstance(value, dict):
-        value = value.get("$date") or value.get("$numberLong")
+        value = next(filter(None, map(value.get, ("$date", "$numberLong", "seconds", "_seconds"))), None)
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None
@@ -147,9 +148,10 @@ def instant(value: Any) -> datetime | None:
 
 
 def _moment(text: str) -> datetime:
-    """Return a moment in ISO 8601, or as SillyTavern writes it. Raises ValueError."""
-    with suppress(ValueError):
-        return datetime.fromisoformat(text)
+    """Return a moment in ISO 8601, as in mails, or as SillyTavern writes it. Raises ValueError."""
+    for form in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError):
+            return form(text.removesuffix(" UTC"))
     return datetime.strptime(text, "%B %d, %Y %I:%M%p")  # noqa: DTZ007  # it names no zone
 
 

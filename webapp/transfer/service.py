@@ -30,7 +30,6 @@ PASTED_NAME = "Pasted text.txt"
 """The name of an import that was pasted."""
 MAX_CONCURRENT = 3
 """The most imports of one user that are examined or run at the same time."""
-MAX_RESUMED = 50
 """The most that are resumed of each kind at a time."""
 STALLED_FOR, LEARNING_STALLED_FOR = timedelta(minutes=3), timedelta(minutes=5)
 """How long nothing has happened to what has stalled; learning waits for a model."""
@@ -111,7 +110,7 @@ def stalled_jobs() -> dict[str, list[int]]:
         "export": select(Export.export_id).where(Export.status == "waiting", Export.created_at < before),
         "learn": imports.where(Import.learn_status == "running", Import.updated_at < before_learning),
     }
-    return {job: list(db.session.scalars(statement.limit(MAX_RESUMED))) for job, statement in statements.items()}
+    return {job: list(db.session.scalars(statement)) for job, statement in statements.items()}
 
 
 def start(user_id: int, import_id: int, fields: StartImport) -> Import:

@@ -49,7 +49,7 @@ def due_webhooks() -> Sequence[int]:
         .join(User, User.user_id == Webhook.user_id)
         .where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now(), User.is_active)
     )
-    return db.session.scalars(due.distinct().limit(200)).all()
+    return db.session.scalars(due.distinct()).all()
 
 
 def deliver(webhook_id: int) -> int:

@@ -41,6 +41,21 @@ def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_ba
     assert again.status_code == 409
 
 
+def test_what_was_said_again_stands_once_when_its_end_is_undone(app, client, user, model):
+    talk = converse(app, user.user_id, "I have a dog")
+    answers(model, operation("I have a dog"))
+    extract(client, talk)
+    say(app, talk, "I no longer have a dog")
+    answers(model, operation("I no longer have a dog", action="retract", memory=1))
+    ended = extract(client, talk)
+    assert ended["counts"]["retracted"] == 1
+    say(app, talk, "I have a dog, once more")
+    answers(model, operation("I have a dog"))
+    extract(client, talk)
+    assert client.post(f"/api/memories/changes/{ended['change_set']['change_set_id']}/undo").status_code == 200
+    assert current(app, user.user_id) == ["I have a dog"]
+
+
 def test_the_evidence_leads_to_the_words(app, client, user, model):
     talk = converse(app, user.user_id, "By the way, I'm allergic to walnuts!")
     answers(model, operation("I'm allergic to walnuts", "Allergic to walnuts."))

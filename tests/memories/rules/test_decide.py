@@ -200,6 +200,25 @@ def test_an_untrusted_retraction_decided_twice_proposes_once():
     assert decide([operation], apply(state, plan), ANY).effects == ()
 
 
+def test_what_says_already_what_the_user_denies_is_put_beside_it_once():
+    state = start(memory(2, "I like tea"), messages=say("I do not like tea"))
+    denied = op("retract", 1, "I do not like tea", memory_number=1)
+    plan = decide([op("add", 1, "I do not like tea"), denied], state, ANY)
+    assert [type(effect) for effect in plan.effects] == [Insert, Flag] and plan.effects[1] == Flag(2, -1)
+    assert decide([denied], apply(state, plan), ANY).effects == ()
+
+
+def test_a_denial_that_was_doubtful_at_first_is_not_made_anew_once_it_is_sure():
+    state = start(memory(2, "I like tea", needs_review=True), messages=say("Call me no friend of it", "I hate tea"))
+    batch = [
+        op("retract", 1, "Call me no friend of it", "Hates tea", memory_number=1, confidence=0.4),
+        op("add", 2, "I hate tea", "Hates tea"),
+    ]
+    done = apply(state, decide(batch, state))
+    assert [memory.content for memory in current(done)] == ["Hates tea"]
+    assert decide(batch, done).effects == ()
+
+
 def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
     said = ("I run on Tuesdays", "My left knee is bad", "My legs are sore", "My name is Alex")
     state = State(say(*said))
@@ -235,9 +254,9 @@ def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
     grave = TombstoneSet(b"0123456789abcdef", 1)
     digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}
     grave = TombstoneSet(b"0123456789abcdef", 1, digests)
-    memories = (memory(7, "Has a dog"), memory(8, "The dog is gone"))
-    state = replace(start(*memories, messages=say("I no longer have a dog")), is_forgotten=grave.forbids)
-    operation = op("retract", 1, "I no longer have a dog", "The dog is gone", memory_number=1, confidence=0.5)
+    state = start(memory(7, "Has a dog"), messages=say("I no longer have a dog"))
+    state = replace(state, is_forgotten=grave.forbids)
+    operation = op("retract", 1, "I no longer have a dog", "Has a dog", memory_number=1, confidence=0.5)
     assert decide([operation], replace(state, is_forgotten=lambda *_: False)).effects
     assert decide([operation], state).effects == ()
 

@@ -122,6 +122,7 @@ def test_the_schema_names_the_numbers_of_this_call_and_classifies_before_content
     assert kept["properties"]["message"]["enum"] == [1, 2]
     assert "memory" not in kept["properties"] and "action" not in theirs["properties"]
     assert list(passed["properties"]) == ["message", "quote", "about"]
+    assert "until" in kept["properties"] and "until" in theirs["properties"]
     named = {about for branch in (kept, theirs, passed) for about in branch["properties"]["about"]["enum"]}
     assert named == {about.value for about in (*MEMORY_TOPICS, *OTHER_TOPICS)}
     known = statements_schema([1], [1, 2])["items"]["anyOf"][0]["properties"]

@@ -13,14 +13,14 @@ from webapp.errors import Conflict, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, restore_fields
-from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.memories.models import IN_USE, Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.rules import undo as undoing
 from webapp.memories.rules.undo import Change, Present, Snapshot, UndoPlan
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, MemoryState, Snapshots, label, lines_of
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
-from webapp.memories.store.journal import Journal, snapshot
+from webapp.memories.store.journal import Journal, snapshot, statement_hash
 from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
@@ -223,6 +223,24 @@ def _changes_of(row: MemoryChangeSet) -> list[Change]:
     ]
 
 
+def _said_again(user_id: int, changes: Sequence[Change], rows: Sequence[Memory]) -> set[int]:
+    """Return the closed or archived memories that would come back beside one in use that says the same."""
+    ended = {row.memory_id: row for row in rows if row.valid_to is not None or row.is_archived}
+    returning = {
+        change.ref: (ended[change.ref].space_slot, statement_hash(str(change.before.fields.get("content") or "")))
+        for change in changes
+        if change.ref in ended and change.before is not None and change.before.is_current
+    }
+    twins = select(Memory.space_slot, Memory.statement_hash).where(
+        Memory.user_id == user_id,
+        *IN_USE,
+        Memory.memory_id.not_in({change.ref for change in changes}),
+        Memory.statement_hash.in_({words for _, words in returning.values()}),
+    )
+    found = {(space, words) for space, words in db.session.execute(twins)} if returning else set()
+    return {ref for ref, place in returning.items() if place in found}
+
+
 def _present(user_id: int, changes: Sequence[Change]) -> Present:
     rows = db.session.scalars(
         select(Memory)
@@ -239,5 +257,6 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
     return Present(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
         key_holders={places[place]: holder for place, holder in holders.items()},
+        said_again=_said_again(user_id, changes, rows),
         is_forgotten=lambda fields: is_forgotten(tombstones, fields),
     )

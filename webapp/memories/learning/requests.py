@@ -162,7 +162,7 @@ def _job(job_id: str) -> Job | None:
     return None
 
 
-def due_extractions(*, limit: int = 200) -> Sequence[int]:
+def due_extractions() -> Sequence[int]:
     """Return conversations waiting for an extraction that have been idle for a while, the most recent first."""
     return db.session.scalars(
         select(Conversation.conversation_id)
@@ -172,7 +172,6 @@ def due_extractions(*, limit: int = 200) -> Sequence[int]:
             Conversation.deleted_at.is_(None),
         )
         .order_by(Conversation.updated_at.desc())
-        .limit(limit)
     ).all()
 
 

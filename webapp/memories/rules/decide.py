@@ -16,6 +16,7 @@ from webapp.memories.rules.relations import (
     is_related,
     may_contradict,
     may_leave_review,
+    says_already,
     similar_memories,
     stale_proposals,
     was_noted,
@@ -246,14 +247,35 @@ def _weigh_retraction(claim: Claim, board: Board) -> Refusal | None:
 
 
 def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
-    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it."""
+    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it. What
+    says them already is put there instead, if it is in use as well."""
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
-    statement = next((text for text in texts if not board.find_statement(canonical_statement(text))), None)
+    statement = next((text for text in texts if canonical_statement(text) != target.form), None)
     if statement is None:
         return Refusal.KNOWN
+    denial = board.find(lambda m: m.ref != target.ref and says_already(m, canonical_statement(statement), claim))
+    if denial is not None:
+        return _use_as_denial(claim, denial, target, board)
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))
     if target.is_protected or not claim.is_usable:
         board.insert(claim, needs_review=True, contradicts=target.ref)
     else:
         board.insert(claim, precedes=target)
+    return None
+
+
+def _use_as_denial(claim: Claim, denial: KnownMemory, target: KnownMemory, board: Board) -> Refusal | None:
+    """Settle a memory that the user's words deny with the one that says the same as they do."""
+    waits_alone = denial.is_open and denial.needs_review and not denial.is_archived and denial.contradicts is None
+    is_protected = denial.is_protected and target.is_protected
+    if is_older(claim.evidence.moment, denial):
+        return Refusal.OLDER
+    if waits_alone and target.is_current:
+        board.apply(Flag(denial.ref, target.ref))
+    elif may_contradict(denial, target) and not is_protected:
+        _settle_known(claim, denial, target, board)
+    else:
+        return Refusal.KNOWN
+    if not denial.rests_on(claim.evidence):
+        board.add_evidence(denial, claim)
     return None

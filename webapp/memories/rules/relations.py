@@ -69,6 +69,14 @@ def is_known(memory: KnownMemory, claim: Claim) -> bool:
     return memory.has_said(claim.form) or bool(claim.draft.slot and memory.value == claim.draft.value)
 
 
+def says_already(memory: KnownMemory, form: str, claim: Claim) -> bool:
+    """Return whether a memory says this, or did when the claim was made and was reworded or closed by later words."""
+    if memory.is_open and memory.form == form:
+        return True
+    is_later = memory.valid_to is not None and memory.valid_to >= claim.evidence.said_at
+    return memory.has_said(form) and (is_later or is_older(claim.evidence.moment, memory))
+
+
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether the tool noted these words in a statement that shares a word with the claim."""
     shares = bool(set(stems(words(memory.content))) & set(stems(words(claim.draft.content))))

@@ -258,6 +258,7 @@ def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[
         about=_one_of(Topic.THEIRS.value, Topic.ANSWERS.value),
         content={"type": "string"},
         **fields,
+        until={"type": "string"},
         confidence={"type": "number", "enum": list(SURENESS)},
     )
     return {"type": "array", "items": {"anyOf": [user, other, passed]}}

@@ -3,7 +3,7 @@
 Every change of content or status makes a new revision; additional evidence alone does not.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -27,11 +27,14 @@ class Snapshot:
     fields: Mapping[str, Any]
 
     @property
+    def is_current(self) -> bool:
+        """Return whether it was in use."""
+        return not any(self.fields.get(name) for name in ("valid_to", "is_archived", "needs_review"))
+
+    @property
     def slot(self) -> str | None:
         """Return the key that it occupies while current."""
-        if any(self.fields.get(name) for name in ("valid_to", "is_archived", "needs_review")):
-            return None
-        return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category"))
+        return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category")) if self.is_current else None
 
     def is_like(self, other: "Snapshot | None") -> bool:
         """Return whether the memory stood like this at another revision, perhaps since later changes were undone."""
@@ -64,10 +67,14 @@ class UndoPlan:
 
 @dataclass(frozen=True)
 class Present:
-    """The memories of a change set that still exist, which memory holds which key, and what `is_forgotten`."""
+    """The memories of a change set that still exist, which memory holds which key, and what `is_forgotten`.
+
+    `said_again`: those of which another memory in use has the earlier words by now, so that they stay as they are.
+    """
 
     memories: Mapping[int, Snapshot] = field(default_factory=dict)
     key_holders: Mapping[str, int] = field(default_factory=dict)
+    said_again: Collection[int] = ()
     is_forgotten: Callable[[Mapping[str, Any]], bool] = lambda _: False
 
 
@@ -89,6 +96,8 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
                 obstacles[change.ref] = Obstacle.CHANGED_SINCE
             else:
                 removals.append(change.ref)
+            continue
+        if change.ref in present.said_again:
             continue
         if change.after is not None and change.after.fields != change.before.fields:
             obstacle = _obstacle(change, now, present, held_before)

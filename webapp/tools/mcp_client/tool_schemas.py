@@ -29,7 +29,20 @@ def clean_schema(schema: object) -> Schema:
         result = _Cleaner(schema, depth).root()
         if len(json.dumps(result)) <= MAX_SCHEMA_LENGTH:
             return result
-    return {"type": "object", "properties": {}}
+    return _shorten(result)
+
+
+def _shorten(schema: Schema) -> Schema:
+    """Return a schema with as many of its arguments as fit, those that are required first, without descriptions."""
+    needed = schema.get("required", [])
+    short: Schema = {}
+    for name in sorted(schema["properties"], key=lambda name: name not in needed):
+        part = {key: value for key, value in schema["properties"][name].items() if key not in ("description", "enum")}
+        if len(json.dumps(short | {name: part})) > MAX_SCHEMA_LENGTH // 2:
+            break
+        short[name] = part
+    required = [name for name in needed if name in short]
+    return {"type": "object", "properties": short} | ({"required": required} if required else {})
 
 
 def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:

@@ -179,7 +179,8 @@ def _text(part: Any) -> str:
         return _plain(inner.get("text"))
     if kind == "resource_link":
         return f"{_line(part.get('name'), 200)}: {_line(part.get('uri'), 500)}"
-    return ""
+    data = part.get("json", part.get("data"))
+    return _plain(data) if isinstance(data, dict | list) else ""
 
 
 def _mark(part: Any) -> str:

@@ -12,6 +12,7 @@ _TEXTS = ("memory", "content", "text", "fact", "statement", "value")
 _TIMES = ("updated_at", "created_at", "updatedat", "createdat", "valid_at", "created", "date", "timestamp")
 _OF_MESSAGES = {"role", "sender", "author", "from", "messages", "mapping"}
 """Fields that only what somebody said in a conversation has."""
+_RELATION = ("source", "relationship", "target")
 _GONE = ("valid_to", "invalid_at", "expired_at", "deleted_at", "deletedat", "deleted", "is_deleted", "isforgotten")
 _ENDS = ("expiration_date", "expires_at")
 _CURRENT = ("islatest", "is_latest", "is_active")
@@ -72,7 +73,8 @@ def memory_of(item: Any) -> ReadMemory | None:
     texts = [*map(_words, values), *(memory.content for memory in inner if memory)]
     text = next(filter(None, texts), None)
     if text is None:
-        return None
+        relation = [words for name in _RELATION if (words := _words(fields.get(name)))]
+        return ReadMemory(" ".join(relation).replace("_", " ")) if len(relation) == len(_RELATION) else None
     if isinstance(fields.get("value"), str) and (key := text_or_none(fields.get("key"))):
         text = f"{key}: {text}"
     return ReadMemory(text, next(filter(None, (instant(fields.get(name)) for name in _TIMES)), None))

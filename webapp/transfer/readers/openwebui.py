@@ -140,6 +140,11 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
         text, marked = split_thought(text)
         thought = "\n\n".join(filter(None, (thought, marked)))
     left_out[STEPS] += steps
+    if not text:  # as Qwen's program, which is made of this one, writes replies
+        phases = list(map(as_dict, as_list(row.get("content_list"))))
+        said = [(str(part.get("phase")), text_or_none(part.get("content")) or "") for part in phases]
+        thought = "\n\n".join(filter(None, (thought, *(words for phase, words in said if phase == "think"))))
+        text = "\n\n".join(filter(None, (words for phase, words in said if phase != "think")))
     if not text:
         text = "\n\n".join(_output(row.get("output"))).strip()
     if not text or row.get("role") not in ("user", "assistant"):

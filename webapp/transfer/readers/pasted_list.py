@@ -13,12 +13,13 @@ from webapp.transfer.readers.transcripts import is_transcript
 from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _SHORT = 300
 """The longest line, in characters, of a text in which each is a memory although nothing marks it."""
 _ITEM = re.compile(
     r"(?P<mark>[-*+•·▪▫◦‣⁃–—・]\s*|[(（]?(?:\d{1,3}|[a-z])(?:[)）、．]|[.:](?=\s))\s*|[①-⑳⓵-⓾❶-❿]\s*)(?=\S)"
 )
-_DATE = re.compile(r"\[(?P<at>[^\]]{0,40})\]\.?\s*(?:[-–—:]\s*)?(?=\S)")
+_DATE = re.compile(r"\[(?P<at>[^\]]{0,40})\](?!\()\.?\s*(?:[-–—:]\s*)?(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
 _BLOCK = re.compile(r"^(?:```|~~~)[^\n]*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*\Z")
@@ -59,7 +60,7 @@ class PastedList:
         if has_rows(upload):
             yield from read_rows(upload, upload.record_names)
             return
-        text = upload.text(upload.names[0], _LARGE)
+        text = FRONT_MATTER.sub("", upload.text(upload.names[0], _LARGE))
         # What stands around a block of code with dates is not of the list.
         blocks = [block for block in _BLOCK.findall(text) if any(map(_DATE.match, block.splitlines()))]
         lines = "\n".join(blocks or [text]).splitlines()

@@ -9,9 +9,10 @@ from typing import Any
 from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, read_records
-from webapp.transfer.readers.transcripts import turns_of
+from webapp.transfer.readers.transcripts import title_of, turns_of
 from webapp.transfer.readers.turns import (
     BLOCKS,
+    IDS,
     TITLES,
     as_turns,
     first_of,
@@ -27,7 +28,7 @@ from webapp.transfer.sources import PEEK_BYTES, TEXTS, Upload
 _LARGE = 64 * 1024**2
 _TALKS = (
     *("topicId", "topic_id", "conversationId", "conversation_id", "sessionId", "session_id"),
-    *("thread_id", "conversation"),
+    *("threadId", "thread_id", "conversation"),
 )
 
 
@@ -63,18 +64,16 @@ class ShareGPT:
         """Yield the conversations; turns that nothing holds together, not even the name of one, are one with the name
         of their file."""
         if turns := _transcript(upload, _LARGE):
-            yield read_conversation({"title": PurePosixPath(upload.filename).stem, "messages": turns})
+            title = title_of(upload.peek(upload.filename)) or PurePosixPath(upload.filename).stem
+            yield read_conversation({"title": title, "messages": turns})
         for name in upload.record_names:
             if upload.first_record(name, is_conversation) is not None:
-                convert = partial(_conversations, _blocks(upload, name))
+                convert = partial(_conversations, _blocks(upload, name), _titles(upload, name))
                 yield from read_records(upload, [name], is_conversation, convert)
             elif upload.first_record(name, is_turn) is not None:
                 talks: dict[str, list[Any]] = {}
                 yield from read_records(upload, [name], is_turn, partial(_collect, talks))
-                titles = _titles(upload, name) if any(talks) else {}
-                for key, rows in talks.items():
-                    title = titles.get(key) or (rows[0].get("conversation") if key else PurePosixPath(name).stem)
-                    yield read_conversation({"id": key, "title": title, "messages": in_order(rows) if key else rows})
+                yield from _talks(talks, _titles(upload, name) if any(talks) else {}, PurePosixPath(name).stem)
 
 
 def _transcript(upload: Upload, limit: int) -> list[dict[str, str]]:
@@ -97,8 +96,21 @@ def _blocks(upload: Upload, name: str) -> dict[str, Any]:
     return {}
 
 
-def _conversations(blocks: dict[str, Any], item: Any) -> list[Part]:
-    """Return a conversation, and those that it grew out of (Chatbox's threads)."""
+def _talks(talks: dict[str, list[Any]], titles: dict[str, str], name: str) -> Iterator[Part]:
+    """Yield the conversations that turns name, by that name; what names none has one of its own."""
+    for key, rows in talks.items():
+        title = titles.get(key) or (rows[0].get("conversation") if key else name)
+        yield read_conversation({"id": key, "title": title, "messages": in_order(rows) if key else rows})
+
+
+def _conversations(blocks: dict[str, Any], titles: dict[str, str], item: Any) -> list[Part]:
+    """Return a conversation, those that it grew out of (Chatbox's threads), or those that its turns name."""
+    talks: dict[str, list[Any]] = {}
+    if not first_of(as_dict(item), (*IDS, *TITLES)):
+        for turn in turns_in(item):
+            _collect(talks, turn)
+    if len(talks) > 1:
+        return list(_talks(talks, titles, ""))
     if blocks:
         turns = [{**turn, "parts": list(map(blocks.get, as_list(turn.get(BLOCKS))))} for turn in turns_in(item)]
         item = {**item, "messages": turns}
@@ -109,7 +121,7 @@ def _titles(upload: Upload, name: str) -> dict[str, str]:
     """Return the titles of conversations by their ids, from lists beside that of the turns."""
     titles: dict[str, str] = {}
     with suppress(ValueError):
-        for _, item in upload.items_under(name, "state", "data", "topics", "sessions"):
+        for _, item in upload.items_under(name, "state", "data", "topics", "sessions", "threads"):
             row = as_dict(item)
             if title := text_or_none(first_of(row, TITLES) or first_of(as_dict(row.get("meta")), TITLES)):
                 titles[str(row.get("id"))] = title

@@ -2,14 +2,22 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from webapp.transfer.readers.turns import MODELS, PEOPLE
+from webapp.transfer.readers.turns import MODELS, PEOPLE, words_of
 
 _MARKS = "#*_ "
 _MAX_LABEL = 40
 _ITEM = re.compile(r"(?:[-*+•·]|\d{1,3}[.)])\s")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|={3,})[ \t]*\Z")
+_STAMP = re.compile(r"[\[(]?[\d./:,\s-]{0,30}\d:\d\d[\d:.,]{0,9}(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?\s?[-–]?\s(?=\w)")
+"""The time before a label, as messengers write it."""
+_COLON = re.compile(r"(?<!\d):|:(?!\d)")
+_CALLOUT = re.compile(r"^>[ \t]?\[!", re.MULTILINE)
+_QUOTE = re.compile(r"^>[ \t]?(?:\[![\w-]{1,40}\][ \t]?)?", re.MULTILINE)
+_NUMBER = re.compile(r"[\d(\[·]")
+"""What begins the number or time after a label's name."""
 
 
 class _Label(NamedTuple):
@@ -20,23 +28,44 @@ class _Label(NamedTuple):
 
 def turns_of(text: str) -> list[dict[str, str]]:
     """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
-    lines = text.splitlines()
+    lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
     labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
-    style = next((label.style for label in labels.values() if label.name in PEOPLE), None)
-    alike = {number: label for number, label in labels.items() if label.style == style}
+    known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*PEOPLE, *MODELS})
+    looks = ({number: label for number, label in labels.items() if label.style == style} for style in known)
+    return next(filter(None, (_turns(lines, alike) for alike in looks)), [])
+
+
+def title_of(text: str) -> str:
+    """Return the heading that a text begins with; empty if it begins with something else."""
+    first = text.lstrip().partition("\n")[0]
+    return first.strip(_MARKS) if first.startswith("# ") and not words_of(first) & {*PEOPLE, *MODELS} else ""
+
+
+def _turns(lines: Sequence[str], alike: Mapping[int, _Label]) -> list[dict[str, str]]:
+    """Return the turns between labels of one look, if some of these are the person's and others a model's."""
     counts = Counter(label.name for label in alike.values())
+    # A word before a text is a name only if no more than two come again and again.
+    alone = [label.name for label in alike.values() if not label.rest or 2 == len(counts) < len(alike)]
+    people, models = _speakers(counts, alone, PEOPLE), _speakers(counts, alone, MODELS)
+    # Where a model is named and no person, what comes first is the person's.
+    people = people or {name for name in alone[:1] if models and name not in models}
     # A list may have a head "User" too, and a reply heads of its own: another name has to come again, as the person's.
     again = [name for name, count in counts.most_common() if count > 1]
-    others = [name for name in again if name not in PEOPLE] if {*PEOPLE} & {*again} else []
-    speakers = {*PEOPLE, *({*MODELS} & counts.keys() or others[:1])}
+    others = [name for name in again if name not in people] if people & {*again} else []
+    speakers = {*people, *((models - people) or others[:1])}
     starts = [number for number, label in alike.items() if label.name in speakers]
     turns = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         content = "\n".join([alike[start].rest, *lines[start + 1 : end]]).rstrip()
-        role = "user" if alike[start].name in PEOPLE else "assistant"
+        role = "user" if alike[start].name in people else "assistant"
         turns.append({"role": role, "content": _RULE.sub("", content).strip()})
     said = filter(None, (line.strip() for turn in turns for line in turn["content"].splitlines()))
     return turns if len({turn["role"] for turn in turns}) > 1 and not all(map(_ITEM.match, said)) else []
+
+
+def _speakers(counts: Mapping[str, int], alone: Sequence[str], known: Sequence[str]) -> set[str]:
+    """Return the names of labels that are known; else the first with such a word, of those that stand alone."""
+    return {*known} & counts.keys() or {*[name for name in alone if words_of(name) & {*known}][:1]}
 
 
 def is_transcript(text: str) -> bool:
@@ -48,12 +77,14 @@ def is_transcript(text: str) -> bool:
 
 def _label(line: str) -> _Label | None:
     text = line.strip().replace("：", ":", 1)
+    text = text[stamp.end() :] if (stamp := _STAMP.match(text)) else text
     if _ITEM.match(text):
         return None
     bare = text.lstrip(_MARKS)
     style = text[: len(text) - len(bare)].strip()
-    head, colon, rest = bare.partition(":")
-    if style.startswith("#") or not colon:
+    colon = _COLON.search(bare)
+    head, rest = (bare[: colon.start()], bare[colon.end() :]) if colon else (bare, "")
+    if style.startswith("#"):
         head, rest = bare, ""
-    name = head.strip(f":{_MARKS}").partition(" · ")[0].casefold()
+    name = _NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].rstrip(f"-–{_MARKS}").casefold()
     return _Label(style, name, rest.lstrip(_MARKS)) if (style or colon) and 0 < len(name) <= _MAX_LABEL else None

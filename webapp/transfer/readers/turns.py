@@ -7,6 +7,7 @@ question and its answer in one row, or all turns in one list, each naming its co
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,19 +44,29 @@ _LISTS = (
     "contents",
     "chunks",
     "chunkedPrompt",
+    "requests",
+    "visible",
 )
-_ROLES = ("from", "role", "sender", "author", "speaker", "src")
+_ROLE_KINDS = ("role_type", "message_type")
+"""Fields that say who speaks where others have a name, if it is in them."""
+_ROLES = ("from", "role", "sender", "author", "speaker", "src", "sender_name", "characterId")
 _IS_PERSON = ("is_user", "is_human", "isCreatedByUser", "isUser")
-_TEXTS = ("value", "content", "text", "parts", "fragments", "message", "mes", "raw_content", "contentParts", "steps")
+_TEXTS = (
+    *("value", "content", "text", "parts", "fragments", "message", "mes", "raw_content", "contentParts", "steps"),
+    "part",
+)
 BLOCKS = "blocks"
 """The ids of a turn's parts, which stand in a list of their own (Cherry Studio)."""
 _THOUGHTS = ("thinking_trace", "reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
-_TIMES = ("createdAt", "created_at", "create_time", "inserted_at", "timestamp", "updated_datetime", "time", "send_date")
+_TIMES = (
+    *("createdAt", "created_at", "create_time", "inserted_at", "timestamp", "updated_datetime", "time", "send_date"),
+    *("date", "timestamp_ms"),
+)
 _STARTS = (*_TIMES, "created", "lastUpdate")
 _UPDATES = ("updated_at", "updatedAt", "modify_time", "lastUpdate")
 _PINS = ("starred", "pinned")
-TITLES = ("title", "name", "chatTitle", "thread_title", "topic")
-_IDS = ("id", "uuid", "_id", "conversation_id", "external_id", "conversationId")
+TITLES = ("title", "name", "chatTitle", "thread_title", "topic", "userTitle", "autoTitle")
+IDS = ("id", "uuid", "_id", "conversation_id", "external_id", "conversationId")
 _PARENTS = (
     "parentId",
     "parent_id",
@@ -68,8 +79,12 @@ _PARENTS = (
 _QUESTIONS = ("query_str", "query", "question", "prompt")
 _ANSWERS = ("answer", "response", "completion")
 PEOPLE = ("human", "user", "you", "request", "prompt")
-MODELS = ("assistant", "gpt", "model", "bot", "ai", "response")
+MODELS = (
+    *("assistant", "gpt", "model", "bot", "ai", "response"),
+    *("chatgpt", "claude", "gemini", "bard", "grok", "copilot", "deepseek", "mistral", "perplexity", "qwen", "llama"),
+)
 _HIDDEN = ("system", "developer", "tool", "function", "function_call", "observation", "none")
+_KNOWN = (*PEOPLE, *MODELS, *_HIDDEN)
 _THINKS = ("think", "thinking", "thoughts", "reasoning")
 _ASIDE = ("error", "isError", "isThought", "isMeta", "isSidechain", "is_system", "is_alternative")
 """What marks a turn that its program does not show in the conversation."""
@@ -97,12 +112,21 @@ def turns_in(item: Any) -> list[Any]:
     stack = list(turns.values() if isinstance(turns, dict) else as_list(turns))[::-1]
     found: list[Any] = []
     while stack:
-        found += as_turns(row := stack.pop())
+        row = stack.pop()
+        if isinstance(row, list) and list(map(type, row)) == [str, str]:
+            row = dict(zip((_QUESTIONS[0], _ANSWERS[0]), row, strict=True))
+        found += as_turns(row)
         if children := list(filter(as_dict, as_list(as_dict(row).get("children")))):
             above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
             found[-1]["id"] = above
             stack += [{**child, "parent": above} for child in reversed(children)]
-    return found
+    return list(map(_with_role, found))
+
+
+def _with_role(turn: Any) -> Any:
+    """Return a turn whose kind says who speaks, if nothing else does, with that as its role."""
+    kind = str(as_dict(turn).get("type") or "").lower()
+    return {**turn, "role": kind} if kind in _KNOWN and not _role(turn) else turn
 
 
 def as_turns(row: Any) -> list[Any]:
@@ -118,8 +142,8 @@ def as_turns(row: Any) -> list[Any]:
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
     if versions and not first_of(turn, _TEXTS) and (inner_rows := as_list(turn.get("messages"))):
         return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
-    question, answer = first_of(turn, _QUESTIONS), first_of(turn, _ANSWERS)
-    if isinstance(question, str) and isinstance(answer, str):
+    question, answer = first_of(turn, _QUESTIONS) or as_dict(row).get("message"), first_of(turn, _ANSWERS)
+    if question and answer and (isinstance(question, str) and isinstance(answer, str) or not _role(turn)):
         beside = {name: turn[name] for name in _TIMES if name in turn}
         return [{"role": "user", "content": question} | beside, {"role": "assistant", "content": answer} | beside]
     return [turn] if isinstance(row, dict) else [row]
@@ -130,6 +154,9 @@ def _role(turn: Mapping[str, Any]) -> str:
     for name in _IS_PERSON:
         if name in turn:
             return "user" if is_true(turn[name]) else "assistant"
+    for name in _ROLE_KINDS:
+        if (kind := str(turn.get(name) or "").lower().removesuffix("_message")) in _KNOWN:
+            return kind
     for name in _ROLES:
         value = turn.get(name)
         role = (value.get("role") or _role(value)) if isinstance(value, dict) else value
@@ -139,13 +166,17 @@ def _role(turn: Mapping[str, Any]) -> str:
     return next((role for role in ("request", "response") if role in kinds), "")
 
 
+def words_of(name: str) -> set[str]:
+    """Return the words of a name, in lower case."""
+    return {*re.findall(r"\w+", name.casefold())}
+
+
 def is_said(turn: Any) -> bool:
     return isinstance(turn, dict) and bool(_role(turn)) and not {*_TEXTS, BLOCKS}.isdisjoint(turn)
 
 
 def is_turn(item: Any) -> bool:
-    known = (*PEOPLE, *MODELS, *_HIDDEN)
-    return any(is_said(turn) and _role(turn) in known for turn in as_turns(item))
+    return any(is_said(turn) and _role(turn) in _KNOWN for turn in as_turns(item))
 
 
 def is_conversation(item: Any) -> bool:
@@ -167,7 +198,8 @@ def read_conversation(item: Any) -> ReadConversation:
     path = shown_path(rows, "parent", item.get("currentId"), lambda row: instant(first_of(row, _TIMES)))
     roles = {key: _role(rows[key]) for key in path}
     # Where a model is named and no person is, whoever else speaks is the person.
-    is_named = not any(role in PEOPLE for role in roles.values()) and any(role in MODELS for role in roles.values())
+    models = {role for role in roles.values() if words_of(role) & {*MODELS}}
+    is_named = not any(role in PEOPLE for role in roles.values()) and bool(models)
     messages: list[ReadMessage] = []
     left_out = Counter({HIDDEN: len(filled) - len(said)})
     thoughts: list[str] = []
@@ -176,14 +208,14 @@ def read_conversation(item: Any) -> ReadConversation:
         if role in _HIDDEN:
             left_out[HIDDEN] += 1
             continue
-        is_user = role in PEOPLE or (is_named and role not in (*MODELS, ""))
+        is_user = role in PEOPLE or (is_named and role not in (*models, ""))
         is_waiting = bool(thoughts)
         message, others = _message(key, rows[key], thoughts, is_user=is_user)
         left_out[HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
         left_out += others if message or others or thoughts else Counter({HIDDEN: 1})
         messages += [message] if message else []
     return ReadConversation(
-        source_id=str(first_of(item, _IDS) or _digest(turns)),
+        source_id=str(first_of(item, IDS) or _digest(turns)),
         title=text_or_none(first_of(item, TITLES)),
         messages=messages,
         created_at=instant(first_of(item, _STARTS)) or next((message.at for message in messages if message.at), None),
@@ -241,6 +273,8 @@ class _Content:
     def read(self, content: Any, kind: str = "") -> None:
         """Take in a content, or a part of the kind of that which it is in."""
         if isinstance(content, list):
+            if {*map(type, content)} == {str, dict}:  # words, and others with a style, in one line (Telegram)
+                content = ["".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)]
             for part in content:
                 self.read(part, kind)
         elif isinstance(content, dict):
