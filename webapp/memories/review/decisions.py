@@ -156,21 +156,23 @@ def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
     journal.close({"updated": len(memory_ids)})
 
 
-def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
-    """Confirm or forget up to 100 waiting memories; return how many, and how many stay, as contradictions do."""
+def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int, int]:
+    """Confirm or forget up to 100 waiting memories; return how many, how many still wait because they contradict
+    another, and how many wait no longer: another tab may have settled them."""
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
     memories = {item.memory.memory_id: item.memory for item in queue}
     ids = sorted(memories)
     if decision is Decision.REJECT:
-        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
-    count = 0
+        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), 0, len(memory_ids) - len(ids)
+    count, left = 0, 0
     for memory_id in ids:
         if others_of(user_id, [memories[memory_id]]):
+            left += 1
             continue
         with suppress(Conflict), db.session.begin_nested():
             decide_review(user_id, memory_id, ReviewDecision(decision=decision))
             count += 1
-    return count, len(memory_ids) - count
+    return count, left, len(memory_ids) - count - left
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
