@@ -1,4 +1,4 @@
-"""What was used between two days, by day, model, conversation or person; and holding people to their quotas."""
+"""Usage and quotas: the use between two days, by day, model, conversation or person, and who may go on."""
 
 import time
 from collections import defaultdict

@@ -19,6 +19,7 @@ MAX_PARTS = 2_000
 """The most parts of a schema that are looked at, references followed."""
 _TYPES = {kind: kind for kind in ("object", "array", "string", "integer", "number", "boolean")}
 _TYPES |= {"dict": "object", "list": "array", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_NULL = ("null", ["null"])
 
 Schema = dict[str, Any]
 Open = tuple[str, ...]
@@ -126,7 +127,8 @@ class _Cleaner:
         if not isinstance(value, Mapping):
             return {}, [], seen
         flat = {key: part for key, part in value.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
-        options = [part for key in ("anyOf", "oneOf") for part in _list(value.get(key)) if not _is_null(part)]
+        parts = (part for key in ("anyOf", "oneOf") for part in _list(value.get(key)))
+        options = [part for part in parts if not (isinstance(part, Mapping) and part.get("type") in _NULL)]
         under = _list(value.get("allOf"))
         if isinstance(name := value.get("$ref"), str):
             target = self._target(name)
@@ -230,10 +232,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_null(value: object) -> bool:
-    return isinstance(value, Mapping) and value.get("type") in ("null", ["null"])
-
-
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -288,13 +286,10 @@ def _matches(value: Any, option: Mapping[str, Any]) -> int:
 def _plain_names(names: Iterable[str]) -> dict[str, str]:
     """Return, for each name, one that every model server takes, and no two the same."""
     plain = {name: name for name in names if _PLAIN.fullmatch(name)}
-    used = set(plain)
     for name in names:
-        if name in plain:
-            continue
-        base = _FOREIGN.sub("_", name).strip("_-")[:_MAX_NAME_LENGTH]
-        base = base if base[:1].isalpha() else f"argument_{base}".strip("_")
-        numbered = chain([base], (f"{base}_{number}" for number in count(2)))
-        plain[name] = next(candidate for candidate in numbered if candidate not in used)
-        used.add(plain[name])
+        if name not in plain:
+            base = _FOREIGN.sub("_", name).strip("_-")[:_MAX_NAME_LENGTH]
+            base = base if base[:1].isalpha() else f"argument_{base}".strip("_")
+            candidates = chain([base], (f"{base}_{number}" for number in count(2)))
+            plain[name] = next(candidate for candidate in candidates if candidate not in plain.values())
     return plain
