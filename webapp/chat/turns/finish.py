@@ -230,7 +230,7 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
         return
     conversation.index_due = True
     first = min(reply.reply_to_id or reply.message_id, reply.message_id)
-    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first))
+    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first), grows=True)
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
