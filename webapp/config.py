@@ -17,9 +17,8 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from sqlalchemy.engine import URL
 
-from webapp.db.urls import sqlalchemy_url
+from webapp.db.urls import sqlalchemy_url, sqlite_url
 from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts
@@ -174,7 +173,7 @@ class Settings(BaseModel):
     otel_service_name: str = "commonplace"
     otel_traces_sampler_arg: float = Field(1.0, ge=0, le=1)
 
-    @field_validator("otel_exporter_otlp_endpoint", "site_url", "openai_base_url", "embedding_base_url")
+    @field_validator("otel_exporter_otlp_endpoint", "site_url", "oidc_issuer", "openai_base_url", "embedding_base_url")
     @classmethod
     def _is_http(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
@@ -235,7 +234,7 @@ class Settings(BaseModel):
     def sqlalchemy_url(self) -> str:
         """Return the database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
         if not self.database_url:
-            return str(URL.create("sqlite", database=str(self.var_dir.absolute() / "commonplace.sqlite3")))
+            return sqlite_url(self.var_dir.absolute() / "commonplace.sqlite3")
         return sqlalchemy_url(self.database_url)
 
     @property
@@ -282,7 +281,8 @@ class Settings(BaseModel):
             return cls(**values)
         except ValidationError as error:
             lines = [f"{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()]
-            raise ConfigError("Settings that cannot be read:\n  " + "\n  ".join(lines)) from None
+            text = "\n  ".join(lines).replace(": Value error, ", ": ")  # pydantic's words for a validator of ours
+            raise ConfigError(f"Settings that cannot be read:\n  {text}") from None
 
 
 def _groups(text: str) -> dict[str, list[int]]:

@@ -32,7 +32,7 @@ class Parameters(Input, JsonColumn):
     model_config = ConfigDict(frozen=True)  # as a default it would be copied each time otherwise
 
     temperature: Amount | None = Field(None, ge=0, le=2)
-    top_p: Amount | None = Field(None, gt=0, le=1)
+    top_p: Amount | None = Field(None, ge=0, le=1)
     max_tokens: Whole | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
     system: Lines | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
@@ -50,7 +50,7 @@ class RequestParameters(JsonColumn):
     """Parameters of one reply; `max_tokens` counts what is written, `max_completion_tokens` also what is thought."""
 
     temperature: Amount | None = Field(None, ge=0, le=2)
-    top_p: Amount | None = Field(None, gt=0, le=1)
+    top_p: Amount | None = Field(None, ge=0, le=1)
     max_tokens: Whole | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
     max_completion_tokens: Whole | None = Field(
         None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."

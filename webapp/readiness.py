@@ -7,7 +7,12 @@ from functools import cache
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from redis.exceptions import ConnectionError as RedisConnectionError, RedisError, TimeoutError as RedisTimeoutError
+from redis.exceptions import (
+    AuthenticationError,
+    ConnectionError as RedisConnectionError,
+    RedisError,
+    TimeoutError as RedisTimeoutError,
+)
 from sqlalchemy import insert
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -59,6 +64,8 @@ def _redis() -> str:
     try:
         redis().set("readyz", b"1", ex=60)
         return "ok"
+    except AuthenticationError:
+        return "refuses the password"
     except (RedisConnectionError, RedisTimeoutError):
         return "away"
     except RedisError:

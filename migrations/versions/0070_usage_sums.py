@@ -7,11 +7,10 @@ Revises: 0069
 import sqlalchemy as sa
 from alembic import op
 
-from migrations.columns import one_of
-
 revision = "0070"
 down_revision = "0069"
 
+_SOURCES = ("chat", "schedule", "background")
 _INDEXES = {
     "ix_usage_sums_user": ["user_id", "day"],
     "ix_usage_sums_people": ["source", "day", "user_id"],
@@ -42,7 +41,7 @@ def _create_table() -> None:
         sa.Column("sum_id", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("user_id", sa.Integer, nullable=True),
         sa.Column("day", sa.Date, nullable=False),
-        sa.Column("source", one_of("chat", "schedule", "background", name="usage_source"), nullable=False),
+        sa.Column("source", sa.Enum(*_SOURCES, name="usage_source", create_constraint=True), nullable=False),
         sa.Column("model", sa.String(200), nullable=True),
         sa.Column("target", sa.String(220), nullable=True),
         sa.Column("input_price", sa.Float, nullable=True),

@@ -2,9 +2,12 @@
 import { $, $$, on } from "./dom.js";
 
 const NEAR_PX = 80;
+const main = $("#main");
 let following = true;
 let currentThread = null;
 let lastTop = 0;
+
+const sizes = new ResizeObserver(update); // a formula, a picture or a font that comes late makes the thread longer
 
 const scroller = () => $("#thread-scroll");
 const distance = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
@@ -62,7 +65,10 @@ function positionThread() {
   currentThread = element;
   lastTop = 0;
   following = true;
+  sizes.disconnect();
+  sizes.observe(main);
   if (!element) return;
+  for (const part of element.children) sizes.observe(part);
   const version = switching && $(`#m-${element.dataset.switched}`);
   if (version) {
     holdPosition(version);
@@ -81,7 +87,8 @@ function positionThread() {
 document.addEventListener("scroll", (event) => {
   const element = event.target;
   if (element !== scroller()) return;
-  if (element.scrollTop < lastTop - 2) following = false;
+  // Where less is left to scroll, the browser moves up, and stays at the end.
+  if (element.scrollTop < lastTop - 2 && distance(element) > 2) following = false;
   else if (distance(element) < NEAR_PX) following = true;
   lastTop = element.scrollTop;
   const newest = $("[data-newest]");
@@ -113,10 +120,7 @@ for (const tab of $$(".page nav [aria-current]")) {
   row.scrollLeft += (place.left + place.right - frame.left - frame.right) / 2;
 }
 
-const main = $("#main");
 if (main) {
   new MutationObserver(() => (currentThread === scroller() ? update() : positionThread())).observe(main, { childList: true, subtree: true, characterData: true });
-  new ResizeObserver(update).observe(main);
   positionThread();
-  document.fonts?.ready.then(update);
 }

@@ -227,6 +227,7 @@ def test_spelling(text, address):
         *("", "ann", "@", "ann@", "@example.com", "a b@example.com", "a@b@c.com", "ann@exa mple.com", "ann@-a.com"),
         *("ann@a..b", "ann@example.com.", "ann\n@example.com", "ann@[1.2.3.4]", "<ann@example.com>", "a" * 65 + "@b.c"),
         *("a@" + "b" * 64 + ".com", "a@" + ".".join(["b" * 60] * 5), "\ud800@example.com\x00", "ann@ex\ud800.com"),
+        "=?x?q?=61nn?=@example.com",  # which would be sent to ann
     ],
 )
 def test_what_is_no_address(text):

@@ -29,6 +29,11 @@ def test_signing_out_ends_the_session_on_the_server_and_leaves_other_browsers_al
     browser, there = login(user), login(user)
     thief = copy_browser(app, browser)
     assert thief.get("/api/account").status_code == 200
+    for scheme in ("http", "https"):
+        cookie = copy_browser(app, browser).get("/settings", base_url=f"{scheme}://localhost").headers["Set-Cookie"]
+        assert "; HttpOnly; Path=/; SameSite=Lax" in cookie.replace(" Secure;", "") and (" Secure;" in cookie) is (
+            scheme == "https"
+        )
     assert post_form(browser, "/logout", "/settings").location == "/login"
     assert browser.get("/").location == "/login"
     assert thief.get("/api/account").status_code == 401

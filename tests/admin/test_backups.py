@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask_migrate import upgrade
+from flask_migrate import downgrade, upgrade
 from sqlalchemy import create_engine, text
 
 from testkit.people import ApiClient, Person
@@ -176,7 +176,8 @@ def test_an_older_backup_is_brought_to_this_version(elsewhere, tmp_path, monkeyp
     old, here, path = "0067", elsewhere("sqlite"), tmp_path / "b.zip"
     newest = backup.newest_revision()
     with here.app_context():
-        upgrade(revision=old)
+        upgrade()
+        downgrade(revision=old)
         add_user("old@example.org")
         monkeypatch.setattr(backup, "newest_revision", lambda: old)
         assert make_backup(path).revision == old
@@ -191,8 +192,8 @@ def test_an_older_backup_is_brought_to_this_version(elsewhere, tmp_path, monkeyp
     used = elsewhere("sqlite")
     with used.app_context():
         upgrade()
-        with pytest.raises(BackupError, match="a database without any table"):
-            restore(path)
+        restore(path)
+        assert backup.current_revision() == newest and has_users()
 
 
 def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(site, elsewhere, client, user, model, tmp_path):
@@ -311,7 +312,8 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
             with pytest.raises(BackupError, match="No space"):
                 restore(tmp_path / "a.zip")
         assert backup.current_revision() == ""
-        upgrade(revision="0067")  # as one that was killed among the migrations leaves it
+        upgrade()
+        downgrade(revision="0067")  # as one that was killed among the migrations leaves it
         restore(tmp_path / "a.zip")
         assert has_users()
 

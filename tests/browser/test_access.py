@@ -107,7 +107,10 @@ def test_scrolling_up_stops_following(model, page):
     assert thread.evaluate("e => e.scrollTop") == place
     page.get_by_role("button", name="Newest").click()
     expect(page.get_by_role("button", name="Newest")).to_be_hidden()
-    until(page, lambda: thread.evaluate(at_end), "at the end again")
+    for room in (0, 800, 0, 800):  # a formula or a picture comes late, or takes less room than what stood in for it
+        thread.evaluate("(e, room) => e.firstElementChild.style.paddingBottom = `${room}px`", room)
+        page.wait_for_timeout(60)
+        until(page, lambda: thread.evaluate(at_end), "at the end again")
 
 
 def test_settings(tab, open_tab, user):

@@ -3,9 +3,11 @@
 import threading
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from flask import Flask
+from redis.exceptions import ConnectionError as RedisAway
 
 from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
@@ -76,8 +78,10 @@ def test_following_the_jobs_brings_the_title_and_the_end(app, client, run_jobs):
     assert names(seen)[:3] == ["turn", "delta", "done"]
     assert "title" in names(seen)[3:]
     assert names(seen)[-1] == "settled"
-    again = client.get(f"/api/chat/turns/{seen[0].data['assistant_message_id']}/stream?follow=jobs")
-    assert names(parse(again.text)) == names(seen)
+    path = f"/api/chat/turns/{seen[0].data['assistant_message_id']}/stream?follow=jobs"
+    assert names(parse(client.get(path).text)) == names(seen)
+    for number, event in enumerate(seen, 1):
+        assert parse(client.get(path, headers={"Last-Event-ID": event.id}).text) == seen[number:], event.name
 
 
 def test_resuming_from_every_event_loses_and_doubles_nothing(app, client, model):
@@ -280,7 +284,7 @@ def test_waiting_for_a_response(app, client, model):
         assert client.get(f"/api/messages/{asked}/response?wait={wait}").status_code == 422
 
 
-def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, client, model):
+def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, client, model, monkeypatch):
     model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen = []
@@ -289,7 +293,10 @@ def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, cli
         if len(seen) == 2:
             assert client.delete(f"/api/conversations/{seen[0].data['conversation_id']}").status_code == 204
     assert names(seen)[-2:] == ["error", "settled"] and seen[-2].data["code"] == "gone"
-    assert steps(app, seen[0].data["assistant_message_id"]) == 0
+    turn_id = seen[0].data["assistant_message_id"]
+    assert steps(app, turn_id) == 0
+    monkeypatch.setattr(Hub, "subscribe", Mock(side_effect=RedisAway))
+    assert [item and item.kind for item in follow(app, app.extensions["chat"].hub, turn_id, patience=1)] == ["error"]
 
 
 def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client):

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import pytest
 from flask import Flask
+from gunicorn.arbiter import Arbiter
 from gunicorn.http.unreader import SocketUnreader
 
 from testkit.processes import ROOT, descendants
@@ -28,7 +29,7 @@ def hooks() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
-def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(monkeypatch):
+def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(monkeypatch, capsys):
     monkeypatch.setenv("DATABASE_SECONDS", "")
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "")
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
@@ -37,6 +38,11 @@ def test_an_empty_setting_counts_as_unset_and_one_that_does_not_parse_is_named(m
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
     with pytest.raises(SystemExit, match="TURN_DRAIN_SECONDS"):
         runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+    monkeypatch.delenv("TURN_DRAIN_SECONDS")
+    monkeypatch.setenv("LOGIN_RATE", "lots")  # which only the application reads
+    with pytest.raises(SystemExit, match=str(Arbiter.WORKER_BOOT_ERROR)):
+        runpy.run_path(str(ROOT / "wsgi.py"))
+    assert capsys.readouterr().err.startswith("LOGIN_RATE: 'lots' is not a rate")
 
 
 def test_what_an_operator_says_of_heaps_stays(monkeypatch):

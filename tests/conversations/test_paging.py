@@ -98,6 +98,8 @@ def test_walking_messages_both_ways_gives_each_once(app_context, user, count, li
         older = messages.list_messages(conversation_id, MessagesQuery(limit=100, before=middle)).items
         newer = messages.list_messages(conversation_id, MessagesQuery(limit=100, after=middle)).items
         assert [row.message_id for row in [*older, *newer]] == [i for i in expected if i != middle]
+        between = MessagesQuery(limit=100, after=expected[0], before=expected[-1])
+        assert [row.message_id for row in messages.list_messages(conversation_id, between).items] == expected[1:-1]
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def test_parameters_of_a_response_reach_the_model_and_are_said(client, model):
 
 
 def test_what_cannot_be_done_is_refused_by_name(client, model):
-    numbers = [("n", 2), ("temperature", 3), ("top_p", 0), ("max_tokens", 0), ("max_tokens", True), ("seed", 2**64)]
+    numbers = [("n", 2), ("temperature", 3), ("top_p", -1), ("max_tokens", 0), ("max_tokens", True), ("seed", 2**64)]
     texts = [("stop", [""]), ("reasoning_effort", "utmost"), ("logprobs", True), ("modalities", ["text", "audio"])]
     for field, value in (*numbers, *texts, ("functions", [{"name": "f"}])):
         answer = ask(client, ("user", "One"), **{field: value})

@@ -1,4 +1,4 @@
-"""Migrations: up and down on an empty database, equal to the models, and to the documented tables."""
+"""Migrations: up from version 1.0 and down, equal to the models, which new databases begin with, and as documented."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
-from flask_migrate import downgrade, upgrade
+from flask_migrate import downgrade, stamp, upgrade
 from sqlalchemy import create_engine, event, inspect, text
 from sqlalchemy.exc import OperationalError
 
@@ -16,7 +16,7 @@ from testkit.servers import Servers
 from webapp import create_app
 from webapp.config import Settings
 from webapp.db.base import db
-from webapp.db.migrations import connect_with_retry
+from webapp.db.migrations import connect_with_retry, make_database_file
 
 # From the document: name → (type, nullable, default, extra). JSON is LONGTEXT with a check on MariaDB; TIMESTAMP has
 # microseconds here.
@@ -103,6 +103,31 @@ def _differences() -> list[object]:
         return compare_metadata(context, db.metadata)
 
 
+def _schema() -> dict[str, list[str]]:
+    """What the database says of every table, in no order, and without the names of checks, which only SQLite has."""
+    look = inspect(db.engine)
+    parts = {
+        name: [
+            *({**column, "type": str(column["type"])} for column in look.get_columns(name)),
+            *look.get_indexes(name),
+            *look.get_unique_constraints(name),
+            *look.get_foreign_keys(name),
+            *({"sqltext": check["sqltext"]} for check in look.get_check_constraints(name)),
+        ]
+        for name in look.get_table_names()
+    }
+    return {name: sorted(repr(sorted(part.items())) for part in of_it) for name, of_it in parts.items()}
+
+
+def _make_first_version() -> None:
+    """Make the tables that version 1.0 made, by the statements it sent."""
+    kind = "sqlite" if db.engine.dialect.name == "sqlite" else "mysql"
+    tables = Path(__file__).with_name(f"first_version.{kind}.sql").read_text(encoding="utf-8")
+    make_database_file(db.engine)
+    _say(*tables.removesuffix(";\n").split(";\n"))
+    stamp(revision="0067")
+
+
 def _say(*statements: str) -> None:
     for statement in statements:
         db.session.execute(text(statement))
@@ -116,7 +141,8 @@ def _rows(statement: str) -> list[tuple[Any, ...]]:
 
 
 def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is_there(blank):
-    upgrade(revision="0067")
+    _make_first_version()
+    first = _schema()
     _say(
         "INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
         "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
@@ -135,15 +161,18 @@ def test_up_and_down_and_up_again_give_the_tables_of_the_models_and_keep_what_is
         rows = _rows("SELECT prompt, rrule, timezone, is_active FROM schedules ORDER BY schedule_id")
         assert rows == [("Water", "FREQ=DAILY", "UTC", 1), ("Water", "FREQ=DAILY", "UTC", 0)]
         assert _rows(kept) == [("Kept", "Kept too")]
+        schema = _schema()
         downgrade(revision="0067")
         rows = _rows("SELECT content, rule, zone, is_paused FROM schedules ORDER BY schedule_id")
         assert rows == [("Water", "FREQ=DAILY", "UTC", 0), ("Water", "FREQ=DAILY", "UTC", 1)]
         assert _rows(kept) == [("Kept", "Kept too")]
+        assert _schema() == first
     downgrade(revision="base")
     assert _tables() <= {"alembic_version"}
     upgrade()
     upgrade()  # nothing to do
     assert _differences() == []
+    assert _schema() == schema, "a new database has the tables of one that comes from version 1.0"
 
 
 def test_each_step_down_can_be_taken_up_again(blank):

@@ -140,7 +140,7 @@ def test_export_and_import(client, api, other):
     answer = reader.post("/api/saved_prompts/import", json={"prompts": [*file["prompts"], {}]}).get_json()
     assert (answer["imported"], answer["skipped"]) == (2, 0)
     assert answer["refused"] == [{"place": 3, "name": "", "reason": "It has no name."}]
-    answer = reader.post("/api/saved_prompts/import", json={"prompts": file["prompts"]}).get_json()
+    answer = reader.post("/api/saved_prompts/import", json=file).get_json()
     assert (answer["imported"], answer["skipped"]) == (0, 2)
     assert reader.get("/api/saved_prompts/export").get_json() == file
     assert reader.post("/api/saved_prompts/import", json={"prompts": [{}] * 501}).status_code == 422

@@ -18,12 +18,13 @@ def test_all_is_well(anonymous):
     )
 
 
-def test_redis_away_is_named(app, anonymous, monkeypatch):
-    monkeypatch.setitem(app.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
+@pytest.mark.parametrize(("url", "state"), [("unix:///nonexistent", "away"), ("", "refuses the password")])
+def test_redis_away_is_named(app, servers, anonymous, monkeypatch, url, state):
+    monkeypatch.setitem(app.extensions, "redis", Redis.from_url(url or servers.redis_url, username="x", password="x"))
     ready = anonymous.get("/readyz")
     assert ready.status_code == 503
     assert ready.headers["Retry-After"]
-    assert ready.get_json() == {"status": "not ready", "database": "ok", "redis": "away", "migrations": "ok"}
+    assert ready.get_json() == {"status": "not ready", "database": "ok", "redis": state, "migrations": "ok"}
     assert anonymous.get("/healthz").status_code == 200
 
 

@@ -60,6 +60,10 @@ def test_one_that_branches_without_end_is_bounded():
     names = [f"D{number}" for number in range(30)]
     defs = {name: obj(**{other: {"$ref": f"#/$defs/{other}"} for other in names}) for name in names}
     assert len(json.dumps(clean_schema({**obj(a={"$ref": "#/$defs/D0"}), "$defs": defs}))) <= MAX_SCHEMA_LENGTH
+    many = obj(**{f"p{number}": {"type": "string", "description": "x" * 200} for number in range(400)})
+    cleaned = clean_schema({**many, "required": ["p399"]})
+    assert list(cleaned["properties"])[:2] == ["p399", "p0"] and cleaned["required"] == ["p399"]
+    assert len(json.dumps(cleaned)) <= MAX_SCHEMA_LENGTH
 
 
 def test_long_descriptions_are_cut():

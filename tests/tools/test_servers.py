@@ -332,6 +332,15 @@ def test_servers_are_not_tried_without_end(settings, user, monkeypatch):
     given = {"name": "Garden", "url": "https://garden.example/mcp", "token": ""}
     assert post_form(browser, "/settings/tools/servers", "/settings/tools", **given).status_code == 429
     assert client.get("/api/tool-servers").json["servers"] == []
+    programs = [
+        limited.test_client().post(
+            "/oauth/register",
+            json={"redirect_uris": ["https://a.example/"]},
+            environ_overrides={"REMOTE_ADDR": f"2001:db8::{number}"},
+        )
+        for number in range(6)
+    ]
+    assert [program.status_code for program in programs] == [201] * 5 + [429], "one household"
     with limited.app_context():
         db.engine.dispose()
 

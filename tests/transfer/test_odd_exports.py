@@ -181,11 +181,22 @@ def test_gemini_with_nothing_in_it_or_cut_off(parts):
     assert _parts_of(found, Unreadable) and _parts_of(found, ReadConversation)
 
 
+DAYS = """
+May 1, 2026, 10:00:00 PM UTC|1 May 2026, 22:00:00 CEST|01/05/2026, 22:00:00 BRT|2026/05/01 22:00:00 JST
+1 de mai. de 2026, 22:00:00 BRT|1 мая 2026 г., 22:00:00 MSK|2026. 5. 1. 오후 10:00:00 KST|1. maj 2026 22.00.00 CEST
+2026年5月1日 下午10:00:00 GMT+8|١ مايو ٢٠٢٦، ١٠:٠٠:٠٠ م غرينتش+٣|1 พ.ค. 2569 22:00:00 GMT+7|1 mai 2026, 22:00:00 CEST
+"""
+
+
 def test_gemini_pages_print_days_in_many_forms(parts):
-    forms = ("May 1, 2026, 10:00:00\u202fAM UTC", "1 May 2026, 10:00:00 CEST", "01/05/2026, 10:00:00 BRT")
-    for day in (*forms, "2026/05/01 10:00:00 JST"):
+    for day in DAYS.strip().replace("\n", "|").split("|"):
         (talk,) = parts("gemini", pack({"Minhaatividade.html": exports.gemini_page(day)}))
-        assert talk.created_at == datetime(2026, 5, 1, 10, tzinfo=UTC), day
+        assert talk.created_at == datetime(2026, 5, 1, 22, tzinfo=UTC), day
+    # In Polish July, in Croatian June: the other day says which.
+    page = exports.gemini_page("1 lip 2026, 22:00:00 CEST")
+    assert [talk.created_at for talk in parts("gemini", pack({"a.html": page}))] == [None]
+    talks = parts("gemini", pack({"a.html": page + exports.gemini_page("3 sie 2026, 22:00:00 CEST")}))
+    assert [talk.created_at.month for talk in talks] == [7, 8]
 
 
 def test_gemini_pages_without_cells_or_times(parts):

@@ -7,7 +7,8 @@ from webapp.i18n.marks import say
 
 MAX_EMAIL = 254
 
-_LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
+# Without "=?", after which mail software decodes words: ann would have any number of names such as `=?x?q?=61nn?=`.
+_LOCAL = re.compile(r"(?:(?!=\?)[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]){1,64}")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -19,7 +20,7 @@ def normalise_email(text: str) -> str:
     except UnicodeError:
         domain = ""
     if not separator or not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
-        raise ValueError("is not an e-mail address")
+        raise ValueError("must look like name@example.org")
     if len(local) + 1 + len(domain) > MAX_EMAIL:
         raise ValueError(say("is longer than %(max_email)s characters", max_email=MAX_EMAIL))
     return f"{local}@{domain}"

@@ -2,7 +2,6 @@
 
 import hashlib
 import time
-from ipaddress import ip_address, ip_network
 from typing import Any
 
 from flask import Flask, current_app
@@ -14,7 +13,7 @@ from redis.exceptions import RedisError
 
 from webapp.config import ConfigError
 from webapp.errors import TooMany
-from webapp.extensions import Part, app_settings, redis
+from webapp.extensions import Part, app_settings, network_of, redis
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3
@@ -75,17 +74,8 @@ def _times(limit: RateLimitItem, factor: int) -> RateLimitItem:
 def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     # Redis is no place for people's e-mail addresses.
     digest = hashlib.sha256(account.encode("utf-8", "replace")).hexdigest()[:32]
-    network = _network(address)
+    network = network_of(address)
     return (action, "pair", network, digest), (action, "address", network)
-
-
-def _network(address: str) -> str:
-    """Return an IPv4 address unchanged, or the network of an IPv6 address, which is one household's."""
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return address
-    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else address
 
 
 def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:

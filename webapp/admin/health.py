@@ -17,6 +17,7 @@ _PARTS = N_(
         ("database", "away"): "The database does not accept what people write.",
         ("database", "full"): "The database is full: nothing more can be stored.",
         ("redis", "away"): "Redis cannot be reached. Pending work continues as soon as it is back.",
+        ("redis", "refuses the password"): "Redis cannot be reached. Pending work continues as soon as it is back.",
         ("redis", "cannot be written to"): "Redis does not accept anything. It may be full.",
         ("migrations", "not current"): (
             "The database schema does not match this version. Run “flask --app wsgi db upgrade”."

@@ -8,8 +8,6 @@ from flask import Response
 from webapp.chat.turns.turnlog import (
     FINAL_KINDS,
     REASONING,
-    REPLY_DELETED,
-    SETTLED,
     TEXT_KINDS,
     Entry,
     preceding_id,
@@ -62,8 +60,6 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
                 yield event("turn", item.data, f"{item.id}:{length}")
             announced = True
         elif item.kind not in FINAL_KINDS:
-            if item.kind == SETTLED and not is_over:
-                yield event("error", REPLY_DELETED, f"{preceding_id(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")
         elif not is_over:  # an entry written twice, because Redis did not answer the first time, is sent once
             content = (item.data.get("message") or {}).get("content", "")

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Boolean, Index, String, Text, text
+from sqlalchemy import Boolean, Index, String, Text, literal_column, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -58,7 +58,7 @@ class FilePage(Base):
     text: Mapped[str] = mapped_column(Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb"))
     tokens: Mapped[int]
     # Whether it was read by machine, from a picture.
-    is_scanned: Mapped[bool] = mapped_column(Boolean, default=False, server_default="0")
+    is_scanned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=literal_column("0"))
 
 
 class MessageFile(Base):

@@ -14,7 +14,7 @@ from webapp.chat import service as chat, sse
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import take_place
-from webapp.chat.turns.turnlog import FINAL_KINDS, REPLY_DELETED, SETTLED, TEXT_KINDS, Entry
+from webapp.chat.turns.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db, expect_writes
@@ -200,9 +200,6 @@ def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | End | None]:
             if len(content) > length:
                 yield content[length:]
             yield End(item.kind, item.data)
-            return
-        elif item.kind == SETTLED:
-            yield End("error", REPLY_DELETED)
             return
 
 

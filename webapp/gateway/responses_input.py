@@ -71,7 +71,7 @@ class ResponseRequest(BaseModel):
     conversation: Any = None
     prompt: Any = None
     temperature: Amount | None = Field(None, ge=0, le=2)
-    top_p: Amount | None = Field(None, gt=0, le=1)
+    top_p: Amount | None = Field(None, ge=0, le=1)
     max_output_tokens: Whole | None = Field(None, ge=1, le=1_000_000)
     reasoning: Reasoning | None = None
 

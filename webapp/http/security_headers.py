@@ -56,7 +56,12 @@ def init_security(app: Flask, cors_origins: str = "") -> None:
 
 
 class Sessions(SecureCookieSessionInterface):
-    """Sends no session cookie with files that any cache may keep, or a shared one would pass it on."""
+    """Sends no session cookie with files that any cache may keep, or a shared one would pass it on; and one sent over
+    TLS comes back only so.
+    """
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        return super().get_cookie_secure(app) or request.is_secure
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         """Set the cookie, and declare that the answer depends on it, unless the answer is public."""

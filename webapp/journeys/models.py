@@ -7,7 +7,7 @@ from sqlalchemy import JSON, Boolean, Double, Index, LargeBinary, String, Text, 
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, now, set_at
+from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, set_at
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 """Up to 16 MB; a summary takes a few dozen kilobytes."""
@@ -126,7 +126,7 @@ class PointEvidence(Base):
     quote: Mapped[str] = mapped_column(Text)
     start: Mapped[int | None]
     end: Mapped[int | None]
-    said_at: Mapped[datetime] = mapped_column(Timestamp)
+    said_at: Mapped[datetime] = mapped_column(Timestamp, server_default=current_timestamp())
     extracted_points: Mapped[list[str]] = mapped_column(JSON, default=list)
     structured_data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     # The assistant's question that a short answer answers.

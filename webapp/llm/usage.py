@@ -59,7 +59,10 @@ def _add(a: int | None, b: int | None) -> int | None:
 
 ROOM = 4_096
 """Tokens added to an answer's limit, for a model that thinks first."""
-THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
+THOUGHT_FIELDS = (
+    *("reasoning_content", "reasoning", "thinking", "reasoning_text"),
+    *("reasoning_details", "thinking_blocks"),
+)
 """The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others."""
 _TAGS = ("think", "thinking", "reasoning")
 _OPEN = re.compile(rf"\A\s*<({'|'.join(_TAGS)})>", re.IGNORECASE)

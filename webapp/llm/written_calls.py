@@ -19,11 +19,11 @@ _TAG = re.compile(rf"<{_PREFIX}(?:function|invoke){_NAME}")
 _TAG_END = re.compile(rf"</{_PREFIX}(?:function|invoke)>|\Z")
 _PARAMETER = re.compile(rf"<{_PREFIX}parameter{_NAME}")
 _PARAMETER_END = re.compile(rf"</{_PREFIX}parameter>")
-_KEYED = re.compile(r"(?<![\w.-])([\w.-]{1,200})\s{0,9}(?=<arg_key>)")
-_KEY = re.compile(r"<(arg_key)>")
-_KEY_END = re.compile("</arg_key>")
-_VALUE = re.compile(r"<(arg_value)>")
-_VALUE_END = re.compile("</arg_value>")
+_KEYED = re.compile(r"(?<![\w.-])([\w.-]{1,200})\s{0,9}(?=<(?:longcat_)?arg_key>)")
+_KEY = re.compile(r"<(?:longcat_)?(arg_key)>")
+_KEY_END = re.compile("</(?:longcat_)?arg_key>")
+_VALUE = re.compile(r"<(?:longcat_)?(arg_value)>")
+_VALUE_END = re.compile("</(?:longcat_)?arg_value>")
 _BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}(?:json)?)*"
 _BROKEN = 10_000
 _QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
@@ -103,6 +103,10 @@ class WrittenCalls:
 
     def _from_object(self, value: Any) -> Iterator[ToolCall]:
         if not isinstance(value, dict):
+            return
+        if isinstance(several := value.get("tool_calls"), list):
+            for inner in several:
+                yield from self._from_object(inner)
             return
         inner = value.get("function")
         if isinstance(inner, dict):

@@ -50,6 +50,7 @@ def speak_mcp(app: Flask) -> None:
 @limiter.limit(RATE, key_func=lambda: f"mcp:{current_user_id()}")
 def serve() -> ViewResult:
     """Answer a request of the protocol, in either of its ages."""
+    call = None
     try:
         call = protocol.read(request.get_json(), {name.lower(): value for name, value in request.headers.items()})
         if call.id is None:
@@ -59,7 +60,7 @@ def serve() -> ViewResult:
         number = (request.get_json() or {}).get("id")
         number = number if isinstance(number, str | int) else None
         body = protocol.error(number, error.code, error.message, error.data)
-        return body, protocol.STATUS.get(error.code, 400)
+        return body, protocol.status_of(error, call)
     db.session.commit()
     return protocol.answer(call, result)
 
@@ -135,7 +136,8 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
         found = read_tools.resource(user_id, uri)
     except DomainError as error:
         db.session.rollback()
-        raise ProtocolError(protocol.INVALID_PARAMS, error.detail or error.title, {"uri": uri[:200]}) from None
+        code = protocol.INVALID_PARAMS if call.is_stateless else protocol.UNKNOWN_RESOURCE
+        raise ProtocolError(code, error.detail or error.title, {"uri": uri[:200]}) from None
     text = json.dumps(found, ensure_ascii=False)
     return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 

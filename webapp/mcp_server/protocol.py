@@ -16,7 +16,7 @@ STATELESS = ("2026-07-28",)
 """Revisions in which every request stands alone."""
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
-STATUS = {UNKNOWN_METHOD: 404, INTERNAL_ERROR: 500}
+UNKNOWN_RESOURCE = -32002  # of the revisions with a handshake; later ones say INVALID_PARAMS
 
 _META = "io.modelcontextprotocol/"
 VERSION_KEY, CAPABILITIES_KEY = f"{_META}protocolVersion", f"{_META}clientCapabilities"
@@ -83,6 +83,13 @@ def error(number: str | int | None, code: int, message: str, data: Any = None) -
     """Return an error in its envelope."""
     requested = {"code": code, "message": message, **({"data": data} if data is not None else {})}
     return {"jsonrpc": "2.0", "id": number, "error": requested}
+
+
+def status_of(error: ProtocolError, call: Call | None) -> int:
+    """Return the HTTP status of an error: before 2026-07-28, whatever answers a well-formed request comes with 200."""
+    if call is not None and not call.is_stateless:
+        return 200
+    return 404 if error.code == UNKNOWN_METHOD else 400
 
 
 def initialize_result(params: Mapping[str, Any]) -> dict[str, Any]:

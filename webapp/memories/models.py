@@ -127,13 +127,13 @@ class Memory(Base):
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     updated_at: Mapped[datetime] = set_at()
 
-    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
-    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
+    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one; and no NOT NULL on a virtual.
+    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False), nullable=True)
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
     # The importance of a fact while it is current: every prompt reads the most important ones.
     known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
     # For the indexes of lists, where "has no end" and "has one" are two values, not a value and a range.
-    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
+    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False), nullable=True)
 
 
 IN_USE = (Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false())
@@ -256,3 +256,19 @@ def version_of(user_id: int) -> ScalarSelect[int]:
 @event.listens_for(MemoryChangeSet, "before_update")
 def _write_version(_mapper: Any, _connection: Any, row: MemoryChangeSet) -> None:
     row.memory_version = version_of(row.user_id)  # read by the statement itself
+
+
+class ForgetProposal(Base):
+    """A memory that a reply proposes to forget. It goes with the memory and the reply, and holds no text."""
+
+    __tablename__ = "forget_proposals"
+    __table_args__ = (
+        UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
+        Index("ix_forget_proposals_user", "user_id", "proposal_id"),
+    )
+
+    proposal_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    memory_id: Mapped[int] = belongs_to("memories.memory_id", index=True)
+    message_id: Mapped[int] = belongs_to("messages.message_id")
+    created_at: Mapped[datetime] = set_at()

@@ -76,6 +76,7 @@ def choices() -> list[ModelOut]:
 
 
 @blueprint.post("/models/<path:model_id>/exam", status=202)
+@idempotency.idempotent
 def examine_model(model_id: ModelId) -> ExamQueued:
     """Examine how well a model writes memories. This takes several calls and a few minutes; the grade is then
     among the models."""

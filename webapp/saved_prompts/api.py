@@ -45,6 +45,7 @@ def export_saved_prompts() -> PromptExport:
 
 
 @blueprint.post("/saved_prompts/import")
+@idempotency.idempotent
 def import_saved_prompts(body: PromptsToImport) -> PromptsImported:
     """Take in prompts that were exported here or from Open WebUI; those that are there already are skipped."""
     imported, skipped, refused = service.import_prompts(current_user_id(), body.prompts, space_id=body.space_id)

@@ -4,7 +4,19 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Changes, Id, Input, Instant, Line, ListOut, Output, PageQuery, SearchText, not_blank
+from webapp.http.validation import (
+    Changes,
+    Id,
+    Input,
+    Instant,
+    Line,
+    ListOut,
+    Output,
+    PageQuery,
+    SearchText,
+    Whole,
+    not_blank,
+)
 from webapp.saved_prompts.formats import (
     MAX_BATCH,
     MAX_CONTENT_LENGTH,
@@ -57,6 +69,8 @@ class PromptsToImport(Input):
         max_length=MAX_BATCH, description="As exported from here, or as Open WebUI exports them."
     )
     space_id: Id | None = Field(None, description="Share them with the members of this space.")
+    format: str | None = Field(None, description="As in the exported file; only the prompts count.")
+    version: Whole | None = None
 
 
 class SavedPromptOut(Output):

@@ -1,5 +1,6 @@
 """JSON endpoints of tasks: digests on demand, and the state of a job."""
 
+from webapp.accounts import idempotency
 from webapp.accounts.auth import login_required, require_identity
 from webapp.background.queues import enqueue_or_find
 from webapp.digests import generation
@@ -26,6 +27,7 @@ limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"
 )
 @login_required(services=True)
 @limit_tasks
+@idempotency.idempotent
 def generate_memory_for_conversation(conversation_id: Id, query: SyncQuery) -> Answer:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
     identity = require_identity()
@@ -41,6 +43,7 @@ def generate_memory_for_conversation(conversation_id: Id, query: SyncQuery) -> A
 @blueprint.post("/tasks/generate-memories-for-user/<int:user_id>", responses={200: DigestsMade, 202: TaskQueued})
 @login_required(services=True)
 @limit_tasks
+@idempotency.idempotent
 def generate_memories_for_user(user_id: Id, query: UserDigestsQuery) -> Answer:
     """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
     require_user(require_identity(), user_id)
@@ -52,6 +55,7 @@ def generate_memories_for_user(user_id: Id, query: UserDigestsQuery) -> Answer:
 
 @blueprint.post("/tasks/trigger-memory-generation", status=202)
 @limit_tasks
+@idempotency.idempotent
 def trigger_memory_generation() -> TaskQueued:
     """Make the memories of all conversations that need one, as happens every night."""
     return TaskQueued(job_id=enqueue_or_find("digests"))

@@ -4,6 +4,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 
 import openpyxl
 import pptx
@@ -130,7 +131,7 @@ def test_a_page_that_word_would_insert_is_read(name, page, target):
 
 def workbook(change: Callable[[str, str], str | None]) -> bytes:
     book = openpyxl.Workbook()
-    book.active.append(["Roof", 0.125])
+    book.active.append(["Roof", 0.125, timedelta(hours=30)])
     book.active["B1"].number_format = "0.0%"
     book.create_chartsheet("Chart")
     file = io.BytesIO()
@@ -143,9 +144,9 @@ def workbook(change: Callable[[str, str], str | None]) -> bytes:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda _name, part: part, "Roof | 12.5%"),
-        (lambda name, part: None if "theme" in name else part, "Roof | 12.5%"),
-        (lambda name, part: re.sub("T..:", "?", part) if "core" in name else part, "Roof | 12.5%"),
+        (lambda _name, part: part, "Roof | 12.5% | 30:00:00"),
+        (lambda name, part: None if "theme" in name else part, "Roof | 12.5% | 30:00:00"),
+        (lambda name, part: re.sub("T..:", "?", part) if "core" in name else part, "Roof | 12.5% | 30:00:00"),
         (lambda name, part: part.replace("gray125", "tartan") if "styles" in name else part, "Roof | 0.125"),
         (lambda name, part: None if "styles" in name else part, "Roof | 0.125"),
     ],
@@ -177,12 +178,15 @@ SHEET = '<table:table table:name="S"><table:table-row><table:table-cell {}</tabl
         ("a.odg", make_odf("drawing", "<draw:page><draw:frame><draw:text-box><text:p>The roof</text:p></draw:text-box>"
          "</draw:frame></draw:page>", "graphics"), "The roof"),
         ("a.ods", make_odf("spreadsheet", SHEET.format('office:value="12"/>'), "spreadsheet"), "Sheet “S”\n12"),
+        ("a.ods", make_odf("spreadsheet", SHEET.format('office:date-value="2025-01-02"/>'), "spreadsheet"),
+         "Sheet “S”\n2025-01-02"),
         ("a.ods", make_odf("spreadsheet", SHEET.format(
             'table:number-columns-repeated="many"><text:p>Roof</text:p></table:table-cell>'
         ), "spreadsheet"), "Sheet “S”\nRoof"),
         ("a.epub", pack({"META-INF/container.xml": CONTAINER, "p.opf": '<package><item id="a" href="a.xhtml"/>'
          '<item id="b" href="b.css"/></package>', "a.xhtml": "<p>The roof</p>", "b.css": "p {}"}), "The roof"),
         ("a.ipynb", b'{"worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1"]}]}]}', "```\nx = 1\n```"),
+        ("a.ipynb", b'{"cells": [{"source": "1/0", "outputs": [{"ename": "E", "evalue": "zero"}]}]}', "1/0\n\nE: zero"),
         ("a.eml", b"From: a@b\nContent-Type: multipart/mixed\n\nThe roof\n", "From: a@b\n\nThe roof"),
         ("a.eml", b"From: a@b\nContent-Type: multipart/alternative; boundary=x\n\n--x--\n", "From: a@b"),
         ("a.html", b"<body><p style='color: red; display: none'>no</p><p style='DISPLAY:NONE'>no</p><p>Yes", "Yes"),

@@ -11,8 +11,7 @@ from tests.memories.conversing import answers, converse, current, memories_of, o
 from tests.memories.learning.test_extraction import extract
 from tests.memories.learning.test_tools import calls_tool, send
 from webapp.db.base import db, get_or_raise, now, write_transaction
-from webapp.memories.learning.models import ForgetProposal
-from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.models import ForgetProposal, Memory, MemoryChangeSet
 from webapp.memories.review import proposals
 from webapp.memories.store.journal import Journal
 from webapp.spaces.members import accept, invite

@@ -30,11 +30,12 @@ def restore(path: Path) -> Manifest:
         try:
             _restore(path, manifest)
         except Exception:
-            if not had_tables:
+            if had_tables:
+                upgrade()
+            else:
                 downgrade(revision="base")
             raise
-        if manifest.revision != newest_revision():
-            upgrade()
+        upgrade()
     except (OSError, SQLAlchemyError) as error:
         raise BackupError(f"{public_url(db.engine)} cannot be filled: {reason(error)}.") from error
     return manifest
@@ -71,10 +72,9 @@ def _prepare(manifest: Manifest) -> bool:
     if current and has_users():
         raise BackupError("There are accounts here. Restore into an empty database and an empty VAR_DIR.")
     db.session.remove()
-    if current <= manifest.revision:
-        upgrade(revision=manifest.revision)
-    else:
-        raise BackupError("The backup is of an older version: restore it into a database without any tables.")
+    upgrade()
+    if manifest.revision != newest_revision():
+        downgrade(revision=manifest.revision)  # a new database has the tables of this version
     return bool(current)
 
 

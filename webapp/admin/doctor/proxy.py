@@ -80,8 +80,6 @@ def _judge(url: str, seen: dict[str, Any], arrived: list[float]) -> Iterator[Fin
     if settings.trusted_proxies and not seen["forwarded"]:
         advice = "Set TRUSTED_PROXIES=0, or anybody can claim any address."
         yield fault("proxy", "a proxy is trusted where none stands in front", advice)
-    if target.scheme == "https" and not settings.session_cookie_secure:
-        yield warning("proxy", "cookies may travel without TLS", "Set SESSION_COOKIE_SECURE=1.")
 
 
 def _listen(url: str) -> tuple[dict[str, Any], list[float]]:

@@ -13,7 +13,7 @@ from webapp.accounts.identity import Identity, is_valid
 from webapp.chat.turns import recovery, turnlog
 from webapp.chat.turns.finish import final_event
 from webapp.chat.turns.stream_hub import Hub
-from webapp.chat.turns.turnlog import FINAL_KINDS, SETTLED, Entry, order
+from webapp.chat.turns.turnlog import FINAL_KINDS, REPLY_DELETED, SETTLED, Entry, order, preceding_id
 from webapp.conversations.models import Message
 from webapp.db.base import db, expect_writes
 from webapp.extensions import redis
@@ -70,7 +70,10 @@ def follow(
             if item is not None:
                 if item.kind == SETTLED and ended_at is None:
                     # Somebody else finished it, and said so on the stream unknown to the one who was writing it.
-                    yield from _stored_end(app, turn_id)
+                    end = _stored_end(app, turn_id, preceding_id(item.id))
+                    if end is None:
+                        return  # whoever resumes gets it once the database answers
+                    yield end
                 yield item
                 if item.kind in FINAL_KINDS:
                     ended_at = time.monotonic()
@@ -91,7 +94,7 @@ def follow(
                 yield from _stored_turn(app, turn_id, start, patience)
                 return
             if stored is not None:
-                yield from stored[-1:] or [Entry("0-3", SETTLED, {})]  # it was deleted
+                yield from stored[-1:] or [_deleted("0-3"), Entry("0-4", SETTLED, {})]
                 return
 
 
@@ -118,13 +121,13 @@ def _stored_turn(app: Flask, turn_id: int, start: float, patience: float | None)
     length, has_begun, last = 0, False, time.monotonic()
     while patience is None or time.monotonic() - start < patience:
         try:
-            state = _read_turn(app, turn_id)
+            state = _read_turn(app, turn_id) or ({}, "", _deleted("0-3"))
         except SQLAlchemyError as error:
             log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
             state = None
         if state is not None:
             first, text, end = state
-            if not has_begun:
+            if first and not has_begun:
                 yield Entry("0-1", "turn", first)
                 has_begun = True
             if len(text) > length:
@@ -172,12 +175,18 @@ def _final_entries(app: Flask, turn_id: int) -> list[Entry] | None:
         return None
 
 
-def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
+def _stored_end(app: Flask, turn_id: int, entry_id: str) -> Entry | None:
+    """Return the end of a turn that has settled, with this id if the reply is gone; None if it is unknown."""
     try:
-        return (stored_entries(app, turn_id) or [])[-1:]
+        stored = stored_entries(app, turn_id)
     except SQLAlchemyError as error:
         log.warning("end of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
-        return []
+        return None
+    return stored[-1] if stored else _deleted(entry_id)
+
+
+def _deleted(entry_id: str) -> Entry:
+    return Entry(entry_id, "error", REPLY_DELETED)
 
 
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:

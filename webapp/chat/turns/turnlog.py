@@ -27,7 +27,7 @@ FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
 SETTLED = "settled"
 REPLY_DELETED = {"code": "gone", "detail": "The reply was deleted while it was written.", "retryable": False}
-"""The data of the `error` that a program gets when a reply settles without an end."""
+"""The data of the `error` that ends a reply which settles without another end."""
 
 # How long the keys that jobs leave may outlive their use.
 _PENDING_SECONDS = 3_600

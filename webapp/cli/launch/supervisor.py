@@ -90,7 +90,7 @@ class Supervisor:
             self._complain_at = now + WARNING_INTERVAL
             self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
         if self._probe.socket is None and now >= self._probe_again_at and self._web_is_running():
-            self._probe_again_at = now + 0.1
+            self._probe_again_at = now + (1.0 if self._last_answer else 0.1)  # each answer is a line of the log
             if (question := self._probe.ask()) is not None:
                 self._selector.register(question, selectors.EVENT_READ, self._probe)
 

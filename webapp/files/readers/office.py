@@ -181,7 +181,10 @@ def _cell_text(value: object, form: str) -> str:
         return str(value).upper()
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time(0) else value.isoformat(" ", "seconds")
-    if isinstance(value, date | time | timedelta) or not isinstance(value, int | float):
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    if isinstance(value, date | time) or not isinstance(value, int | float):
         return str(value)
     pattern = form.split(";")[0].replace("\\", "").strip()
     if pattern and set(pattern) == {"0"} and len(pattern) > 1:  # post codes and other numbers with zeros in front
@@ -195,6 +198,9 @@ def _number(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.15g}"
     return str(value)
+
+
+_VALUES = [f"{_OFF}{kind}value" for kind in ("", "string-", "date-", "time-", "boolean-")]
 
 
 def read_open_document(data: bytes) -> Pages:
@@ -245,7 +251,7 @@ def _rows(table: Any) -> Iterator[list[str]]:
         cells: list[str] = []
         for cell in row:
             if cell.tag in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-                text = " ".join(_paragraphs(cell)) or cell.get(f"{_OFF}value", "")
+                text = " ".join(_paragraphs(cell)) or next(filter(None, (cell.get(name) for name in _VALUES)), "")
                 times = whole_number(cell.get(f"{_TABLE}number-columns-repeated"), 1)
                 cells += [text] * (times if text else min(times, _MAX_REPEATED))
         while cells and not cells[-1].strip():

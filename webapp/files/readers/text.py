@@ -114,7 +114,10 @@ def read_notebook(data: bytes) -> Pages:
             for output in cell.get("outputs") or ():
                 parts = output.get("data") or {}
                 left_out["picture"] += any(kind.startswith("image/") for kind in parts)
-                texts.append(_join_lines(output.get("text") or parts.get("text/plain")))
+                shown = output.get("text") or parts.get("text/plain") or parts.get("text/markdown")
+                texts.append(_join_lines(shown or parts.get("text/html")))
+                if output.get("ename"):
+                    texts.append(f"{output['ename']}: {output.get('evalue')}")
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Unreadable("The notebook is damaged.") from None
     return Pages(["\n\n".join(text for text in texts if text.strip())], left_out)

@@ -136,6 +136,7 @@ def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
 
 
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
+@idempotency.idempotent
 def extract_memories(body: ExtractRequest) -> Answer:
     """Read a conversation for memories: what is new in it, or all of it when nothing is."""
     user_id = current_user_id()

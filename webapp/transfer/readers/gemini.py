@@ -16,6 +16,7 @@ from typing import Any
 from webapp.files.readers.page import text_of_html
 from webapp.i18n.marks import N_
 from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable, instant, text_or_none
+from webapp.transfer.readers.printed_dates import CLOCK, moments
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
 
@@ -30,15 +31,7 @@ _CELL = re.compile(r'<div class="outer-cell')
 _HEADER = re.compile(r'<div class="header-cell[^<>]*>')
 _CONTENT_CELL = re.compile(r'<div class="content-cell[^"<>]*mdl-typography--body-1">')
 _CONTENT_END = re.compile(r'</div>\s*(?=<div class="content-cell|</div>|\Z)')
-_DATES = (
-    "%b %d, %Y, %I:%M:%S %p",
-    "%d %b %Y, %H:%M:%S",
-    "%d.%m.%Y, %H:%M:%S",
-    "%d/%m/%Y, %H:%M:%S",
-    "%Y/%m/%d %H:%M:%S",
-)
 _MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "pre": "\n```\n"}
-_TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 
 
 @dataclass
@@ -209,7 +202,7 @@ def _cells(name: str, page: str) -> Iterator[str]:
 
 
 def _of_html(name: str, page: str) -> list[_Activity]:
-    records = []
+    records, dates = [], []
     for cell in _cells(name, page):
         begin = _CONTENT_CELL.search(cell)
         end = _CONTENT_END.search(cell, begin.end()) if begin else None
@@ -217,26 +210,18 @@ def _of_html(name: str, page: str) -> list[_Activity]:
             continue
         pieces = re.split(r"<br\s*/?>", cell[begin.end() : end.start()])
         title = markdown_of(pieces[0])
-        index = next((n for n, piece in enumerate(pieces[1:], 1) if _TIME.search(piece)), None)
-        moment = None if index is None else _parse_date(markdown_of(pieces[index].split("<p")[0]))
+        index = next((n for n, piece in enumerate(pieces[1:], 1) if CLOCK.search(piece)), None)
+        date = "" if index is None else markdown_of(pieces[index].split("<p")[0])
         rest = "<br>".join(pieces[(index or 0) + 1 :]) if index is not None else "<br>".join(pieces[1:])
         if index is not None and "<p" in pieces[index]:
             rest = pieces[index][pieces[index].index("<p") :] + rest
         thread = _THREAD.search(pieces[0])
         if title:
-            records.append(_Activity(title, markdown_of(rest), moment, thread and (thread[1] or thread[2])))
+            records.append(_Activity(title, markdown_of(rest), None, thread and (thread[1] or thread[2])))
+            dates.append(date)
+    for record, at in zip(records, moments(dates), strict=True):
+        record.at = at
     return records
-
-
-def _parse_date(text: str) -> datetime | None:
-    """Return a date as Takeout writes it in English or in numbers; None if the month is in another language."""
-    cleaned = re.sub(r"(?<!\s)\s+[A-Z]{2,5}(?:[+-]\d+)?$", "", text.replace("\u202f", " ").strip())
-    for form in _DATES:
-        try:
-            return instant(datetime.strptime(cleaned, form).isoformat())  # noqa: DTZ007  # its zone is a name only
-        except ValueError:
-            continue
-    return None
 
 
 def markdown_of(html: str) -> str:
