@@ -113,6 +113,7 @@ class Memory(Base):
     valid_to: Mapped[datetime | None] = mapped_column(Timestamp)
     # The last day on which it holds, where the user said one: afterwards it is in a prompt only if the question asks.
     until: Mapped[date | None] = mapped_column(Date)
+    # What replaced it or, of one that is archived and not closed, what says the same and was kept.
     superseded_by_id: Mapped[int | None] = refers_to("memories.memory_id")
     contradicts_id: Mapped[int | None] = refers_to("memories.memory_id")
     settled_with: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
