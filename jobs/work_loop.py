@@ -3,6 +3,7 @@
 import logging
 import os
 import random
+import time
 from contextlib import suppress
 from resource import struct_rusage
 from types import FrameType, TracebackType
@@ -16,6 +17,7 @@ from rq.executions import Execution
 from rq.job import Job
 from rq.registry import FailedJobRegistry
 from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
+from rq.worker import WorkerStatus
 
 from jobs.runner import worker_app
 from jobs.work_horse import Order, WorkHorse
@@ -24,6 +26,9 @@ from webapp.db.base import now
 from webapp.llm.settings import ModelSettings
 
 log = logging.getLogger(__name__)
+
+BEAT_SECONDS = 1.0
+"""A worker that has reported within so many seconds need not do so again; Redis forgets it after 65 at the earliest."""
 
 
 class JobOverdue(BaseException):
@@ -58,10 +63,12 @@ class PatientWorker(Worker):
         super().__init__(*args, **options)
         self._model = model
         self._horse: WorkHorse | None = None
+        self._heard_at = -BEAT_SECONDS
 
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Run it in the other process."""
         self._allow_time(job)
+        self._state = WorkerStatus.BUSY  # as that process will say in Redis
         super().execute_job(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
@@ -84,10 +91,24 @@ class PatientWorker(Worker):
         return horse.pid, os.EX_OK, None
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """Report that it is alive; between jobs, reap a process that ended because no further job came in time."""
+        """Report that it is alive; between jobs, reap a process that ended because no further job came in time.
+
+        RQ would report three times around each job, with three round trips to Redis each time.
+        """
         if self._horse is not None and not self._horse_pid and self._horse.has_left():
             self._horse = None
-        super().heartbeat(timeout, pipeline)
+        if pipeline is not None:
+            super().heartbeat(timeout, pipeline)
+        elif timeout is not None or time.monotonic() - self._heard_at >= BEAT_SECONDS:
+            with self.connection.pipeline(transaction=False) as pipe:
+                super().heartbeat(timeout, pipe)
+                pipe.execute()
+            self._heard_at = time.monotonic()
+
+    def set_state(self, state: str, pipeline: Pipeline | None = None) -> None:
+        """Note in Redis what it does, unless that is noted."""
+        if pipeline is not None or state != self._state:
+            super().set_state(state, pipeline)
 
     def _run(self, order: Order) -> bool:
         """Run an order, in the other process, as RQ does; return whether others may follow a job."""
@@ -151,6 +172,7 @@ class PatientWorker(Worker):
         if not self.connection.hexists(self.key, "birth"):
             self.connection.delete(self.key)
             self.register_birth()  # type: ignore[no-untyped-call]  # rq's
+            super().set_state(self._state)
         super().run_maintenance_tasks()  # type: ignore[no-untyped-call]  # rq's
 
 

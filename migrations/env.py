@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 from alembic import context
 from flask import current_app
@@ -10,9 +12,13 @@ from flask import current_app
 from webapp.db.base import db, expect_writes
 from webapp.db.migrations import make_database_file
 
+ROOT = Path(__file__).resolve().parent.parent
+
 
 def run() -> None:
     """Run the migrations in one transaction where the database can, with a lock against a second runner."""
+    for path in (ROOT / "webapp").rglob("models.py"):  # a process without routes has not loaded them all
+        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     expect_writes()
     with suppress(KeyError):  # it goes nowhere: `flask db current`
         context.get_revision_argument()

@@ -41,8 +41,9 @@ limiter = Limiter(
 
 
 def redis_options() -> dict[str, Any]:
-    """Return the time-outs of a client for short commands."""
+    """Return the time-outs of a client for short commands, whose connections begin with few round trips."""
     return {
+        "driver_info": None,  # saying who we are would take two more
         "socket_connect_timeout": CONNECT_SECONDS,
         "socket_timeout": ANSWER_SECONDS,
         "health_check_interval": 30,

@@ -34,7 +34,7 @@ def test_the_second_account_is_no_admin(anonymous, make_user):
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        ({"email": "no address"}, "The e-mail address is not an e-mail address."),
+        ({"email": "no address"}, "The e-mail address must look like name@example.org."),
         ({"password": "short"}, "The password must have at least 8 characters"),
         ({"password": "password1"}, "The password is too common"),
         ({"email": "taken@example.org"}, "The e-mail address already has an account."),

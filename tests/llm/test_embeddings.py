@@ -136,8 +136,17 @@ def test_wrong_answers_are_malformed_never_partial(server, answer):
     embedder.close()
 
 
-def test_answers_out_of_order_are_sorted_and_normalised(server, remote):
-    server.script(path="embeddings", structured=vectors((1, [0.0, 5.0]), (0, [2.0, 0.0])))
+@pytest.mark.parametrize(
+    "answer",
+    [
+        vectors((1, [0.0, 5.0]), (0, [2.0, 0.0])),
+        vectors((1, {"float": [0.0, 5.0]}), (0, "AAAAQAAAAAA")),
+        vectors((1, [[0.0, 5.0]]), (0, [[2.0, 0.0]]))["data"],
+        {"embeddings": [[2.0, 0.0], [0.0, 5.0]]},
+    ],
+)
+def test_answers_out_of_order_and_in_other_shapes_are_sorted_and_normalised(server, remote, answer):
+    server.script(path="embeddings", structured=answer)
     assert remote.embed_passages(["a", "b"]).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 

@@ -86,6 +86,8 @@ def test_a_slow_model_gets_no_longer_prompts_than_it_can_read(window, speed, use
         {"success": True, "errors": [], "messages": [], "result": [{"id": "a/b:c"}, {"id": " d "}]},
         {"data": {"models": [{"name": "a/b:c"}, {"name": "d"}]}},
         {"data": None, "models": [{"name": "a/b:c"}, {"name": "d"}]},
+        {"data": {"a/b:c": {"max_tokens": 9}, "d": {}}},
+        {"models": [{"key": "a/b:c"}, {"slug": "d"}]},
         {"data": [{"id": "a/b:c"}, {"id": "a/b:c"}, {"id": None}, None, {"id": 7}, {"id": "d", "created": "x"}]},
     ],
 )  # fmt: skip

@@ -2,14 +2,18 @@
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import urllib.request
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from testkit.processes import end, free_port, spawn, wait_until
+from webapp.db.base import db
 from webapp.shell.command_line import SUMMARIES, CommandLine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +56,16 @@ def test_a_command_runs_in_the_application_without_its_routes_and_reads_the_file
     assert "No bucket is set" in done.stderr
     assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy"
     assert (tmp_path / "data" / "secret_key").exists()
+
+
+def test_a_new_database_gets_every_table_from_a_process_without_routes(flask, tmp_path):
+    done = flask("db", "upgrade")
+    assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy", done.stderr
+    with closing(sqlite3.connect(tmp_path / "data" / "commonplace.sqlite3")) as data:
+        made = {name for (name,) in data.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for path in (ROOT / "webapp").rglob("models.py"):
+        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    assert made - {"sqlite_sequence"} == {*db.metadata.tables, "alembic_version"}
 
 
 def test_a_setting_that_cannot_be_read_is_named_without_a_traceback(flask, tmp_path):

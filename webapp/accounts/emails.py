@@ -20,7 +20,7 @@ def normalise_email(text: str) -> str:
     except UnicodeError:
         domain = ""
     if not separator or not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
-        raise ValueError("is not an e-mail address")
+        raise ValueError("must look like name@example.org")
     if len(local) + 1 + len(domain) > MAX_EMAIL:
         raise ValueError(say("is longer than %(max_email)s characters", max_email=MAX_EMAIL))
     return f"{local}@{domain}"

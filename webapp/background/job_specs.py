@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import cast
 
@@ -161,6 +162,11 @@ class PlainJob(Job):
 
     def send_webhooks(self, status: str | JobStatus, *, exc_string: str | None = None) -> None:
         """Send nothing: ours have no webhooks."""
+
+    def heartbeat(self, timestamp: datetime, ttl: int, pipeline: Pipeline | None = None, xx: bool = False) -> None:
+        """Note that it runs along with other commands; alone would be before a callback, for another round trip."""
+        if pipeline is not None:
+            super().heartbeat(timestamp, ttl, pipeline, xx)
 
     def _deserialize_data(self) -> None:
         """Read which function it calls; none if another program queued it in a form of its own."""

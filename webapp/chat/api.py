@@ -39,7 +39,7 @@ from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import starts_turn
 from webapp.chat.turns.turnlog import STREAM_START, Cursor
 from webapp.conversations import messages
-from webapp.conversations.reasoning import get_reasoning
+from webapp.conversations.messages import get_reasoning
 from webapp.conversations.schemas import MessageOut, NewConversation
 from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app

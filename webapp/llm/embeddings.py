@@ -149,9 +149,9 @@ def normalise_rows(rows: Vector) -> Vector:
 def _rows(payload: Any, count: int) -> Vector:
     """Return the normalised vectors of an answer in input order; `MalformedOutput` unless `count` finite rows."""
     try:
-        items = payload["data"]
+        items = payload if isinstance(payload, list) else payload.get("data") or payload.get("embeddings") or [payload]
         order = sorted(range(len(items)), key=lambda position: _place(items[position], position))
-        vectors = [_vector(items[position]["embedding"]) for position in order]
+        vectors = [_vector(items[position]) for position in order]
         if len(vectors) != count:
             raise ValueError("wrong number of vectors")
         rows = np.stack(vectors)
@@ -165,11 +165,16 @@ def _rows(payload: Any, count: int) -> Vector:
 
 
 def _place(item: Any, position: int) -> int:
-    index = item.get("index")
+    index = item.get("index") if isinstance(item, dict) else None
     return position if index is None else int(index)
 
 
 def _vector(value: Any) -> Vector:
+    """Return the vector in an item, in whose place, or around whose numbers, some servers have another list."""
+    while isinstance(value, dict):
+        value = value["embedding"] if "embedding" in value else value["float"]
     if isinstance(value, str):
-        return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").astype(np.float32)
-    return np.asarray(value, dtype=np.float32)
+        data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+        return np.frombuffer(data, dtype="<f4").astype(np.float32)
+    vector = np.asarray(value, dtype=np.float32)
+    return vector[0] if vector.ndim == 2 and len(vector) == 1 else vector

@@ -116,12 +116,14 @@ def _list_in(payload: Any) -> list[Any] | None:
     for name in ("data", "models"):
         if isinstance(rows := payload.get(name), list):
             return rows
+        if isinstance(rows, Mapping) and rows and all(isinstance(row, Mapping) for row in rows.values()):
+            return [{"id": key, **row} for key, row in rows.items()]
     inner = filter(None, map(_list_in, payload.values()))
     return next((rows for rows in inner if any(isinstance(row, Mapping) and _name_of(row) for row in rows)), None)
 
 
 def _name_of(row: Mapping[str, Any]) -> str | None:
-    names = (row.get(field) for field in ("id", "model", "name"))
+    names = (row.get(field) for field in ("id", "model", "name", "model_name", "key", "slug"))
     return next((name.strip() for name in names if isinstance(name, str) and name.strip()), None)
 
 

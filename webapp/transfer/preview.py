@@ -71,9 +71,10 @@ def _file_preview(stored: str, filename: str, reader_name: str | None) -> Work[t
 
 
 def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
-    """Return what an export contains: counts, the dates it spans, and the first few titles and memories."""
+    """Return what an export contains: counts, dates, and the first few titles, memories and problems."""
     counts: Counter[str] = Counter()
     sample: list[dict[str, Any]] = []
+    problems: list[dict[str, Any]] = []
     first: datetime | None = None
     last: datetime | None = None
     total = 0
@@ -88,10 +89,13 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
             ]
             first = min([*times, *([first] if first else [])], default=None)
             last = max([*times, *([last] if last else [])], default=None)
-        if len(sample) < SAMPLE and not isinstance(part, Unreadable):
+        if isinstance(part, Unreadable):
+            if counts["problems"] <= SAMPLE:
+                problems.append({"kind": KINDS[Unreadable], "text": part.place, "reason": part.reason})
+        elif len(sample) < SAMPLE:
             text = getattr(part, "title", None) or getattr(part, "name", None) or getattr(part, "content", None)
             if isinstance(part, ReadConversation) and not text and part.messages:
                 text = part.messages[0].content
             sample.append({"kind": KINDS[type(part)], "text": (text or "Untitled")[:120]})
     dates = {"from": utc_text(first) if first else None, "to": utc_text(last) if last else None}
-    return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample}
+    return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample + problems}

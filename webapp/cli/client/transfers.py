@@ -210,4 +210,5 @@ def _describe(row: dict[str, Any]) -> None:
     span = f" from {dates['from'][:10]} to {dates['to'][:10]}" if dates.get("from") and dates.get("to") else ""
     output.say(f"{row['format']}: {counts}{span}")
     for item in preview.get("sample") or []:
-        output.say(f"  {item['kind']}\t{output.one_line(item['text'], 80)}")
+        reason = f": {item['reason']}" if item.get("reason") else ""
+        output.say(f"  {item['kind']}\t{output.one_line(item['text'] + reason, 120 if reason else 80)}")

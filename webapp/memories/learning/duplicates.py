@@ -1,7 +1,8 @@
-"""Duplicates in different words: at night the model is shown the pairs vectors cannot decide, one call per person.
+"""Duplicates and contradictions in other words: at night the model is shown near pairs, one call per person.
 
-Of two, one is archived, which can be undone: never what the user wrote, edited, pinned or took back. A pair is shown
-again only after a change.
+Of two that say the same, one is archived; of two that cannot both be true, the earlier waits for the user. Both can be
+undone, and neither happens to what the user wrote, edited, pinned or took back. A pair is shown again only after a
+change.
 """
 
 import logging
@@ -14,14 +15,14 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, Field
 from redis.exceptions import RedisError
-from sqlalchemy import exists, select
+from sqlalchemy import exists, func, select
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.llm.structured import none_is_empty
-from webapp.memories.models import IN_USE, Memory, MemoryRevision
+from webapp.memories.models import IN_USE, Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.policy import MAYBE_SAME_COSINE
 from webapp.memories.rules.relations import may_be_same
 from webapp.memories.store import versions
@@ -31,11 +32,13 @@ from webapp.providers.clients import completions
 log = logging.getLogger(__name__)
 
 NAME = "same_memories"
-CAUSE = "tidied"
+CAUSE, CONTRARY = "tidied", "contrary"
 MAX_MEMORIES = 2_000
 """Memories of one person that are compared, newest first."""
 MAX_PAIRS = 20
 """Pairs shown in one night, nearest first."""
+MAX_QUESTIONS = 3
+"""Contradictions the user is asked about after one night: a weak model may see them everywhere."""
 MAX_COMPARED = 20_000
 """The nearest pairs of a group that are compared by words: a thousand alike memories make half a million."""
 COMPARISON_DAYS = 180
@@ -46,25 +49,42 @@ the pairs in which both notes say the same thing in other words, so that one can
 
 They are not the same if a name, number, place, person, time or object differs, if one tells more than the other, or \
 if one could be true without the other. "Lives in Rome" and "Resides in Rome" are the same. "Bought a house" and \
-"Sold a house", "Likes tea" and "Likes green tea" are not. When in doubt, leave the pair out. Without any, the list \
-is empty."""
+"Sold a house", "Likes tea" and "Likes green tea" are not.
+
+List in `contrary` the numbers of the pairs in which one note denies the other, so that only one can be true now: \
+"Eats meat" and "Eats no meat". "Bought a house" and "Sold a house" both happened, so they are not.
+
+When in doubt, leave a pair out of both lists. Without any, a list is empty."""
 
 
-class SamePairs(BaseModel):
+PairNumbers = Annotated[list[int], BeforeValidator(none_is_empty), Field(max_length=10 * MAX_PAIRS)]
+
+
+class ComparedPairs(BaseModel):
     """The model's answer."""
 
-    same: Annotated[list[int], BeforeValidator(none_is_empty)] = Field(max_length=10 * MAX_PAIRS)
+    same: PairNumbers
+    contrary: PairNumbers = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two memories that may say the same: `kept_id` would stay, `other` be set aside; each with its revision."""
+    """Two memories that may say the same: `kept_id` would stay, `other` be set aside; each with its revision.
+
+    Those of two kinds (`is_one_kind` is false) may only contradict each other.
+    """
 
     kept_id: int
     other: int
     revisions: tuple[int, int]
     texts: tuple[str, str]
     cosine: float
+    is_one_kind: bool
+
+    @property
+    def versions(self) -> dict[int, int]:
+        """Return the revisions of both by id."""
+        return dict(zip((self.kept_id, self.other), self.revisions, strict=True))
 
     @property
     def mark(self) -> str:
@@ -73,19 +93,24 @@ class Pair:
 
 
 def tidy(user_id: int) -> int:
-    """Archive what repeats another memory of a user, by one model call at most; return how many. Raises ModelError."""
+    """Archive what repeats another memory of a user and have them settle what contradicts one, by one model call at
+    most; return how many were archived. Raises ModelError."""
     pairs = _unseen(user_id, _pairs(user_id))[:MAX_PAIRS]
     db.session.remove()
     if not pairs:
         return 0
     lines = [f'{number}. one: "{pair.texts[0]}" other: "{pair.texts[1]}"' for number, pair in enumerate(pairs, 1)]
     messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": "\n".join(lines)}]
-    answer, _ = completions().complete_structured(messages, SamePairs, NAME, max_tokens=MAX_TOKENS, temperature=0.0)
-    duplicates = [pairs[number - 1] for number in dict.fromkeys(answer.same) if 1 <= number <= len(pairs)]
+    answer, _ = completions().complete_structured(messages, ComparedPairs, NAME, max_tokens=MAX_TOKENS, temperature=0.0)
+    same, contrary = dict.fromkeys(answer.same), dict.fromkeys(answer.contrary)
+    duplicates = [pairs[n - 1] for n in same if 1 <= n <= len(pairs) and n not in contrary]
+    contradictions = [pairs[n - 1] for n in contrary if 1 <= n <= len(pairs) and n not in same]
     with write_transaction():
-        count = _archive_duplicates(user_id, duplicates)
+        count = _archive_duplicates(user_id, [pair for pair in duplicates if pair.is_one_kind])
+        asked = _ask_about(user_id, contradictions)
     _note(user_id, pairs)
-    log.info("memories tidied", extra={"pairs": len(pairs), "same": len(duplicates), "aside": count})
+    extra = {"pairs": len(pairs), "same": len(duplicates), "aside": count, "contrary": len(contradictions)}
+    log.info("memories tidied", extra=extra | {"asked": asked})
     return count
 
 
@@ -98,11 +123,12 @@ def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
 
 
 def _pairs(user_id: int) -> list[Pair]:
-    """Return pairs of a user's memories, of one place and kind, that may say the same, nearest first."""
+    """Return pairs of a user's memories in one place that may say the same, nearest first."""
     user = db.session.get(User, user_id)
     if user is None or not UserSettings.of(user.settings).memory_enabled:
         return []
-    is_restored = exists().where(MemoryRevision.memory_id == Memory.memory_id, MemoryRevision.cause == CAUSE)
+    is_one_row = MemoryRevision.memory_id == Memory.memory_id
+    is_restored = exists().where(is_one_row, MemoryRevision.cause.in_((CAUSE, CONTRARY)))
     rows = db.session.scalars(
         select(Memory)
         .where(
@@ -120,7 +146,6 @@ def _pairs(user_id: int) -> list[Pair]:
     for row in rows:
         place = (
             row.space_id,
-            row.memory_type,
             row.embedding_model,
             row.visibility,
             row.only_conversation_id,
@@ -145,9 +170,15 @@ def _similar_pairs(group: Sequence[Memory]) -> list[Pair]:
             continue
         first, other = sorted((left, right), key=lambda row: (not _is_own(row), -len(row.content), row.memory_id))
         if not _is_own(other):
-            revisions = (first.revision, other.revision)
             pairs.append(
-                Pair(first.memory_id, other.memory_id, revisions, (_line(first.content), _line(other.content)), cosine)
+                Pair(
+                    first.memory_id,
+                    other.memory_id,
+                    (first.revision, other.revision),
+                    (_line(first.content), _line(other.content)),
+                    cosine,
+                    first.memory_type == other.memory_type,
+                )
             )
     return pairs
 
@@ -165,22 +196,10 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0
-    versions.begin_change(user_id)
-    ids = {memory_id for pair in pairs for memory_id in (pair.kept_id, pair.other)}
-    rows = {
-        row.memory_id: row
-        for row in db.session.scalars(
-            select(Memory)
-            .where(Memory.user_id == user_id, Memory.memory_id.in_(ids), *IN_USE)
-            .execution_options(populate_existing=True)
-        )
-    }
-    current_revisions = {memory_id: row.revision for memory_id, row in rows.items()}
+    rows, unchanged = _unchanged(user_id, pairs)
     removed_ids: set[int] = set()
-    for pair in pairs:
-        revisions = ((pair.kept_id, pair.revisions[0]), (pair.other, pair.revisions[1]))
-        unchanged = all(current_revisions.get(memory_id) == revision for memory_id, revision in revisions)
-        if unchanged and not {pair.kept_id, pair.other} & removed_ids:
+    for pair in unchanged:
+        if not {pair.kept_id, pair.other} & removed_ids:
             removed_ids.add(pair.other)
     if not removed_ids:
         return 0
@@ -191,6 +210,44 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
         journal.record_change(rows[memory_id])
     journal.close({"tidied": len(removed_ids)})
     return len(removed_ids)
+
+
+def _ask_about(user_id: int, pairs: Sequence[Pair]) -> int:
+    """Have the memory of each pair that was said earlier, unless it is the user's own, wait beside the other."""
+    if not pairs:
+        return 0
+    rows, unchanged = _unchanged(user_id, pairs)
+    said = select(MemoryEvidence.memory_id, func.max(MemoryEvidence.said_at)).group_by(MemoryEvidence.memory_id)
+    last_said = dict(db.session.execute(said.where(MemoryEvidence.memory_id.in_(rows))).all())
+    contradictions: list[list[Memory]] = []
+    asked_ids: set[int] = set()
+    for pair in unchanged:
+        if not pair.versions.keys() & asked_ids:
+            both = [rows[memory_id] for memory_id in pair.versions]
+            both.sort(key=lambda row: (_is_own(row), last_said.get(row.memory_id) or row.created_at, row.memory_id))
+            contradictions.append(both)
+            asked_ids |= pair.versions.keys()
+    if not contradictions:
+        return 0
+    journal = Journal(user_id, CONTRARY, actor="extraction")
+    for waiting, other in contradictions[:MAX_QUESTIONS]:
+        waiting.needs_review, waiting.contradicts_id = True, other.memory_id
+        db.session.flush()
+        journal.record_change(waiting)
+    count = min(len(contradictions), MAX_QUESTIONS)
+    journal.close({"disputed": count})
+    return count
+
+
+def _unchanged(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memory], list[Pair]]:
+    """Return the memories of some pairs that are in use, and those pairs of which neither has changed."""
+    versions.begin_change(user_id)
+    ids = {memory_id for pair in pairs for memory_id in pair.versions}
+    statement = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(ids), *IN_USE)
+    found = db.session.scalars(statement.execution_options(populate_existing=True))
+    rows = {row.memory_id: row for row in found}
+    current = {memory_id: row.revision for memory_id, row in rows.items()}
+    return rows, [pair for pair in pairs if pair.versions.items() <= current.items()]
 
 
 def _unseen(user_id: int, pairs: Sequence[Pair]) -> list[Pair]:

@@ -65,6 +65,7 @@ _CAUSES = N_(
         "review_until": "You set an end date",
         "tool": "Noted during a reply",
         "tidied": "Set aside: another one says the same",
+        "contrary": "To compare: another one says the opposite",
         "waited": "Set aside: nobody answered",
         "import": "Imported",
         "mcp": "From another program",
