@@ -21,8 +21,8 @@ from webapp.background.queues import enqueue
 from webapp.chat.turns import turnlog
 from webapp.db import conflicts
 from webapp.db.base import db, expect_writes
-from webapp.db.failures import database_is_away
-from webapp.errors import reason
+from webapp.db.failures import database_is_away, disk_takes_nothing
+from webapp.errors import Unavailable, reason
 from webapp.extensions import redis
 from webapp.llm.errors import InterruptedAnswer, ModelError, ModelUnavailable, NoModel, RateLimited
 from webapp.telemetry import logs, tracing
@@ -153,7 +153,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
         return {"failed": error.code}
     except BaseException as error:  # JobOverdue and friends too: they are raised on, never swallowed
         db.session.rollback()
-        if database_is_away(error) or isinstance(error, RedisError):
+        if database_is_away(error) or disk_takes_nothing(error) or isinstance(error, RedisError | Unavailable):
             _allow_new_request(client, name, ids)
             log.warning("job failed: outage", extra={"error": reason(error), "last_try": run.last_try})
         else:

@@ -1,5 +1,6 @@
 """The worker's limits: they follow the model's, an overdue job is no model error, and two workers share the queues."""
 
+import errno
 import os
 import threading
 import time
@@ -20,6 +21,7 @@ from sqlalchemy.exc import OperationalError
 
 from jobs.work_loop import Deadline, JobOverdue, PatientWorker, forget_failures, note_failure
 from testkit.processes import descendants, wait_until
+from webapp.accounts.smtp import MailUnavailable
 from webapp.background import job_specs
 from webapp.extensions import make_redis
 from webapp.llm.complete import CompletionClient
@@ -190,6 +192,8 @@ def test_failures_are_looked_for_where_they_are(redis):
     ("error", "said"),
     [
         (OperationalError("SELECT 1", {}, MySQLError(2013, "Lost connection")), ["job failed: outage"]),
+        (OSError(errno.ENOSPC, "No space left on device"), ["job failed: outage"]),
+        (MailUnavailable("SMTPDataError 451"), ["job failed: outage"]),
         (RuntimeError("broken"), ["job failed"]),
     ],
 )

@@ -9,6 +9,7 @@ from email.utils import format_datetime
 
 from webapp.config import Settings
 from webapp.db.base import now
+from webapp.errors import Unavailable
 
 SECONDS = 20.0
 
@@ -17,7 +18,7 @@ class MailRefused(Exception):
     """The mail server permanently refuses this message."""
 
 
-class MailUnavailable(Exception):
+class MailUnavailable(Unavailable):
     """The mail server cannot be reached or used at the moment; trying again may help."""
 
 

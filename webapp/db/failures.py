@@ -1,5 +1,6 @@
-"""The reason why the database failed, by the number that it or its driver gave."""
+"""The reason why the database or a disk failed, by the number that it or its driver gave."""
 
+import errno
 from typing import Any
 
 from sqlalchemy.exc import (
@@ -18,6 +19,7 @@ ELSEWHERE = {1047, 1290, 1836}
 _DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213} | {1054, 1146}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
 _DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
+_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 _AWAY_WORDS = ("is locked", "unable to open", "readonly", "disk I/O", "no such table", "no such column", "no column")
 
 
@@ -37,6 +39,11 @@ def database_is_full(error: BaseException) -> bool:
     if not isinstance(error, DBAPIError):
         return False
     return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
+
+
+def disk_takes_nothing(error: BaseException) -> bool:
+    """Return whether files cannot be stored because of the disk, which may be full, or the rights on it."""
+    return isinstance(error, OSError) and error.errno in _CANNOT_STORE
 
 
 def database_is_away(error: BaseException) -> bool:

@@ -1,6 +1,5 @@
 """Reports of failures to a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
 
-import errno
 import logging
 import re
 import time
@@ -25,7 +24,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.db.base import db
 from webapp.db.conflicts import forget_session
-from webapp.db.failures import database_is_away, database_is_full
+from webapp.db.failures import database_is_away, database_is_full, disk_takes_nothing
 from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable, reason
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial
@@ -48,7 +47,6 @@ _MEANT = {
     "/folders": "/organise",
 }
 """Pages whose URL differs from the word in the form's URL."""
-_CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
@@ -224,7 +222,7 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(OSError)
     def _disk(error: OSError) -> Response:
-        if error.errno not in _CANNOT_STORE:
+        if not disk_takes_nothing(error):
             return _internal_error(error)
         forget_session()
         log.warning("files cannot be stored: %s", error.strerror)

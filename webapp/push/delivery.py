@@ -18,6 +18,7 @@ from webapp.accounts.sessions import active_sessions
 from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
+from webapp.errors import Unavailable
 from webapp.extensions import app_settings
 from webapp.i18n.request_language import gettext as _, use_language
 from webapp.network import outbound
@@ -37,7 +38,7 @@ END_STATUSES = (403, 404, 410)
 """The browser has ended the subscription, or made it with another key."""
 
 
-class PushUnavailable(Exception):
+class PushUnavailable(Unavailable):
     """A browser could not be notified at the moment."""
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, table_of, writing
+from webapp.db.failures import database_is_away
 from webapp.llm.complete import Completion
 from webapp.providers.catalogue import cached_price
 from webapp.telemetry.logs import context
@@ -104,8 +105,8 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
                 owner = connection.scalar(owner_query)
             if owner is not None:
                 connection.execute(insert(table_of(UsageRecord)).values(user_id=owner, **values))
-    except Exception:
-        log.warning("usage not recorded", exc_info=True)
+    except Exception as error:
+        log.warning("usage not recorded", exc_info=not database_is_away(error))
 
 
 @contextmanager
