@@ -30,9 +30,9 @@ const RANGES = /-(latin|latin-ext|cyrillic|greek|vietnamese)-(wght|500)-/;
 
 const ICONS = `archive archive-restore arrow-down arrow-right arrow-up check chevron-down chevron-left chevron-right circle-alert
   circle-help clock columns-2 copy diamond download ellipsis eraser feather file-text flask-conical folder globe history hourglass info key-round
-  keyboard list-restart log-out maximize-2 menu message-square mic monitor moon notebook-pen panel-left panel-right
+  keyboard log-out maximize-2 message-square mic monitor moon notebook-pen panel-left panel-right
   pencil pin pin-off plus radio refresh-cw rotate-ccw route scroll-text search settings share-2 shield-check sliders-horizontal split square
-  sun text-quote thumbs-down thumbs-up trash-2 undo-2 user users volume-2 wand-sparkles wifi-off wrench x`.split(/\s+/);
+  sun text-quote thumbs-down thumbs-up trash-2 undo-2 user users volume-2 wand-sparkles wrench x`.split(/\s+/);
 
 function copyScripts() {
   for (const [name, sources] of Object.entries(SCRIPTS)) {

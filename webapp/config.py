@@ -17,9 +17,8 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from sqlalchemy.engine import URL
 
-from webapp.db.urls import sqlalchemy_url
+from webapp.db.urls import sqlalchemy_url, sqlite_url
 from webapp.environment import LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts
@@ -235,7 +234,7 @@ class Settings(BaseModel):
     def sqlalchemy_url(self) -> str:
         """Return the database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
         if not self.database_url:
-            return str(URL.create("sqlite", database=str(self.var_dir.absolute() / "commonplace.sqlite3")))
+            return sqlite_url(self.var_dir.absolute() / "commonplace.sqlite3")
         return sqlalchemy_url(self.database_url)
 
     @property

@@ -21,4 +21,4 @@ export async function sendWhenOnline() {
 export const retryLater = () => setTimeout(sendWhenOnline, RETRY_MS);
 
 addEventListener("online", sendWhenOnline);
-addEventListener("offline", () => toast(t("You are offline. You can go on writing.")));
+addEventListener("offline", () => toast(t("You are offline. You can keep writing.")));

@@ -28,7 +28,7 @@ export async function subscribe() {
 }
 
 /** The server notifies it no more. */
-export async function unsubscribe() {
+async function unsubscribe() {
   const subscription = await (await getPushManager())?.getSubscription();
   if (!subscription) return;
   await send("DELETE", { endpoint: subscription.endpoint });

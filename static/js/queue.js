@@ -17,7 +17,7 @@ const files = () => $("[data-queued-files]");
 
 const EMPTY = { text: "" };
 
-export const queued = () => (form() ? store.get(key()) ?? EMPTY : EMPTY);
+const queued = () => (form() ? store.get(key()) ?? EMPTY : EMPTY);
 
 function save(words) {
   isMine = words.text !== "";

@@ -9,7 +9,7 @@ function rename(item) {
 }
 
 function restore(form) {
-  const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
+  const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message, .review-queue") ?? form;
   const hadFocus = form.contains(document.activeElement);
   if (hadFocus) document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(target.id, form.getAttribute("action"))), { once: true });
   htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });

@@ -93,10 +93,10 @@ def test_somebody_who_was_removed_is_told_and_somebody_who_left_is_not(app, clie
 
 def test_what_waits_is_dismissed_until_more_waits(app, user, login, browser):
     first = wait(app, user.user_id, "One")
-    assert "1 memory waits for you" in row(browser) and f'value="{first}"' in row(browser)
+    assert "1 memory is waiting for you" in row(browser) and f'value="{first}"' in row(browser)
     assert dismiss(browser, "review", first) == "" and row(browser) == ""
     wait(app, user.user_id, "Two")
-    assert "2 memories wait for you" in row(browser)
+    assert "2 memories are waiting for you" in row(browser)
     other = login(user)
     assert "2 memories" in row(other)
     assert dismiss(browser, "review", first + 1) == "" and row(other) == "", "dismissed on every device"
@@ -122,6 +122,6 @@ def test_what_others_share_in_ones_spaces(app, client, user, login, make_user, a
 def test_odd_forms_change_nothing(app, user, login, make_user, browser):
     number = wait(app, user.user_id, "One")
     for kind, newest in (("review", "x"), ("review", "-1"), ("other", number), ("", ""), ("review", "9" * 30)):
-        assert "1 memory waits" in dismiss(browser, kind, newest), (kind, newest)
+        assert "1 memory is waiting" in dismiss(browser, kind, newest), (kind, newest)
     stranger = login(make_user())
-    assert dismiss(stranger, "review", number) == "" and "1 memory waits" in row(browser)
+    assert dismiss(stranger, "review", number) == "" and "1 memory is waiting" in row(browser)

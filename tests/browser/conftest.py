@@ -365,6 +365,8 @@ def faults(page: Page) -> list[tuple[str, str]]:
 
 
 EMPTY_SURROUNDINGS = "document.querySelectorAll('#sidebar, #panel, dialog').forEach(each => each.replaceChildren())"
+TOO_SMALL = """[...document.querySelectorAll("#page :is(button, summary, .input, .room-pages a):not(.visually-hidden)")]
+    .filter(each => each.checkVisibility() && each.offsetHeight && each.offsetHeight < 44).map(e => e.outerHTML)"""
 HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(document.querySelector('#page'))"
 
 
@@ -373,9 +375,10 @@ def look_over(
 ) -> list[tuple[str, str, str]]:
     """What is wrong with pages, each loaded once, on one screen or the other by turns, and looked at on both.
 
-    Of each: what axe-core finds, whether it is wider than its window, or at a desk taller than is said in `tallest`,
-    what it complains of in the console. axe-core looks at the screen that comes last, with `--slow` at both, and on the
-    first page only at what is around every one (the sidebar, the panel of memories), which is most of it.
+    Of each: what axe-core finds, whether it is wider than its window, at a desk taller than is said in `tallest`, on a
+    phone smaller than a finger, what it complains of in the console. axe-core looks at the screen that comes last, with
+    `--slow` at both, and on the first page only at what is around every one (the sidebar, the panel of memories), which
+    is most of it.
     """
     page = tab.page
     devices = page.context.new_cdp_session(page)
@@ -392,6 +395,7 @@ def look_over(
             wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
             wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
+            wrong += [(path, name, f"too small: {it}") for it in page.evaluate(TOO_SMALL)] if device is PHONE else []
             if number and turn:
                 page.evaluate(EMPTY_SURROUNDINGS)
             if SLOW or not number or turn:

@@ -16,7 +16,7 @@ def test_a_reply_is_rated_with_reasons_and_the_rating_taken_back(app, open_tab, 
     form.get_by_label("In your own words").fill("It is Paris.")
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    form.get_by_role("button", name="Keep").click()
+    form.get_by_role("button", name="Send").click()
     expect(page.get_by_text("Thank you.")).to_be_visible()
     page.get_by_role("link", name="Change the reason").click()
     expect(form.get_by_label("Not right")).to_be_checked()
@@ -38,7 +38,7 @@ def test_the_keyboard_stays_where_it_is_while_a_reply_is_rated_for_admins_to_rea
     expect(form).to_be_visible()
     expect(page.get_by_role("button", name="Bad reply")).to_be_focused()
     form.get_by_label("An admin may read this reply").check()
-    form.get_by_role("button", name="Keep").focus()
+    form.get_by_role("button", name="Send").focus()
     page.keyboard.press("Enter")
     change = page.get_by_role("link", name="Change the reason")
     expect(change).to_be_focused()

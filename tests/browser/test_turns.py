@@ -155,7 +155,7 @@ def test_on_a_phone(open_tab, user, model):
     page.get_by_role("button", name="Send").tap()
     expect(replies(page)).to_contain_text("A reply with code")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    foot = replies(page).locator(".message-foot")
+    foot = replies(page).locator(".message-by")
     height = foot.bounding_box()["height"]
     foot.locator(".model").evaluate("name => name.textContent = 'a-model-of-some-maker-with-a-long-name'")
     assert foot.bounding_box()["height"] == height, "the time stays beside the model's name"
@@ -212,11 +212,11 @@ def test_going_offline_is_said_once_and_not_by_what_nobody_asked_for(tab, model,
     expect(page.locator(".message-assistant")).to_contain_text("word")
     page.context.set_offline(True)
     notices = page.locator("[data-toast]")
-    expect(notices).to_contain_text("You can go on writing.")
+    expect(notices).to_contain_text("You can keep writing.")
     with page.expect_console_message(lambda message: "htmx:error" in message.text):
         page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
     expect(notices).to_have_count(1)
-    expect(notices).to_contain_text("You can go on writing.")
+    expect(notices).to_contain_text("You can keep writing.")
     page.context.set_offline(False)
     hold.release()
     expect(replies(page)).to_have_count(1)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -192,6 +193,8 @@ def test_a_reply_stops_when_its_account_goes_out_of_use(app, client, model, way)
 @pytest.mark.parametrize("address", ["/api/chat/turns/{}/stream", "/turns/{}/events", "/v1/chat/completions"])
 def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatch, address):
     monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
+    monkeypatch.setattr("webapp.chat.sse.app_settings", lambda: SimpleNamespace(web_threads=4))
+    monkeypatch.setattr("webapp.chat.sse._viewers", sse.OpenStreams())
     model.script(reply=[f"w{n} " for n in range(150)], token_delay=0.02)
     if address.startswith("/v1"):
         body = {"model": "test-chat", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
@@ -202,6 +205,9 @@ def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatc
         answer = viewer.get(address.format(turn_id), buffered=False)
     chunks = iter(answer.response)
     early = b"".join(next(chunks) for _ in range(4))
+    if not address.startswith("/v1"):
+        more = [viewer.get(address.format(turn_id)), client.get(f"/api/messages/{turn_id}/response?wait=1")]
+        assert [other.status_code for other in more] == [429, 429], "one person has a quarter of the threads"
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
         sessions.end_others(client.person.user_id, None)

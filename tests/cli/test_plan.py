@@ -33,7 +33,7 @@ def names(plan: Plan) -> list[str]:
 def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_path):
     plan = plan_for({})
     assert names(plan) == ["redis", "model", "embedder", "migrate", "web", "worker"]
-    assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
+    assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}"
     assert plan.environment["OFFLINE_MODEL"] == "1"
     assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == answers.MODEL
     assert plan.environment["EMBEDDER_SOCKET"] == str(tmp_path / "embedder.sock")

@@ -108,6 +108,8 @@ def test_out_and_in_again_is_the_same(admin, form):
     broken = admin.post("/api/journeys/import", json={"text": text.replace("A garden", "")})
     assert_problem(broken, 422)
     assert "title" in broken.text
+    for costly in ("a: &a {b: 1}\nc: {<<: [*a, *a]}", "a: 1" + ":1" * 100):  # a few levels more take all memory
+        assert "text: cannot be read" in admin.post("/api/journeys/import", json={"text": costly}).json["detail"]
 
 
 def test_loading_files_never_touches_what_was_written_here(app, garden, admin):

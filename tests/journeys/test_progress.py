@@ -14,7 +14,7 @@ from tests.journeys.rows import SMALL, assessment, begin, extraction, load, poin
 from tests.support.interleaving import at_once
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.journeys.progress import JourneyProgress, journeys_with_progress
+from webapp.journeys.service import JourneyProgress, journeys_with_progress
 
 QUOTE = "a balcony of six square metres"
 WISH = "tomatoes and basil"

@@ -103,12 +103,20 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server):
         (400, "Your organization must be verified to stream this model.", "stream"),
         (400, "Unsupported value: 'stream' does not support true with this model.", "stream"),
         (422, [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}], "stream_options"),
+        (422, "messages[0].role: Input should be 'user' or 'assistant'", "system"),
+        (400, "temperature is deprecated for this model.", "temperature"),
+        (400, "At most 0 image(s) may be provided in one prompt.", "images"),
+        (400, 'can only concatenate str (not "list") to str', "images"),
+        (422, [{"loc": ["body", "messages", 1, "content"], "msg": "str type expected"}], "images"),
         (400, "Only user and assistant roles are supported!", None),
     ],
 )
 def test_what_a_server_refuses_is_known_by_its_words(status, words, feature):
     messages = talk("sBrief.", "uHi") if feature else talk("uHi")
     body = {"model": "m", "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
+    body |= {"temperature": 0.5}
+    if feature == "images":
+        messages[-1]["content"] = [{"type": "image_url", "image_url": {"url": "data:"}}]
     error = _refusal(status, {"message": words, "code": "unsupported_value"})
     capabilities = Capabilities()
     assert learn_rejection(error, body, "http://a", capabilities) == (feature is not None)

@@ -64,6 +64,7 @@ def test_every_operation_says_what_it_is(document):
         statuses = set(operation["responses"])
         assert {"401", "403", "503"} <= statuses, where
         assert not {"default", "405", "500"} & statuses, where
+        assert not path.rstrip("/").endswith("/download") or "409" in statuses, "it may not be made yet"
         assert any(status.startswith("2") for status in statuses), where
     assert len(names) == len(set(names))
 

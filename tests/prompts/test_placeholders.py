@@ -1,12 +1,14 @@
 """Placeholders: the guide's examples to the character, the rules around them, and properties of any text."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from webapp.prompts.placeholders import (
+    MAX_FILLED,
     MEMORY_KEYS,
     NO_MEMORY,
     NOT_AVAILABLE,
@@ -226,3 +228,8 @@ def test_a_digest_fits_into_its_budget():
     assert estimate_tokens(short) <= limit and '`main_topics` is "tides' in short and "harbours" not in short
     few = fill("{{CONVERSATION_MEMORY__typical_observation|1}}", digest=digest)
     assert few.endswith('`typical_observation` is "Asks…".')
+    large = {name: [f"{name} {number} " + "word " * 50 for number in range(30)] for name in MEMORY_KEYS}
+    start = time.process_time()
+    assert fill("".join(f"{{{{CONVERSATION_MEMORY|{budget}}}}}" for budget in range(1_000)), digest=large)
+    assert time.process_time() - start < 3, "as long as for one"
+    assert len(fill("{{CONVERSATION_MEMORY}}" * 1_000, digest=large)) < MAX_FILLED + 30_000

@@ -81,7 +81,7 @@ def test_the_page_narrows_says_why_and_links_to_the_place(talker, login):
     page = browser.get("/find?q=Comet&kind=message").text
     results = re.findall(r'<a class="result result-message" .*?</a>', page, re.DOTALL)
     assert ["<mark>Comet</mark>" in text for text in results] == ['<span class="tag">' not in text for text in results]
-    assert "ext to the same words</span>" in page
+    assert "ext to a match</span>" in page
     page = browser.get("/find?q=sapphire&kind=message&speaker=user").text
     assert "#:~:text=" in page and "<mark>sapphire</mark>" in page
     nothing = browser.get("/find?q=sapphire&kind=message&until=2001-01-01&speaker=x").text

@@ -76,7 +76,7 @@ def test_the_date_and_the_name_fill_themselves(client, user):
 
 def test_bad_fields_are_422(client):
     place = f"/api/saved_prompts/{_save(client)['saved_prompt_id']}"
-    odd = [{"name": ""}, {"content": "  "}, {"content": "a" * 15_001}, {"content": "\x00"}]
+    odd = [{"name": ""}, {"content": "  "}, {"content": "\u200b\u2060"}, {"content": "a" * 15_001}, {"content": "\x00"}]
     for fields in odd:
         assert client.post("/api/saved_prompts", json={"name": "A", "content": "B", **fields}).status_code == 422
         assert client.patch(place, json=fields).status_code == 422, fields

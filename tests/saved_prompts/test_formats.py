@@ -116,6 +116,8 @@ def test_what_is_missing_or_not_offered_is_said():
         "tone": "must be one of warm, dry",
         "more": "is missing",
     }
+    with pytest.raises(InvalidValues, match="a must have at most 333 characters"):
+        fill("{{a}}" * 3_000, {"a": "x" * 334}, {})
 
 
 def test_values_are_text_and_not_filled_again():

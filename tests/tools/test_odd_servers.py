@@ -61,6 +61,7 @@ FRAMINGS: dict[str, Framing] = {
     "a stream called JSON": lambda message: (200, JSON, data(message)),
     "JSON called a stream": lambda message: (200, STREAM, json.dumps(message).encode()),
     "no media type": lambda message: (200, {}, json.dumps(message).encode()),
+    "a line before it": lambda message: (200, JSON, b"Listening\n" + json.dumps(message).encode()),
     "a byte order mark": lambda message: (200, JSON, b"\xef\xbb\xbf" + json.dumps(message).encode()),
     "its own requests before": lambda message: (
         200, STREAM, data({"id": 1, "method": "roots/list"}) + b": wait\n\n" + data(message),
@@ -161,6 +162,53 @@ def test_all_pages_of_tools_are_read(site, pages, cursor):
         return plain(message)
 
     assert len(asyncio.run(mcp.tools(odd(site, framing)))[1]) == pages
+
+
+@pytest.mark.parametrize("answer", [(404, JSON, b'{"error": {"message": "not found"}}'), (400, {}, b"no session")])
+def test_a_session_that_a_server_has_lost_begins_again(site, answer):
+    server, usual, lost = odd(site, plain), site.answer, [answer]
+
+    def forget(asked: Asked) -> Answer:
+        status, headers, body = lost.pop() if b"tools/call" in asked.body and lost else usual(asked)
+        return status, {**headers, "Mcp-Session-Id": "s"}, body
+
+    site.answer = forget
+    assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+
+
+def test_what_a_server_asks_for_is_refused_and_it_goes_on(site):
+    server, usual, refused = odd(site, plain), site.answer, queue.Queue[Any]()
+
+    def wait(number: int) -> Iterator[bytes]:
+        yield data({"id": 99, "method": "elicitation/create"}) + data({"id": 98, "method": "ping"})
+        said = [refused.get(timeout=3), refused.get(timeout=3)]
+        yield data({"id": number, "result": {"content": json.dumps(said)}})
+
+    def ask(asked: Asked) -> Answer:
+        if b"tools/call" in asked.body:
+            return 200, STREAM, wait(asked.json["id"])
+        if asked.method == "POST" and "method" not in asked.json:
+            refused.put(asked.json)
+            return 202, {}, b""
+        return usual(asked)
+
+    site.answer = ask
+    said = json.loads(asyncio.run(mcp.call(server, "look", {}))["text"])
+    assert [answer["id"] for answer in said] == [99, 98]
+    assert (said[0]["error"]["code"], said[1]["result"]) == (-32601, {})
+
+
+def test_the_pages_before_one_that_fails_are_kept(site):
+    server, usual = odd(site, plain), site.answer
+    page = {"tools": [{"name": "look"}], "nextCursor": "2"}
+    site.answer = lambda asked: (
+        usual(asked)
+        if b"tools/list" not in asked.body
+        else (500, {}, b"")
+        if b"cursor" in asked.body
+        else plain({"id": asked.json["id"], "result": page})
+    )
+    assert [tool.name for tool in asyncio.run(mcp.tools(server))[1]] == ["look"]
 
 
 def test_a_page_that_names_itself_as_the_next_is_read_once(site):

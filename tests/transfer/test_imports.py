@@ -382,8 +382,11 @@ def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
         assert set(storage.folder().iterdir()) == before
 
 
-def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs):
+def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs, browser):
     rows = [chatgpt_conversation(1), {"title": "Broken"}, chatgpt_conversation(2, title="x\x00y" * 200)]
+    seen = _upload(client, pack({"conversations.json": rows})).get_json()["import_id"]
+    run_jobs()
+    assert "“Broken”</bdi> · it has no messages" in browser.get(f"/imports/{seen}").text
     done = _bring(client, run_jobs, pack({"conversations.json": rows}))
     assert done["counts"]["conversations imported"] == 2
     assert done["counts"]["problems skipped"] == 1

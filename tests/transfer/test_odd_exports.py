@@ -423,7 +423,7 @@ def test_the_page_of_an_export_has_its_conversations(tmp_path, name, end, indent
     text = json.dumps([talk, {**talk, "id": "2"}], indent=indent if ";" in end else None)
     path = tmp_path / "upload"
     page = f"<html><script>\n  {name} = {text}{end}var assetsJson = {{}};\n</script></html>".encode()
-    for content in (page, pack({"chat.html": page, "a.png": ""}), gzip.compress(page), bz2.compress(page)):
+    for content in (page, pack({"chat.html": page, "user.json": {"id": "u"}}), gzip.compress(page), bz2.compress(page)):
         path.write_bytes(content)
         with Upload(path, "chat.html") as upload:
             reader = recognise(upload)

@@ -663,8 +663,12 @@ def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user):
         rest = edit(data, "memories.jsonl", lambda row: row | {"confidence": "high"})
         rest = edit(rest, "folders.jsonl", lambda row: {"folder_id": 1})
         rest = edit(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
+        rest = edit(
+            rest, "schedules.jsonl", lambda row: row | {"at": "1999-12-31T08:00:00"}
+        )  # too long ago to count from
         found = reasons(rest, third.user_id)
-        assert any("Confidence is no number" in said for said in found), found
+        for reason in ("Confidence is no number", "FREQ=WEEKLY says no times"):
+            assert any(reason in said for said in found), found
         for part in ("folders", "change"):
             assert any(said.startswith(part) and "does not go together" in said for said in found), found
         assert db.session.query(Conversation).filter_by(user_id=third.user_id).count() == len(ODD_LINES) + 1

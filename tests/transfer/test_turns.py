@@ -83,6 +83,7 @@ TRANSCRIPTS = [
     "Du hast gesagt:\nHow?\nChatGPT hat gesagt:\nAt 80.\n",
     "# Tea\n\n**User:** Ida\n\n## Prompt:\nHow?\n\n## Response:\nAt 80.\n",
     "User prompt 1 of 1 - 5/1/2026, 10:00:00 AM:\nHow?\n\nClaude Haiku 3.5:\nAt 80.\n",
+    "---\nid: 1\n---\n>[!nexus_user] **User** - 2026-05-01\n> How?\n\n>[!nexus_agent] **Assistant** - 2026\n> At 80.\n",
     "## You · 1 May 2026, 10:00\n\nHow?\n\n## Assistant · 1 May 2026, 10:01\n\nAt 80.\n",
 ]
 

@@ -14,7 +14,7 @@ from webapp.admin import overview
 from webapp.background.queues import enqueue
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
-from webapp.usage import reports, sums
+from webapp.usage import service, sums
 from webapp.usage.models import UsageMark, UsageRecord, UsageSum
 from webapp.usage.records import count_as_schedule
 from webapp.usage.schemas import UsageQuery
@@ -52,11 +52,11 @@ def usage_figures(people: list[Person]) -> dict[str, Any]:
     """All that pages say about what was used."""
     found: dict[str, Any] = {"active": list(overview.growth().people)}
     for by in ("day", "model", "user", "conversation"):
-        found[f"all {by}"] = reports.report(people[0].user_id, UsageQuery(by=by), everyone=True).model_dump()
+        found[f"all {by}"] = service.report(people[0].user_id, UsageQuery(by=by), everyone=True).model_dump()
         for person in people:
-            found[f"{person.user_id} {by}"] = reports.report(person.user_id, UsageQuery(by=by)).model_dump()
+            found[f"{person.user_id} {by}"] = service.report(person.user_id, UsageQuery(by=by)).model_dump()
     some = {"from": now().date() - timedelta(days=9), "to": now().date() - timedelta(days=2), "by": "model"}
-    found["some days"] = reports.report(0, UsageQuery.model_validate(some), everyone=True).model_dump()
+    found["some days"] = service.report(0, UsageQuery.model_validate(some), everyone=True).model_dump()
     return found
 
 
@@ -89,7 +89,7 @@ def test_sums_and_what_came_after_them_say_what_the_records_say(app, make_user):
         with write_transaction():
             spend(people, 150, chance)
         before = usage_figures(people)
-        assert sum(before["active"]) > 20 and len(before["all day"]["usage"]) == reports.DAYS
+        assert sum(before["active"]) > 20 and len(before["all day"]["usage"]) == service.DAYS
         assert not sums.add_up() and sum_calls() == 150
         assert agree(people) == before
         with write_transaction():  # late ones among them, and one of today
@@ -150,7 +150,7 @@ def test_a_price_that_changes_changes_what_had_none(app, make_user, monkeypatch)
         sums.add_up()
         before = agree(people)
         offer = SimpleNamespace(target=SimpleNamespace(id="c1/m"), input_price=900.0, output_price=900.0)
-        monkeypatch.setattr(reports, "catalogue", SimpleNamespace(all=lambda: [offer]))
+        monkeypatch.setattr(service, "catalogue", SimpleNamespace(all=lambda: [offer]))
         after = agree(people)
     assert after["all day"]["total"]["dollars"] > 2 * before["all day"]["total"]["dollars"]
 

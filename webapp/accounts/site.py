@@ -80,7 +80,7 @@ class FirstAccount:
 
     def needs_token(self) -> bool:
         """Return whether the token is asked for in the current request."""
-        return self.is_open and not _is_local_request() and not has_users()
+        return self.is_open and not is_local_request() and not has_users()
 
     def is_right(self, secret: str) -> bool:
         """Return whether this is the token, however it was spaced and capitalised."""
@@ -111,7 +111,7 @@ def _is_open(listener: Any) -> bool:
     return not _is_loopback(listener.getsockname()[0].partition("%")[0])
 
 
-def _is_local_request() -> bool:
+def is_local_request() -> bool:
     """Return whether the request comes from this machine, and not through a proxy."""
     return "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
 

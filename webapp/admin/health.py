@@ -94,8 +94,8 @@ def _models(vitals: Vitals) -> Iterator[Concern]:
         yield Concern(text, "connect_pages.new", {}, is_urgent=False)
     if vitals.unanswered:
         text = say_n(
-            "%(num)s reply failed in the last hour because of its model server.",
-            "%(num)s replies failed in the last hour because of their model server.",
+            "%(num)s reply failed in the last hour because of the model server.",
+            "%(num)s replies failed in the last hour because of the model server.",
             vitals.unanswered,
         )
         yield Concern(text, "models_pages.index", {})

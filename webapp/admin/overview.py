@@ -27,7 +27,7 @@ from webapp.files.models import File
 from webapp.llm.errors import MissingKey, ModelError, ModelNotFound, Unauthorized
 from webapp.providers.status import Status
 from webapp.redis.clients import server_of
-from webapp.usage.reports import midnight
+from webapp.usage.service import midnight
 from webapp.usage.sums import people_by_day
 
 # Workers send a heartbeat at least this often (worker_ttl in jobs/worker.py), with time to spare.

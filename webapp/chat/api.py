@@ -1,6 +1,8 @@
 """JSON endpoints of turns: send, stream, resume, stop, retry, regenerate, edit, versions, inspect, open a point."""
 
+from collections import deque
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TypeVar, cast
 
 from flask import jsonify, request
@@ -39,7 +41,7 @@ from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.start_queue import starts_turn
 from webapp.chat.turns.turnlog import STREAM_START, Cursor
 from webapp.conversations import messages
-from webapp.conversations.reasoning import get_reasoning
+from webapp.conversations.messages import get_reasoning
 from webapp.conversations.schemas import MessageOut, NewConversation
 from webapp.db.base import db
 from webapp.extensions import app_settings, limiter, redis, this_app
@@ -194,8 +196,8 @@ def get_response(message_id: Id, query: WaitQuery) -> Answer:
     if reply.status == "streaming" and query.wait:
         reply_id = reply.message_id
         db.session.remove()  # no connection is held while waiting
-        for _ in follow(this_app(), runtime().hub, reply_id, patience=query.wait):
-            pass
+        with closing(sse.viewed(user_id, follow(this_app(), runtime().hub, reply_id, patience=query.wait))) as waiting:
+            deque(waiting, maxlen=0)
         reply = service.reply_to(user_id, message_id)
     if reply.status == "streaming":
         response = jsonify(StillWriting(status=reply.status, response_id=reply.message_id).model_dump())
@@ -260,8 +262,9 @@ def _stream(turn_id: int, cursor: Cursor = STREAM_START, *, launched: bool = Fal
         seen = len(turnlog.text_of(turnlog.read(redis(), turn_id, last_id=cursor.id)))
     db.session.remove()
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
-    watched = watch(app, require_identity(), entries)
-    return sse.response(sse.json_events(watched, seen=seen, resumed=bool(cursor.id)))
+    identity = require_identity()
+    events = sse.json_events(watch(app, identity, entries), seen=seen, resumed=bool(cursor.id))
+    return sse.response(events if launched else sse.viewed(identity.user_id, events))
 
 
 points_blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory", access="user")

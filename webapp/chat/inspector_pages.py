@@ -11,7 +11,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.chat import service
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
-from webapp.conversations.reasoning import get_reasoning
+from webapp.conversations.messages import get_reasoning
 from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial

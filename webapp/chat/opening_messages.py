@@ -8,7 +8,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.journeys.guides import note_opened
 from webapp.journeys.points import find_point, journey_view
-from webapp.journeys.progress import begin_journey
+from webapp.journeys.service import begin_journey
 
 WAITS = ("streaming", "complete", "stopped")
 """States of a point's question in which a second click on the point returns that question."""

@@ -161,9 +161,10 @@ def events(message_id: int) -> ViewResult:
     live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
     if backlog and backlog[-1].id.startswith("0-"):
         live = iter(())  # read from the tables: the stream is gone
-    watched = watch(app, require_identity(), live)
+    identity = require_identity()
+    watched = watch(app, identity, live)
     stream = html_events(message_id, conversation_id, backlog, watched, has_reply="settling" in request.args)
-    return sse.response(stream_with_context(stream))
+    return sse.response(sse.viewed(identity.user_id, stream_with_context(stream)))
 
 
 @blueprint.post("/c/<int:conversation_id>/stop")

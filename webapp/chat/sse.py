@@ -1,7 +1,10 @@
 """A turn's entries as server-sent events of the JSON contract."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
+from typing import Any, TypeVar
 
 from flask import Response
 
@@ -13,6 +16,10 @@ from webapp.chat.turns.turnlog import (
     preceding_id,
     to_json,
 )
+from webapp.errors import TooMany
+from webapp.extensions import app_settings
+
+T = TypeVar("T")
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -26,6 +33,60 @@ def event(name: str, data: Any, event_id: str = "") -> bytes:
     lines = (data if isinstance(data, str) else to_json(data)).replace("\n", "\ndata: ")
     head = (f"event: {name}\n" if name else "") + (f"id: {event_id}\n" if event_id else "")
     return f"{head}data: {lines}\n\n".encode()
+
+
+class OpenStreams:
+    """Counts what each person has open in this process, as each open stream holds a thread."""
+
+    def __init__(self) -> None:
+        self.by_person: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    def counted(self, user_id: int, chunks: Iterator[T], each: int, total: int) -> "CountedStream[T]":
+        """Return a stream that counts as open until it is closed, even if nothing is ever read from it. Raises TooMany
+        beyond `each` of a person or `total` of all.
+        """
+        with self._lock:
+            if self.by_person[user_id] >= each or self.by_person.total() >= total:
+                raise TooMany("Too many event streams are open. Close one.", retry_after=30)
+            self.by_person[user_id] += 1
+        return CountedStream(chunks, partial(self._leave, user_id))
+
+    def _leave(self, user_id: int) -> None:
+        with self._lock:
+            self.by_person[user_id] -= 1
+            if self.by_person[user_id] <= 0:
+                del self.by_person[user_id]
+
+
+class CountedStream(Iterator[T]):
+    """A stream, and what is done once it is closed."""
+
+    def __init__(self, chunks: Iterator[T], leave: Callable[[], None]) -> None:
+        self._chunks, self._leave = chunks, leave
+        self._is_open = True
+
+    def __next__(self) -> T:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Called by the server at the end, whatever the reason."""
+        if isinstance(self._chunks, Generator):
+            self._chunks.close()
+        if self._is_open:
+            self._is_open = False
+            self._leave()
+
+
+_viewers = OpenStreams()
+
+
+def viewed(user_id: int, chunks: Iterator[T]) -> CountedStream[T]:
+    """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany beyond a quarter of this
+    process's threads for one person, seven eighths for all: pages need some, too.
+    """
+    threads = app_settings().web_threads
+    return _viewers.counted(user_id, chunks, max(1, threads // 4), max(1, threads * 7 // 8))
 
 
 def response(chunks: Iterable[bytes]) -> Response:

@@ -142,7 +142,7 @@ def when_ready(server: Any) -> None:
     if preload_app:
         from webapp.readiness import newest_revision  # noqa: PLC0415
 
-        warm_up()
+        warm_up(streams_only=settings.offline_model)
         newest_revision()
         # What the first request sets up, such as the URL map, would not be shared by the workers: 3 MB in all. Nobody
         # sent this request, so it is not logged.
@@ -191,7 +191,7 @@ def post_worker_init(worker: Any) -> None:
     stay_on_one_core(worker.number)
     close_aside(worker)
     give_up_on_readers(worker)
-    warm_up()
+    warm_up(streams_only=settings.offline_model)  # what makes vectors is then on this machine
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated
     first_account = worker.wsgi.extensions["first_account"]

@@ -5,14 +5,14 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, func, select, update
+from sqlalchemy import Row, Select, bindparam, func, insert, select, update
 from sqlalchemy.orm import with_expression
 
 from webapp.conversations.current_messages import current
-from webapp.conversations.models import Conversation, Message, rating_of_message
+from webapp.conversations.models import Conversation, Message, MessageReasoning, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import add_row, db, now, rows_changed
+from webapp.db.base import add_row, db, now, rows_changed, table_of
 from webapp.errors import Conflict, NotFound, require
 from webapp.http.validation import MAX_ID, Page
 from webapp.text.provenance import Spans, spans_of_others
@@ -274,3 +274,15 @@ def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:
         if row.parent_id in ids:
             ids.add(row.message_id)
     return ids
+
+
+def store_reasoning(message_id: int, text: str, duration_ms: int) -> None:
+    """Store the reasoning for a reply that has just become final: apart from it, and read only by its owner."""
+    values = {"message_id": message_id, "content": text.strip(), "duration_ms": duration_ms}
+    db.session.execute(insert(table_of(MessageReasoning)), values)
+
+
+def get_reasoning(user_id: int, message_id: int) -> MessageReasoning:
+    """Return the reasoning for one of the user's replies. Raises NotFound, also if there is none."""
+    row = db.session.get(MessageReasoning, get_message(user_id, message_id).message_id)
+    return require(row, "No reasoning is kept for this message.")

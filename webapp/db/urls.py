@@ -1,9 +1,7 @@
 """The forms of DATABASE_URL."""
 
 from importlib.util import find_spec
-
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from pathlib import Path
 
 _FORM = "it is mysql://user:password@host/name, or unset for SQLite"
 _KINDS = ("mysql", "mariadb", "mysql+mysqldb", "sqlite")
@@ -14,8 +12,18 @@ _OPTIONS = {
 }
 
 
+def sqlite_url(path: Path) -> str:
+    """Return the URL of a file."""
+    from sqlalchemy.engine import URL  # noqa: PLC0415 - 13 MB, which gunicorn's master on SQLite has no use for
+
+    return str(URL.create("sqlite", database=str(path)))
+
+
 def sqlalchemy_url(text: str) -> str:
     """Return the URL as SQLAlchemy takes it. Raises ValueError, without the password, if no connection can be made."""
+    from sqlalchemy.engine import make_url  # noqa: PLC0415 - as above
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415 - as above
+
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):

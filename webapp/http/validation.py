@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+from unicodedata import category
 
 from pydantic import (
     AfterValidator,
@@ -96,8 +97,8 @@ def _fits_text_column(value: str) -> str:
 
 
 def not_blank(value: str) -> str:
-    """Return a text, unchanged. Raises ValueError for one of white space alone."""
-    if not value.strip():
+    """Return a text, unchanged. Raises ValueError for one of white space and invisible characters alone."""
+    if all(char.isspace() or category(char) in ("Cc", "Cf") for char in value):
         raise ValueError("is empty")
     return value
 

@@ -10,9 +10,8 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, require
-from webapp.journeys.assessment import write_state
+from webapp.journeys.assessment import retire, write_state
 from webapp.journeys.assessment_merge import Assessment, PointState, after_lost_evidence, merge
-from webapp.journeys.evidence import retire
 from webapp.journeys.guides import hold_memory, set_point_aside
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of

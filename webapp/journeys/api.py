@@ -45,6 +45,7 @@ PDF: Responses = {
         },
     },
     202: SummaryPending,
+    409: {"description": "Nothing to sum up yet"},
 }
 
 

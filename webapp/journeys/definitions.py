@@ -14,7 +14,7 @@ from pydantic import Field
 from webapp.errors import Invalid
 from webapp.http.validation import Amount, Input
 from webapp.i18n import SOURCE
-from webapp.journeys.journey_files import Item, JourneyFixture, PointFixture, Slug, Text, Title
+from webapp.journeys.journey_files import Item, JourneyFixture, PointFixture, Slug, Text, Title, load_yaml
 from webapp.journeys.models import ConversationPoint, Journey
 
 Format = Literal["json", "yaml"]
@@ -80,7 +80,7 @@ def read_definition(text: str) -> JourneyBody:
     if len(text) > MAX_TEXT:
         raise Invalid.field("text", "is too large")
     try:
-        data = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
+        data = json.loads(text) if text.lstrip().startswith("{") else load_yaml(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise Invalid.field("text", "cannot be read: %(reason)s", reason=reason) from None

@@ -5,11 +5,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 from sqlalchemy import delete, select
+from yaml.constructor import ConstructorError
 
 from webapp.db.base import db, now
 from webapp.errors import DomainError
@@ -19,6 +20,7 @@ from webapp.journeys.models import ConversationPoint, Journey, PointVectors
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 MAX_FILE_BYTES = 1_000_000
+MAX_DIGITS = 100
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=100)]
 Words = Annotated[Lines, AfterValidator(not_blank)]
@@ -63,6 +65,29 @@ class JourneyFixture(Input):
         if duplicates:
             raise ValueError(f"more than one point has the slug {', '.join(duplicates)}")
         return points
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which no few characters take long: whole numbers are no longer than people write them, and there are no
+    merge keys, which multiply."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        for key, _value in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                raise ConstructorError(problem="“<<” cannot be used here", problem_mark=key.start_mark)
+
+    def construct_whole(self, node: yaml.ScalarNode) -> int:
+        if len(node.value) > MAX_DIGITS:
+            raise ConstructorError(problem="a number is too long", problem_mark=node.start_mark)
+        return self.construct_yaml_int(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)
+
+
+def load_yaml(text: str | bytes) -> Any:
+    """Return what a text in YAML holds; errors are those of the library."""
+    return yaml.load(text, _Loader)  # noqa: S506 - a safe one
 
 
 class FixtureError(DomainError):
@@ -125,7 +150,7 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
     if len(raw) > MAX_FILE_BYTES:
         raise FixtureError([f"{path.name}: is larger than {MAX_FILE_BYTES:,} bytes"])
     try:
-        data = json.loads(raw) if path.suffix == ".json" else yaml.safe_load(raw)
+        data = json.loads(raw) if path.suffix == ".json" else load_yaml(raw)
     except yaml.YAMLError as error:
         raise FixtureError([f"{path.name}: {' '.join(str(error).split())[:300]}"]) from None
     except json.JSONDecodeError as error:

@@ -22,8 +22,8 @@ from webapp.journeys.definitions import questions_of
 from webapp.journeys.guides import guide_of, pause
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
-from webapp.journeys.progress import journeys_with_progress
 from webapp.journeys.reports import wait_for_report
+from webapp.journeys.service import journeys_with_progress
 
 blueprint = PageBlueprint("journeys", __name__, access="user")
 

@@ -74,7 +74,10 @@ def _parts(content: Any) -> list[Any]:
 
 # Words with which servers name the part they refuse, in their `param` or message.
 _NAMES = {
-    "images": ("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
+    "images": (
+        *("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
+        *("concatenate str", "should be 'text'", "str type expected", "valid string"),
+    ),
     "stream_options": ("stream_options", "include_usage"),
     "parallel_tool_calls": ("parallel_tool_calls",),
     "max_tokens": ("max_tokens",),
@@ -86,12 +89,12 @@ _NAMES = {
     "returned": ("reasoning_details", *RETURNED_FIELDS),
     "system": (
         *("system role", "role system", "role 'system'", "support 'system'", "system message", "system prompt"),
-        *("developer instruction", "user and assistant roles", "roles must alternate"),
+        *("developer instruction", "user and assistant roles", "roles must alternate", "messages[0].role"),
     ),
     "stream": ("'stream'", "stream this model", "streaming"),
     "verbosity": ("verbosity",),
-    "frequency_penalty": ("frequency_penalty",),
-    "presence_penalty": ("presence_penalty",),
+    "frequency_penalty": ("frequency_penalty", "penalty is not enabled"),
+    "presence_penalty": ("presence_penalty", "penalty is not enabled"),
     "seed": ("seed",),
     "stop": ("'stop'", '"stop"', "`stop`", "stop sequence", "stop parameter", "parameter: stop", "parameter stop"),
 }
@@ -100,7 +103,8 @@ _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
     r"|additional propert|not implemented|requires? -"
     r"|not enabled|only user and assistant|must alternate"
-    r"|not a multi-?modal|must be a string|expected a string"
+    r"|not (?:a )?multi-?modal|must be a string|expected a string|str type expected|valid string|can only concatenate"
+    r"|deprecated|cannot both|at most 0 |only allowed when|should be '(?:text|float|user)|must be float"
     r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")

@@ -113,6 +113,7 @@ class Memory(Base):
     valid_to: Mapped[datetime | None] = mapped_column(Timestamp)
     # The last day on which it holds, where the user said one: afterwards it is in a prompt only if the question asks.
     until: Mapped[date | None] = mapped_column(Date)
+    # What replaced it or, of one that is archived and not closed, what says the same and was kept.
     superseded_by_id: Mapped[int | None] = refers_to("memories.memory_id")
     contradicts_id: Mapped[int | None] = refers_to("memories.memory_id")
     settled_with: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
@@ -255,3 +256,19 @@ def version_of(user_id: int) -> ScalarSelect[int]:
 @event.listens_for(MemoryChangeSet, "before_update")
 def _write_version(_mapper: Any, _connection: Any, row: MemoryChangeSet) -> None:
     row.memory_version = version_of(row.user_id)  # read by the statement itself
+
+
+class ForgetProposal(Base):
+    """A memory that a reply proposes to forget. It goes with the memory and the reply, and holds no text."""
+
+    __tablename__ = "forget_proposals"
+    __table_args__ = (
+        UniqueConstraint("message_id", "memory_id", name="uq_forget_proposals_once"),
+        Index("ix_forget_proposals_user", "user_id", "proposal_id"),
+    )
+
+    proposal_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = belongs_to("users.user_id")
+    memory_id: Mapped[int] = belongs_to("memories.memory_id", index=True)
+    message_id: Mapped[int] = belongs_to("messages.message_id")
+    created_at: Mapped[datetime] = set_at()

@@ -16,7 +16,20 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from webapp.db.base import now
-from webapp.http.validation import AwareTime, Changes, Day, Flag, Id, Input, Instant, JsonObject, Line, Lines, PageQuery
+from webapp.http.validation import (
+    AwareTime,
+    Changes,
+    Day,
+    Flag,
+    Id,
+    Input,
+    Instant,
+    JsonObject,
+    Line,
+    Lines,
+    PageQuery,
+    not_blank,
+)
 from webapp.memories.rules.kinds import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, MEMORY_TYPES, VALUE_MAX
 from webapp.memories.rules.operations import Unit
 from webapp.memories.rules.user_decisions import Decision
@@ -27,10 +40,7 @@ Visibility = Literal["private", "shared"]
 
 
 def _statement(value: str) -> str:
-    text = plain_text(value)
-    if not text:
-        raise ValueError("is empty")
-    return text
+    return not_blank(plain_text(value))
 
 
 def _check_range(value: datetime) -> datetime:

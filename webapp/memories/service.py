@@ -150,10 +150,17 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     return memory
 
 
-def update_memories(user_id: int, memory_ids: Collection[int], changes: MemoryChanges, *, cause: str) -> int | None:
-    """Change the same fields of several memories as one change set; returns its id, None if nothing was different."""
+def update_memories(
+    user_id: int, memory_ids: Collection[int], changes: MemoryChanges, *, cause: str, kept_id: int | None = None
+) -> int | None:
+    """Change the same fields of several memories as one change set; returns its id, None if nothing was different.
+
+    `kept_id`: the memory that says the same and stays in use.
+    """
     results = [_set_fields(user_id, memory_id, changes) for memory_id in memory_ids]
     rows = [memory for memory, is_changed in results if is_changed]
+    for memory in rows if kept_id is not None else ():
+        memory.superseded_by_id = kept_id
     return _record(user_id, rows, cause) if rows else None
 
 
@@ -194,7 +201,7 @@ def _set_fields(user_id: int, memory_id: int, changes: MemoryChanges) -> tuple[M
     if memory.content != before.get("content", memory.content):
         memory.embedding = memory.embedding_model = None
         memory.statement_hash = statement_hash(memory.content)
-    if "valid_to" in fields and memory.valid_to is None:
+    if {"valid_to", "is_archived"} & fields.keys() and memory.valid_to is None and not memory.is_archived:
         memory.superseded_by_id = None
     check_key(memory)  # before any other query, which would flush it unchecked
     if {"content", "fact_key", "fact_value"} & fields.keys():

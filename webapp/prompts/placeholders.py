@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from webapp.text.tokens import estimate_tokens
@@ -25,6 +26,7 @@ NO_MEMORY = "Conversation memory not available."
 NOT_AVAILABLE = "[Not available]"
 LEAD = "These are some details of the conversation till now."
 MAX_BUDGET = 100_000
+MAX_FILLED = 4_000_000
 
 _TOKEN = re.compile(
     r"\{\{(?:(?P<json>CONVERSATION_MEMORY_JSON)|CONVERSATION_MEMORY(?P<keys>(?:__[A-Za-z0-9_]*)?)"
@@ -71,13 +73,18 @@ def pieces(
     """Return the pieces that `fill` joins: the template's own text with None, and each value with its placeholder.
 
     `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that are
-    inserted unchanged. Other placeholders are left alone.
+    inserted unchanged. Other placeholders are left alone, and those after MAX_FILLED characters.
     """
     blocks, texts = blocks or {}, texts or {}
+    shortened = cache(lambda keys: _shortened(digest or {}, keys))  # once, for whatever budgets
 
+    @cache
     def text_of(placeholder: Placeholder) -> str | None:
         if placeholder.name == DIGEST:
-            return snippet(digest, placeholder.keys, placeholder.budget)
+            if placeholder.budget is None or not digest or not placeholder.keys:
+                return snippet(digest, placeholder.keys)
+            versions = shortened(placeholder.keys)
+            return next((text for tokens, text in versions if tokens <= placeholder.budget), versions[-1][1])
         if placeholder.name == DIGEST_JSON:
             return as_json(digest)
         if placeholder.name in texts:
@@ -87,32 +94,32 @@ def pieces(
         return None
 
     result: list[tuple[str, str | None]] = []
-    end = 0
+    end = size = 0
     for match in _TOKEN.finditer(template):
         filled = text_of(_read(match))
-        if filled is not None:
+        size += len(filled or "")
+        if filled is not None and size <= MAX_FILLED:
             result += [(template[end : match.start()], None), (filled, match[0])]
             end = match.end()
     result.append((template[end:], None))
     return [piece for piece in result if piece[0]]
 
 
-def snippet(
-    digest: Mapping[str, Any] | None,
-    keys: Sequence[str] = MEMORY_KEYS,
-    budget: int | None = None,
-) -> str:
-    """Return a digest in one sentence for a prompt, as the guide words it.
+def snippet(digest: Mapping[str, Any] | None, keys: Sequence[str] = MEMORY_KEYS) -> str:
+    """Return a digest in one sentence for a prompt, as the guide words it."""
+    return _sentence({key: digest.get(key) for key in keys}) if digest and keys else NO_MEMORY
 
-    To fit a budget of tokens, items, then parts, then words are dropped from the end, never the first word.
-    """
-    if not digest or not keys:
-        return NO_MEMORY
-    values = {key: digest.get(key) for key in keys}
-    text = _sentence(values)
-    while budget is not None and estimate_tokens(text) > budget and (shorter := _shorter(values)):
-        values, text = shorter, _sentence(shorter)
-    return text
+
+def _shortened(digest: Mapping[str, Any], keys: Sequence[str]) -> list[tuple[int, str]]:
+    """Return a digest in one sentence, whole and then ever shorter, each with its tokens: items, then parts, then words
+    are dropped from the end, never the first word."""
+    values: dict[str, Any] | None = {key: digest.get(key) for key in keys}
+    versions = []
+    while values:
+        text = _sentence(values)
+        versions.append((estimate_tokens(text), text))
+        values = _shorter(values)
+    return versions
 
 
 def _sentence(values: Mapping[str, Any]) -> str:

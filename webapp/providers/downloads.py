@@ -34,7 +34,7 @@ PROBLEMS = N_(
     {
         "unknown_model": "Ollama’s library has no model of this name.",
         "disk_full": "The disk is full. Make room, then resume: what has been fetched is kept.",
-        "interrupted": "The download broke off. Resume to go on where it stopped.",
+        "interrupted": "The download broke off. Resume to continue where it stopped.",
         "refused": "Ollama could not fetch this model.",
     }
 )

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from redis import ConnectionPool
-
 SCHEMES = ("redis+sentinel", "rediss+sentinel")
 PORT = 26_379
 SHAPES = {"protocol", "legacy_responses", "decode_responses", "encoding", "encoding_errors"}
@@ -54,8 +52,11 @@ class SentinelAddress:
 
 def check_url(url: str) -> None:
     """Raise ValueError for a URL, of Sentinels or of a server, that cannot be used."""
-    if SentinelAddress.parse(url):
+    parts = urlsplit(url)
+    if SentinelAddress.parse(url) or (parts.scheme == "unix" and not parts.query):
         return
+    from redis import ConnectionPool  # noqa: PLC0415 - 7 MB, for gunicorn's master, whose Redis is one of make run's
+
     pool = ConnectionPool.from_url(url)
     if refused := sorted(SHAPES & pool.connection_kwargs.keys()):
         raise ValueError(f"may not say in which form answers come: leave out {', '.join(refused)}")

@@ -12,9 +12,9 @@ from webapp.db.base import after_commit, db, pending_actions
 from webapp.extensions import redis
 from webapp.spaces.signals import raised
 
-CHANNEL, SPACES = CHANNELS = "changed", "changed:spaces"
-"""Their messages are ids of users, or of spaces, with commas between them. Nothing depends on them: every look-up asks
-the tables whether it is up to date."""
+CHANNEL, GROWN, SPACES = CHANNELS = "changed", "changed:grown", "changed:spaces"
+"""Their messages are ids of users, of users who have got more and lost nothing, or of spaces, with commas between them.
+Nothing depends on them: every look-up asks the tables whether it is up to date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class _Announcement:
             redis().publish(self.channel, ",".join(map(str, self.ids)))
 
 
-def announce(user_id: int) -> None:
+def announce(user_id: int, channel: str = CHANNEL) -> None:
     """Announce after the commit that the user's search results have changed."""
-    announcement = _Announcement(CHANNEL, (user_id,))
+    announcement = _Announcement(channel, (user_id,))
     if announcement not in pending_actions(db.session()):
         after_commit(announcement)
 

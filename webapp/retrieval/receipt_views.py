@@ -48,10 +48,10 @@ _REASONS = N_(
         "recent": "Learned recently",
         "earlier part of this conversation": "An earlier part of this conversation",
         "words": "Has the same words",
-        "words nearby": "Next to the same words",
+        "words nearby": "Next to a match",
         "meaning": "Similar in meaning",
         "words and meaning": "Same words, similar meaning",
-        "words nearby and meaning": "Similar in meaning, next to the same words",
+        "words nearby and meaning": "Similar in meaning, next to a match",
     }
 )
 _WORDLESS = ("meaning", "words nearby", "words nearby and meaning")

@@ -124,7 +124,7 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
                 if not are_all:
                     drop_other_pieces(pieces)
                 if pending:
-                    changes.note(user_id, Change("conversation", conversation_id, pending[0].message_id))
+                    changes.note(user_id, Change("conversation", conversation_id, pending[0].message_id), grows=True)
                 conversation.indexed_through = rows[-1].message_id if rows else after or None
                 # A message that was finished while the embedder worked is owed its vector: do not overwrite its mark.
                 conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0, client.model)

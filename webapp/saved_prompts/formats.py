@@ -128,7 +128,7 @@ def _is_text(value: str) -> bool:
 
 
 MAX_VARIABLES = 50
-MAX_VALUE_LENGTH = 20_000
+MAX_VALUE_LENGTH, MAX_FILLED = 20_000, 1_000_000
 
 _VARIABLE = re.compile(r"\{\{[ \t]*([^\W\d]\w{0,49}(?:[ -]\w{1,49}){0,5})[ \t]*(?::([^{}\n]*))?\}\}")
 
@@ -172,6 +172,7 @@ def variables_to_fill(content: str) -> list[Variable]:
 def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> str:
     """Return the text filled by `ready`, plain `values` or defaults. Raises InvalidValues."""
     filled, errors = dict(ready), dict[str, str]()
+    longest = min(MAX_VALUE_LENGTH, MAX_FILLED // max(1, len(_VARIABLE.findall(content))))
     for variable in variables_of(content):
         if variable.name in ready:
             continue
@@ -180,8 +181,8 @@ def fill(content: str, values: Mapping[str, str], ready: Mapping[str, str]) -> s
             errors[variable.name] = "is missing"
         elif variable.choices and value not in variable.choices:
             errors[variable.name] = f"must be one of {', '.join(variable.choices)}"
-        elif len(value) > MAX_VALUE_LENGTH:
-            errors[variable.name] = f"must have at most {MAX_VALUE_LENGTH:,} characters"
+        elif len(value) > longest:
+            errors[variable.name] = f"must have at most {longest:,} characters"
         else:
             filled[variable.name] = value
     if errors:

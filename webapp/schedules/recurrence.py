@@ -49,6 +49,8 @@ def rule_of(repeat: Repeat, custom: str, moment: datetime) -> str:
     try:
         if int(values.get("INTERVAL", 1)) < 1 or int(values.get("BYSECOND", 0)) != 0:
             raise ValueError
+        if not set(map(int, values.get("BYMONTH", "1").split(","))) <= {*range(1, 13)}:
+            raise ValueError  # which is not looked at below, and would be looked for until the year 9999
         _rule(rule, moment)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("is not a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU") from None

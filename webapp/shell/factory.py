@@ -14,7 +14,9 @@ from flask_openapi3 import Info, OpenAPI
 from sqlalchemy import make_url
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from webapp.accounts.setup import init_accounts
+from webapp.accounts.auth import init_auth
+from webapp.accounts.mail_pages import init_mail
+from webapp.accounts.oidc_pages import init_oidc
 from webapp.audit.setup import init_audit
 from webapp.chat.turns.runtime import init_chat
 from webapp.chat.turns.start_queue import init_gate
@@ -174,7 +176,9 @@ def _extend(app: Flask, settings: Settings) -> None:
     logs.init_logs(app, settings.log_format, settings.log_level)
     problems.init_errors(app)
     security_headers.init_security(app, settings.cors_origins)
-    init_accounts(app, settings)
+    init_auth(app)
+    init_oidc(app, settings)
+    init_mail(app, settings)
     init_audit(app)
     init_rendering(app)
     init_compression(app)

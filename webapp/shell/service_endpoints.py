@@ -1,6 +1,5 @@
 """Is it up, is it ready, how is it doing: /healthz, /readyz, /metrics."""
 
-import ipaddress
 from contextlib import suppress
 
 from flask import Response, current_app, request
@@ -12,6 +11,7 @@ from rq.registry import FailedJobRegistry
 from sqlalchemy.pool import QueuePool
 
 from webapp.accounts.auth import current_identity, public
+from webapp.accounts.site import is_local_request
 from webapp.admin.doctor import proxy
 from webapp.background.job_specs import Queue, rq_queue
 from webapp.chat import sse
@@ -64,7 +64,7 @@ def stream() -> ViewResult:
 def metrics() -> ViewResult:
     """Prometheus metrics, for loopback and for service tokens."""
     identity = current_identity()
-    if not (identity and (identity.is_service or identity.is_admin)) and not _from_loopback():
+    if not (identity and (identity.is_service or identity.is_admin)) and not is_local_request():
         raise Forbidden("Metrics are only for loopback and service tokens.")
     registry = CollectorRegistry()
     chat = runtime()
@@ -84,10 +84,3 @@ def metrics() -> ViewResult:
         workers.set(len(Worker.all_keys(connection=redis())))
     registry.register(GatheredMetrics(shared_metrics(redis())))
     return Response(generate_latest(registry) + generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
-
-
-def _from_loopback() -> bool:
-    try:
-        return ipaddress.ip_address(request.remote_addr or "").is_loopback and "X-Forwarded-For" not in request.headers
-    except ValueError:
-        return False

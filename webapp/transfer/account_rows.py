@@ -49,17 +49,19 @@ Condition = Callable[[int], ColumnElement[bool]]
 class ExportFile:
     """One file of an export: what it contains, the table its lines come from, and how a user's lines are read.
 
-    Without a reader they are the rows with the user's id. `extra`: more fields, with their JSON type or schema.
+    Without a reader they are the rows with the user's id, or those that `whose` tells. `extra`: more fields, with their
+    JSON type or schema.
     """
 
     description: str
     model: type[Base]
     reader: Callable[[int], Rows] | None = None
     extra: dict[str, str | dict[str, Any]] = field(default_factory=dict)
+    whose: Condition | None = None
 
     def read(self, user_id: int) -> Rows:
         """Yield a user's lines."""
-        return (self.reader or own_rows(self.model))(user_id)
+        return self.reader(user_id) if self.reader else own_rows(self.model, user_id, self.whose)
 
 
 def dump(row: Any) -> dict[str, Any]:
@@ -89,13 +91,9 @@ def walk(model: type[Row], condition: ColumnElement[bool]) -> Iterator[Row]:
         yield from rows
 
 
-def own_rows(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:
-    """Return a reader of rows with the user's id, or that meet a condition made from it."""
-
-    def read(user_id: int) -> Rows:
-        return map(dump, walk(model, condition(user_id) if condition else model.user_id == user_id))
-
-    return read
+def own_rows(model: Any, user_id: int, whose: Condition | None = None) -> Rows:
+    """Return the rows with the user's id, or that meet a condition made from it."""
+    return map(dump, walk(model, whose(user_id) if whose else model.user_id == user_id))
 
 
 def own_conversations(user_id: int) -> Select[int]:
@@ -205,17 +203,17 @@ def digest_lines(user_id: int) -> Rows:
 
 def portrait_lines(user_id: int) -> Rows:
     """Yield the portrait with the sentences that its owner can read now."""
-    for line in own_rows(Portrait)(user_id):
+    for line in own_rows(Portrait, user_id):
         yield line | {name: portraits.valid_sentences(Person(user_id), line[name]) for name in ("sentences", "before")}
 
 
-def point_lines(model: Any, condition: Condition | None = None) -> Callable[[int], Rows]:
+def point_lines(model: Any, whose: Condition | None = None) -> Callable[[int], Rows]:
     """Return a reader of rows about points, with the slugs by which another installation can find journey and point."""
 
     def read(user_id: int) -> Rows:
         names = select(ConversationPoint.point_id, ConversationPoint.slug, Journey.slug).join(Journey)
         slugs = {point_id: (journey, point) for point_id, point, journey in db.session.execute(names)}
-        for line in own_rows(model, condition)(user_id):
+        for line in own_rows(model, user_id, whose):
             journey, point = slugs.get(line["point_id"] or 0, (None, None))
             yield line | {"journey": journey, "point": point}
 

@@ -43,7 +43,6 @@ from webapp.transfer.account_rows import (
     of_messages,
     own_conversations,
     own_points,
-    own_rows,
     own_spaces,
     point_lines,
     portrait_lines,
@@ -108,28 +107,20 @@ PARTS: dict[str, ExportFile] = {
         {"tags": "array", "messages": "array"},
     ),
     "feedback.jsonl": ExportFile(
-        "What you think of replies, and why.",
-        MessageFeedback,
-        own_rows(MessageFeedback, of_messages(MessageFeedback.message_id)),
+        "What you think of replies, and why.", MessageFeedback, whose=of_messages(MessageFeedback.message_id)
     ),
     "sources.jsonl": ExportFile("Which conversations and spaces came from another program.", ImportSource),
     "summaries.jsonl": ExportFile(
-        "Summaries of long conversations.",
-        ConversationChunk,
-        own_rows(ConversationChunk, in_conversations(ConversationChunk.conversation_id)),
+        "Summaries of long conversations.", ConversationChunk, whose=in_conversations(ConversationChunk.conversation_id)
     ),
     "digests.jsonl": ExportFile("Digests of conversations.", ConversationMemory, digest_lines, {"versions": "array"}),
     "change_sets.jsonl": ExportFile("What was done to memories, and by what.", MemoryChangeSet),
     "memories.jsonl": ExportFile("Memories in every state.", Memory),
     "evidence.jsonl": ExportFile(
-        "The quotes that memories rest on.",
-        MemoryEvidence,
-        own_rows(MemoryEvidence, of_memories(MemoryEvidence.memory_id)),
+        "The quotes that memories rest on.", MemoryEvidence, whose=of_memories(MemoryEvidence.memory_id)
     ),
     "revisions.jsonl": ExportFile(
-        "Every earlier state of a memory.",
-        MemoryRevision,
-        own_rows(MemoryRevision, of_memories(MemoryRevision.memory_id)),
+        "Every earlier state of a memory.", MemoryRevision, whose=of_memories(MemoryRevision.memory_id)
     ),
     "tombstone_keys.jsonl": ExportFile(
         "The keys of your tombstones, so that they hold where you take them.",
@@ -141,9 +132,7 @@ PARTS: dict[str, ExportFile] = {
     "point_memories.jsonl": ExportFile(
         "What is known for the points of journeys.", PointMemory, point_lines(PointMemory)
     ),
-    "point_evidence.jsonl": ExportFile(
-        "The quotes that points rest on.", PointEvidence, own_rows(PointEvidence, own_points)
-    ),
+    "point_evidence.jsonl": ExportFile("The quotes that points rest on.", PointEvidence, whose=own_points),
     "guides.jsonl": ExportFile(
         "How far the journeys of conversations are.",
         JourneyGuide,
@@ -152,9 +141,7 @@ PARTS: dict[str, ExportFile] = {
     "reports.jsonl": ExportFile(
         "Summaries of journeys; the PDFs lie below reports/.", ConversationReport, report_lines, {"evidence": "array"}
     ),
-    "receipts.jsonl": ExportFile(
-        "What each reply looked at.", TurnReceipt, own_rows(TurnReceipt, of_messages(TurnReceipt.message_id))
-    ),
+    "receipts.jsonl": ExportFile("What each reply looked at.", TurnReceipt, whose=of_messages(TurnReceipt.message_id)),
     "verdicts.jsonl": ExportFile("What you said of passages under replies.", PassageVerdict),
     "shares.jsonl": ExportFile("Links you share; a link holds only where it was made.", ConversationShare),
     "usage.jsonl": ExportFile("Tokens that were spent.", UsageRecord),

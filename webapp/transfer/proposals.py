@@ -66,7 +66,8 @@ def decide_batch(user_id: int, import_id: int, decision: Decision, *, after: int
     ).all()
     if not ids:
         return DecisionCounts(0, 0, 0)
-    return DecisionCounts(*decisions.decide_many(user_id, ids, decision), ids[-1])
+    done, left, _gone = decisions.decide_many(user_id, ids, decision)
+    return DecisionCounts(done, left, ids[-1])
 
 
 def _select_waiting(row: Import) -> Select[int]:

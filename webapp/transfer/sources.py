@@ -66,9 +66,9 @@ class Upload:
             self._pages[self.filename] = self.path, span
 
     def _find_pages(self, archive: Archive) -> None:
-        """Find the pages with JSON in a ZIP that has no other JSON."""
-        names = [] if self.json_names else [name for name in archive.names if name.lower().endswith((".html", ".htm"))]
-        for name in names:
+        """Find the pages with JSON in a ZIP that has no file of conversations."""
+        pages = [name for name in archive.names if name.lower().endswith((".html", ".htm"))]
+        for name in [] if any("conversation" in name.lower() for name in self.json_names) else pages[:MAX_SAMPLE]:
             with suppress(BrokenMember):
                 with archive.open(name) as file:
                     is_page = has_span(file)
@@ -189,7 +189,7 @@ class Upload:
         """Return the members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
         if self.is_archive:
             names = [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
-            return names or list(self._pages)
+            return [*names, *self._pages]
         return self.names if self.peek(self.filename).lstrip()[:1] in ("[", "{") else []
 
     @property

@@ -21,8 +21,8 @@ from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.usage import service
 from webapp.usage.charts import Columns, Part, stack, stacked_columns
-from webapp.usage.reports import span
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
+from webapp.usage.service import span
 
 blueprint = PageBlueprint("usage_pages", __name__, access="admin")
 

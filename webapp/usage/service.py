@@ -1,22 +1,25 @@
-"""Holding people to their quotas."""
+"""Usage and quotas: the use between two days, by day, model, conversation or person, and who may go on."""
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import TypeVar
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
 
 from sqlalchemy import and_, delete, or_, select
 
 from webapp.accounts.groups import groups_of
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
 from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid, TooMany
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.usage import reports
-from webapp.usage.models import Quota
-from webapp.usage.reports import line_of, midnight
-from webapp.usage.schemas import QuotaFields, QuotaState, UsageQuery, UsageReport
+from webapp.providers.catalogue import catalogue
+from webapp.usage.models import BACKGROUND, CHAT, SCHEDULE, SOURCES, Quota
+from webapp.usage.records import cost
+from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
 from webapp.usage.sums import used
 
 Number = TypeVar("Number", int, float)
@@ -60,12 +63,6 @@ NEAR = 0.8
 """The share of a limit from which people are told."""
 CACHE_SECONDS = 10.0
 _quotas: tuple[float, bool] = (0.0, False)
-
-
-def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
-    """Return what `reports.report` does, with the limits of whose usage it is."""
-    result = reports.report(user_id, query, everyone=everyone)
-    return result if everyone else result.model_copy(update={"quotas": states(user_id)})
 
 
 _SPENT_TODAY = N_(
@@ -121,7 +118,7 @@ def states(user_id: int) -> list[QuotaState]:
     quotas = db.session.scalars(select(Quota).where(applies))
     for row in applicable_limits([Limit(row.owner_kind, row.period, row.tokens, row.dollars) for row in quotas]):
         rows = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
-        line = line_of("", "", rows)
+        line = _line_of("", "", rows)
         result.append(
             QuotaState(
                 period=row.period,
@@ -174,3 +171,95 @@ def _begins(period: str) -> datetime:
 def _ends(period: str) -> datetime:
     begin = _begins(period)
     return begin + timedelta(days=1) if period == "day" else (begin + timedelta(days=32)).replace(day=1)
+
+
+DAYS = 30
+MAX_DAYS = 400
+
+
+def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageReport:
+    """Return what was used between two days, with the user's limits or, for admins, of everyone. Raises Invalid."""
+    first, last = span(query)
+    groups: dict[str, list[Any]] = defaultdict(list)
+    rows = db.session.execute(used(first, last, None if everyone else user_id, query.by)).all()
+    for row in rows:
+        groups[str(row.key if row.key is not None else "")].append(row)
+    labels = _labels(query.by, list(groups), everyone, user_id)
+    lines = [_line_of(key, labels.get(key, key or _("Deleted")), group) for key, group in groups.items()]
+    if query.by == "day":
+        lines.sort(key=lambda line: line.key)
+    else:
+        lines.sort(key=lambda line: (line.dollars or 0.0, line.chat_input_tokens, line.key), reverse=True)
+    quotas = [] if everyone else states(user_id)
+    return UsageReport(usage=lines, total=_line_of("total", "Total", rows), quotas=quotas)
+
+
+def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
+    """Return one line for some rows of `used`, with what they cost."""
+    prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
+
+    def price(row: Any) -> tuple[float | None, float | None] | None:
+        """Return the price at the time of use, even if the model is gone or its price has changed since."""
+        stored = (row.input_price, row.output_price)
+        return prices.get(row.target or "") if stored == (None, None) else stored
+
+    input_counts, output_counts = dict.fromkeys(SOURCES, 0), dict.fromkeys(SOURCES, 0)
+    cached = calls = 0
+    dollars: float | None = None
+    for row in rows:
+        tokens = int(row.input_tokens), int(row.cached_tokens), int(row.output_tokens)
+        input_counts[row.source] += tokens[0]
+        output_counts[row.source] += tokens[2]
+        cached += tokens[1]
+        calls += int(row.calls)
+        if (paid := cost(row.model, tokens, price(row))) is not None:
+            dollars = (dollars or 0.0) + paid
+    return UsageLine(
+        key=key,
+        label=label,
+        chat_input_tokens=input_counts[CHAT],
+        chat_output_tokens=output_counts[CHAT],
+        schedule_input_tokens=input_counts[SCHEDULE],
+        schedule_output_tokens=output_counts[SCHEDULE],
+        background_input_tokens=input_counts[BACKGROUND],
+        background_output_tokens=output_counts[BACKGROUND],
+        cached_tokens=cached,
+        calls=calls,
+        dollars=None if dollars is None else round(dollars, 6),
+        is_estimated=any(row.estimated for row in rows),
+    )
+
+
+def _labels(by: str, keys: list[str], everyone: bool, user_id: int) -> dict[str, str]:
+    numbers = [int(key) for key in keys if key.isdecimal()]
+    if by == "conversation":
+        # Admins see how much was used, but not for what.
+        own_titles = select(Conversation.conversation_id, Conversation.title).where(
+            Conversation.conversation_id.in_(numbers), Conversation.user_id == user_id
+        )
+        titles = {str(number): title or _("New conversation") for number, title in db.session.execute(own_titles)}
+        return titles | (
+            {key: _("Conversation %(number)s", number=key) for key in keys if key and key not in titles}
+            if everyone
+            else {}
+        )
+    if by == "user":
+        people = select(User.user_id, User.name, User.email).where(User.user_id.in_(numbers))
+        return {str(number): name or email for number, name, email in db.session.execute(people)}
+    return {key: key or _("Unknown model") for key in keys}
+
+
+def span(query: UsageQuery) -> tuple[datetime, datetime]:
+    """Return the first moment asked for, and the first after it: thirty days by default. Raises Invalid."""
+    last = query.last or now().date()
+    first = query.first or last - timedelta(days=DAYS - 1)
+    if first > last:
+        raise Invalid.field("to", "comes before the first day")
+    if (last - first).days > MAX_DAYS:
+        raise Invalid.field("from", "is more than %(most_days)s days before the last day", most_days=MAX_DAYS)
+    return midnight(first), midnight(last) + timedelta(days=1)
+
+
+def midnight(day: date) -> datetime:
+    """Return the first moment of a day, UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

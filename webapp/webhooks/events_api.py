@@ -5,7 +5,6 @@ import logging
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ from webapp.accounts.auth import require_identity
 from webapp.accounts.identity import Identity, is_valid
 from webapp.chat import sse
 from webapp.db.base import db, expect_writes
-from webapp.errors import TooMany, Unavailable
+from webapp.errors import Unavailable
 from webapp.extensions import redis, this_app
 from webapp.http.validation import Line
 from webapp.webhooks.schemas import ALL_KINDS
@@ -28,8 +27,7 @@ HEARTBEAT, LONGEST = 15.0, 3_600.0
 PAUSE = 1.0
 """Seconds between two polls while nothing happens."""
 
-_open: Counter[int] = Counter()
-_lock = threading.Lock()
+_open = sse.OpenStreams()
 ending = threading.Event()
 """Once set, every open stream of this process ends, and each new one at once; clients reconnect by themselves."""
 
@@ -56,30 +54,8 @@ def response(user_id: int, query: EventQuery) -> Response:
     except RedisError:
         raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
-    _count_reader(user_id)
-    return sse.response(_CountedStream(user_id, _stream(this_app(), identity, after, is_gap, kinds)))
-
-
-class _CountedStream:
-    """A stream that counts as open until it is closed, even if nothing was ever read from it."""
-
-    def __init__(self, user_id: int, chunks: Generator[bytes, None, None]) -> None:
-        self._user_id = user_id
-        self._chunks = chunks
-        self._is_open = True
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        return next(self._chunks)
-
-    def close(self) -> None:
-        """Called by the server at the end, whatever the reason."""
-        self._chunks.close()
-        if self._is_open:
-            self._is_open = False
-            _leave(self._user_id)
+    chunks = _stream(this_app(), identity, after, is_gap, kinds)
+    return sse.response(_open.counted(user_id, chunks, MAX_EACH, MAX_LISTENERS))
 
 
 def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set[str]) -> Generator[bytes, None, None]:
@@ -116,20 +92,6 @@ def _is_still_allowed(app: Flask, identity: Identity) -> bool:
             return is_valid(identity)
         except RedisError:
             return False
-
-
-def _count_reader(user_id: int) -> None:
-    with _lock:
-        if _open[user_id] >= MAX_EACH or _open.total() >= MAX_LISTENERS:
-            raise TooMany("Too many event streams are open. Close one.", retry_after=30)
-        _open[user_id] += 1
-
-
-def _leave(user_id: int) -> None:
-    with _lock:
-        _open[user_id] -= 1
-        if _open[user_id] <= 0:
-            del _open[user_id]
 
 
 log = logging.getLogger(__name__)

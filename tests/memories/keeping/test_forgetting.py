@@ -56,7 +56,7 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
 def test_the_log_says_how_many_memories_went_and_not_what_they_said(client, user, walnuts, login):
     client.delete(f"/api/memories/{walnuts[1]}")
     page = login(user).get("/memories/changes").text
-    assert page.count("You had 1 memory forgotten") == 1 and "1 forgotten" not in page and "walnuts" not in page
+    assert page.count("You asked to forget 1 memory") == 1 and "1 forgotten" not in page and "walnuts" not in page
 
 
 def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(app, client, user, model, walnuts):

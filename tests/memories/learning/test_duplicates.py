@@ -11,6 +11,7 @@ from webapp.db.base import add_row, db, now, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import duplicates
 from webapp.memories.models import Memory
+from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
 
 CAR = ("Drives an electric car", "Goes about in an electric car")
@@ -100,6 +101,9 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
     model.script(match="same_memories", structured={"same": [1]})
     nightly(app, run_jobs)
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
+    with app.app_context(), write_transaction():
+        assert forgetting.forget(user.user_id, {*ids} - {aside}).memory_ids == ids, "what says the same goes, too"
+        db.session.rollback()
     assert aside in ids and client.put(f"/api/memories/{aside}", json={"is_archived": False}).status_code == 200
     nightly(app, run_jobs)
     assert len(current(app, user.user_id)) == 2 and len(questions(model)) == 1

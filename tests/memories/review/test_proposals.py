@@ -11,8 +11,7 @@ from tests.memories.conversing import answers, converse, current, memories_of, o
 from tests.memories.learning.test_extraction import extract
 from tests.memories.learning.test_tools import calls_tool, send
 from webapp.db.base import db, get_or_raise, now, write_transaction
-from webapp.memories.learning.models import ForgetProposal
-from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.models import ForgetProposal, Memory, MemoryChangeSet
 from webapp.memories.review import proposals
 from webapp.memories.store.journal import Journal
 from webapp.spaces.members import accept, invite
@@ -161,6 +160,30 @@ def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays):
     assert (found["memory"]["content"], found["replaces"]["content"]) == ("Lives in Linz", "Lives in Graz")
     settle(client, found, answer)
     assert current(app, user.user_id) == [stays]
+
+
+@pytest.mark.parametrize("key", ["identity/location", None])
+def test_what_waits_beside_what_waits_is_asked_about_with_what_is_in_use(app, client, user, key):
+    """Lives in Graz, in Linz, in Wels: whoever answers "Graz" was told that Wels holds the key."""
+    graz, linz, wels = (
+        client.post("/api/memories", json={"memory_type": "fact", "content": f"Lives in {city}"}).json["memory_id"]
+        for city in ("Graz", "Linz", "Wels")
+    )
+    with app.app_context(), write_transaction():
+        for memory_id, other in ((graz, linz), (linz, wels), (wels, None)):
+            row = db.session.get(Memory, memory_id)
+            row.needs_review, row.contradicts_id, row.fact_key, row.fact_value = (
+                other is not None,
+                other,
+                key,
+                row.content,
+            )
+            row.category = "identity"
+    asked = [item["memory"]["content"] for item in list_proposals(client, kind="conflict")]
+    assert asked == ["Lives in Wels", "Lives in Wels"]
+    answer = client.post(f"/api/memories/{graz}/review", json={"decision": "accept"})
+    assert answer.status_code == 200, answer.json
+    assert current(app, user.user_id) == ["Lives in Graz"]
 
 
 def test_pages_follow_each_other_through_both_kinds(app, client, user, model):

@@ -28,6 +28,8 @@ def test_a_change_quotes_both_and_a_replacement_is_one_line():
         (2, 1): {"content": "Lives in Porto", "valid_to": None},
         (2, 2): {"content": "Lives in Porto", "valid_to": "2026-11-22T10:00:00+00:00", "superseded_by_id": 3},
     }
+    same = lines_of([change(2, 1, 2), change(3, None, 1)], states(["", "Lives in Porto", "Lives in Porto"]), said)
+    assert label(same) == "Changed: Lives in Porto", "another kind, in the same words"
     present = states(["Anabela", "Lives in Porto", "Lives in Faro"])
     lines = lines_of([change(1, 1, 2), change(2, 1, 2), change(3, None, 1)], present, said)
     assert [(line.memory_id, line.kind) for line in lines] == [(1, "changed"), (3, "replaced")]

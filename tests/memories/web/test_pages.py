@@ -421,7 +421,8 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     asked = post_form(browser, "/memories/many", ids=ids[2:], action="forget")
     assert asked.status_code == 200 and "Forget 2 memories for good?" in asked.text
     assert len(memories_of(app, user.user_id)) == 4, "nothing is forgotten before it was asked"
-    assert post_form(browser, "/memories/many", ids=ids[2:], action="forget", confirm=1).status_code == 303
+    gone = [*ids[2:], 2**31 - 1]
+    assert post_form(browser, "/memories/many", ids=gone, action="forget", confirm=1).status_code == 303
     assert [row.memory_id for row in memories_of(app, user.user_id)] == ids[:2]
     theirs = api(make_user()).post("/api/memories", json=kind | {"content": "Owns a barge"}).json["memory_id"]
     for wrong, status in (({"ids": [theirs], "action": "archive"}, 404), ({"ids": [], "action": "pin"}, 422)):
@@ -576,6 +577,8 @@ def test_what_contradicts_another_is_left_when_several_are_kept(app, browser, us
     assert "1 memory kept. 1 left as they were: they contradict another." in browser.get("/memories/review").text
     states = {row.memory_id: (row.needs_review, row.valid_to is None) for row in memories_of(app, user.user_id)}
     assert states == {held: (False, True), against: (True, True), alone: (False, True)}
+    assert post_form(browser, "/memories/review", ids=[alone, held, 2**31 - 1], decision="reject").status_code == 303
+    assert "0 memories forgotten. 3 had been settled already." in browser.get("/memories/review").text, "in another tab"
 
 
 def test_of_two_that_wait_with_one_key_one_is_kept_and_the_other_asked_about(app, browser, user):

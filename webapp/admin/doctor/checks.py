@@ -29,7 +29,7 @@ from webapp.llm.sdk import sync_client
 from webapp.providers.status import status
 from webapp.readiness import give_up, readiness
 from webapp.redis.clients import server_of
-from webapp.retrieval.invalidation import CHANNEL
+from webapp.retrieval.invalidation import CHANNEL, CHANNELS
 
 MODEL_SECONDS = 8.0
 VENDOR = Path(__file__).resolve().parents[3] / "static" / "vendor"
@@ -168,13 +168,13 @@ def redis_server() -> Iterator[Finding]:
     info = client.info()
     yield ok("redis", server_of(info))
     try:
-        for channel in (CHANNEL, PUBSUB_CHANNEL_TEMPLATE % "doctor"):
+        for channel in (*CHANNELS, PUBSUB_CHANNEL_TEMPLATE % "doctor"):
             client.publish(channel, b"0")
     except NoPermissionError:
         yield warning(
             "redis",
             "its user may not use our channels: memory is not read ahead, and no running job can be stopped",
-            f"Allow them: ACL SETUSER <user> &{CHANNEL} &{PUBSUB_CHANNEL_TEMPLATE % '*'}",
+            f"Allow them: ACL SETUSER <user> &{CHANNEL}* &{PUBSUB_CHANNEL_TEMPLATE % '*'}",
         )
     if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction" and info.get("maxmemory"):
         yield warning(

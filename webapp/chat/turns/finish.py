@@ -17,7 +17,7 @@ from webapp.chat.context.values import Step
 from webapp.chat.models import PipelineStep
 from webapp.chat.redaction import PromptMemories, TurnScope, redact
 from webapp.chat.suggestions import Offer
-from webapp.conversations import reasoning
+from webapp.conversations.messages import store_reasoning
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.conversations.tool_records import open_client_calls
@@ -128,7 +128,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
         db.session.execute(insert(table_of(PipelineStep)), steps)
     receipts.store(turn_id, outcome.receipt)
     if thought:
-        reasoning.store(turn_id, thoughts, outcome.thought_ms)
+        store_reasoning(turn_id, thoughts, outcome.thought_ms)
     record_reply(
         conversation.user_id,
         row.conversation_id,
@@ -230,7 +230,7 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
         return
     conversation.index_due = True
     first = min(reply.reply_to_id or reply.message_id, reply.message_id)
-    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first))
+    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first), grows=True)
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:

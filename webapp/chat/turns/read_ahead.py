@@ -12,7 +12,7 @@ from redis.client import PubSub
 from webapp.chat.context.space_context import read_ahead
 from webapp.loops import repeat
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.invalidation import CHANNELS, SPACES
+from webapp.retrieval.invalidation import CHANNELS, GROWN, SPACES
 from webapp.retrieval.service import catch_up
 
 log = logging.getLogger(__name__)
@@ -25,6 +25,8 @@ LOOK_SECONDS = 0.25
 QUIET_SECONDS = 1.5
 """Seconds since a memory last changed: a turn changes it three times (its messages, what was learned, the vectors), and
 in every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
+MUCH = 1_000
+"""From so many passages on, what a turn adds is read ahead too; to fewer, the next turn adds it in two statements."""
 REST = 4
 """After each user it rests this many times as long as that took: this process has other things to compute."""
 RETRY_SECONDS = 30.0
@@ -73,12 +75,13 @@ class ReadAhead:
             wait = 0.0
 
     def _affected_users(self, message: Mapping[str, bytes]) -> list[int]:
-        """Return the users that a message is about and of whom this process keeps something."""
+        """Return the users that a message is about and of whom this process keeps something, MUCH if it is more."""
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():
             return cache.users_with_index_in(ids)
-        return [user_id for user_id in ids if cache.peek(user_id) is not None]
+        least = MUCH if message["channel"] == GROWN.encode() else 0
+        return [user_id for user_id in ids if (entry := cache.peek(user_id)) and len(entry.index) >= least]
 
     def work(self) -> None:
         """Bring one user up to date, the longest unchanged, if it is time for that."""

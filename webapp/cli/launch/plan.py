@@ -102,7 +102,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     redis_socket = None
     if not environ.get("REDIS_URL"):
         redis_socket = _socket_path(var, "redis.sock")
-        settings["REDIS_URL"] = f"unix://{redis_socket}?db=0"
+        settings["REDIS_URL"] = f"unix://{redis_socket}"
         if (server := newest_redis(Path(sys.prefix), environ.get("PATH", ""))) is None:
             raise LaunchError("redis-server is missing. Run make run, which installs one, or set REDIS_URL.")
         notes.append(f"No REDIS_URL: {server.name} {server.number} runs, from {server.path}.")

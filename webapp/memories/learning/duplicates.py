@@ -197,19 +197,19 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     if not pairs:
         return 0
     rows, unchanged = _unchanged(user_id, pairs)
-    removed_ids: set[int] = set()
+    kept_ids: dict[int, int] = {}
     for pair in unchanged:
-        if not {pair.kept_id, pair.other} & removed_ids:
-            removed_ids.add(pair.other)
-    if not removed_ids:
+        if not pair.versions.keys() & kept_ids.keys():
+            kept_ids[pair.other] = pair.kept_id
+    if not kept_ids:
         return 0
     journal = Journal(user_id, CAUSE, actor="extraction")
-    for memory_id in sorted(removed_ids):
-        rows[memory_id].is_archived = True
+    for memory_id, kept_id in sorted(kept_ids.items()):
+        rows[memory_id].is_archived, rows[memory_id].superseded_by_id = True, kept_id
         db.session.flush()
         journal.record_change(rows[memory_id])
-    journal.close({"tidied": len(removed_ids)})
-    return len(removed_ids)
+    journal.close({"tidied": len(kept_ids)})
+    return len(kept_ids)
 
 
 def _ask_about(user_id: int, pairs: Sequence[Pair]) -> int:

@@ -10,8 +10,7 @@ from sqlalchemy import select
 from webapp.conversations.current_messages import previous_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise
-from webapp.memories.learning.models import ForgetProposal
-from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.models import ForgetProposal, Memory, MemoryChangeSet
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import find_quote

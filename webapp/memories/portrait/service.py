@@ -105,7 +105,7 @@ def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
     if not memory_is_enabled(user_id):
         raise Conflict("Memory is off. Switch it on in Settings first.")
     if not subject.is_on():
-        raise Conflict("No portrait is wanted here. The owner of the space can switch it on in its settings.")
+        raise Conflict("No portrait is written here. The owner of the space can switch it on in its settings.")
     if not subject.memories():
         raise Conflict("There is nothing to tell yet: no memory is in use.")
     if not has_worker():

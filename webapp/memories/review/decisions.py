@@ -1,6 +1,6 @@
 """Memories that wait for the user, the groups they came in, and the decisions on them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -109,15 +109,37 @@ def waiting_memory(user_id: int, memory_id: int) -> WaitingMemory:
 
 
 def others_of(user_id: int, memories: Collection[Memory]) -> dict[int, int]:
-    """Return by memory the one that it contradicts, unless that has ended, or else the one that has its key."""
-    disputed = {row.contradicts_id for row in memories if row.contradicts_id is not None}
-    statement = select(Memory.memory_id).where(Memory.memory_id.in_(disputed), Memory.is_closed == false())
-    going_on = set(db.session.scalars(statement)) if disputed else set()
-    others = {row.memory_id: row.contradicts_id for row in memories if row.contradicts_id in going_on}
-    places = {row.memory_id: _place_of(row) for row in memories if row.fact_key and row.memory_id not in others}
+    """Return by memory the one that it contradicts or, where that waits as well, the one in use that this contradicts
+    in turn, or the one that has its key; none that has ended."""
+    disputed = _going_on({row.contradicts_id for row in memories if row.contradicts_id is not None})
+    in_use = {row.memory_id: _end_of(row, disputed) for row in memories}
+    places = {row.memory_id: _place_of(row) for row in memories if row.fact_key and in_use[row.memory_id] is None}
     holders = key_holders(user_id, set(places.values())) if places else {}
-    found = others | {memory_id: holders.get(place) for memory_id, place in places.items()}
+    direct = {row.memory_id: row.contradicts_id for row in memories if row.contradicts_id in disputed}
+    keyed = {memory_id: holders.get(place) for memory_id, place in places.items()}
+    found = {row.memory_id: in_use[row.memory_id] or keyed.get(row.memory_id) for row in memories}
+    found = {memory_id: other or direct.get(memory_id) for memory_id, other in found.items()}
     return {memory_id: other for memory_id, other in found.items() if other is not None and other != memory_id}
+
+
+def _going_on(memory_ids: set[int]) -> dict[int, Memory]:
+    """Return those of some memories that have not ended, and what those that wait contradict in turn."""
+    found: dict[int, Memory] = {}
+    while memory_ids := memory_ids - found.keys():
+        statement = select(Memory).where(Memory.memory_id.in_(memory_ids), Memory.is_closed == false())
+        rows = db.session.scalars(statement.options(*LIST_OPTIONS)).all()
+        found |= {row.memory_id: row for row in rows}
+        memory_ids = {row.contradicts_id for row in rows if row.needs_review and row.contradicts_id is not None}
+    return found
+
+
+def _end_of(row: Memory, disputed: Mapping[int, Memory]) -> int | None:
+    """Return the memory in use that a memory contradicts, by way of others that wait; None if there is none."""
+    other, passed = disputed.get(row.contradicts_id or 0), {row.memory_id}
+    while other is not None and other.needs_review and other.memory_id not in passed:
+        passed.add(other.memory_id)
+        other = disputed.get(other.contradicts_id or 0)
+    return other.memory_id if other is not None and not (other.needs_review or other.is_archived) else None
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | ForgetReport:
@@ -156,21 +178,23 @@ def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
     journal.close({"updated": len(memory_ids)})
 
 
-def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int]:
-    """Confirm or forget up to 100 waiting memories; return how many, and how many stay, as contradictions do."""
+def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int, int]:
+    """Confirm or forget up to 100 waiting memories; return how many, how many still wait because they contradict
+    another, and how many wait no longer: another tab may have settled them."""
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
     memories = {item.memory.memory_id: item.memory for item in queue}
     ids = sorted(memories)
     if decision is Decision.REJECT:
-        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), len(memory_ids) - len(ids)
-    count = 0
+        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), 0, len(memory_ids) - len(ids)
+    count, left = 0, 0
     for memory_id in ids:
         if others_of(user_id, [memories[memory_id]]):
+            left += 1
             continue
         with suppress(Conflict), db.session.begin_nested():
             decide_review(user_id, memory_id, ReviewDecision(decision=decision))
             count += 1
-    return count, len(memory_ids) - count
+    return count, left, len(memory_ids) - count - left
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:

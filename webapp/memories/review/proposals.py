@@ -15,9 +15,8 @@ from webapp.errors import NotFound
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page
 from webapp.memories.history.revisions import QuotedEvidence, evidence_of
-from webapp.memories.learning.models import ForgetProposal
 from webapp.memories.lists import LIST_OPTIONS
-from webapp.memories.models import Memory
+from webapp.memories.models import ForgetProposal, Memory
 from webapp.memories.review import decisions
 from webapp.memories.review.decisions import WaitingMemory
 from webapp.memories.rules.user_decisions import Decision

@@ -71,7 +71,8 @@ def lines_of(
         after = snapshots.get((change["memory_id"], change["after"] or 0), {})
         old, new = by_id[change["memory_id"]], by_id.get(after.get("superseded_by_id") or 0)
         if old.kind == "ended" and new is not None and new.text:
-            by_id[new.memory_id] = replace(new, kind="replaced", before=old.before or old.text)
+            before = old.before or old.text
+            by_id[new.memory_id] = replace(new, kind="replaced", before="" if before == new.text else before)
             replaced_ids.add(old.memory_id)
     return [by_id[line.memory_id] for line in lines if line.memory_id not in replaced_ids]
 

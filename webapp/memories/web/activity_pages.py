@@ -167,7 +167,8 @@ def keep_one(memory_id: int) -> ViewResult:
         decisions.keep_all(user_id, {memory_id, *other_ids})
         return commit_and_redirect(url_for(".health"), _("Kept. They are not shown as duplicates again."))
     changes = MemoryChanges(is_archived=True)
-    undo_at = undo_in_notice(service.update_memories(user_id, sorted(other_ids), changes, cause="archived"))
+    change_set_id = service.update_memories(user_id, sorted(other_ids), changes, cause="archived", kept_id=memory_id)
+    undo_at = undo_in_notice(change_set_id)
     words = ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(other_ids))
     return commit_and_redirect(url_for(".health"), words, undo_at)
 

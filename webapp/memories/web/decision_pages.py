@@ -13,6 +13,7 @@ from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wa
 from webapp.i18n.marks import NN_
 from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories import service
+from webapp.memories.models import Memory
 from webapp.memories.review import decisions, proposals
 from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryChanges
@@ -37,9 +38,13 @@ _ACTIONS = {
 
 @blueprint.post("/memories/many")
 def act() -> ViewResult:
-    """Archive, pin or forget the chosen memories; what will be forgotten is shown first."""
-    user_id, ids, action = current_user_id(), _chosen_ids(), request.form.get("action", "")
-    rows = [service.get_memory(user_id, number) for number in ids]
+    """Archive, pin or forget the chosen memories that are left; what will be forgotten is shown first."""
+    user_id, action = current_user_id(), request.form.get("action", "")
+    chosen = service.visible(user_id).where(Memory.memory_id.in_(_chosen_ids())).order_by(Memory.memory_id)
+    rows = db.session.scalars(chosen).all()
+    ids = [row.memory_id for row in rows]
+    if not ids:
+        raise NotFound("There is no such memory.")
     undo = "message"
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
@@ -72,14 +77,15 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "cannot be made for several at once")
-    ids = [service.get_memory(user_id, number).memory_id for number in _chosen_ids()]
-    count, left = decisions.decide_many(user_id, ids, decision)
+    count, left, gone = decisions.decide_many(user_id, _chosen_ids(), decision)
     db.session.commit()
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
         sentence = _forgotten_text(count)
     if left:
         sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
+    if gone:
+        sentence += " " + _("%(num)s had been settled already.", num=gone)
     flash(sentence, "message")
     return redirect(url_for("memory_activity.review"), 303)
 

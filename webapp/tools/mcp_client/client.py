@@ -15,6 +15,8 @@ from webapp.tools.remote_calls import RemoteRequest, keys_in, mask, send_request
 from webapp.tools.toolset import Output, ToolFailed
 
 MAX_REDIRECTS = 2
+MAX_REFUSALS = 10
+"""How many requests of a server are answered while it works on one of ours."""
 LIST_SECONDS = 20.0
 _NOT_HERE = (400, 404, 405, 406, 415, 501)
 """The answers to a request of those who speak the first revision's transport (HTTP with server-sent events)."""
@@ -40,6 +42,10 @@ class _HandshakeNeeded(Exception):
 
 class _OtherTransport(ToolFailed):
     """There is something at the URL, but it takes no requests: perhaps it speaks the first transport."""
+
+
+class _SessionLost(ToolFailed):
+    """The server refuses a request of a session: it may have forgotten it."""
 
 
 @dataclass(slots=True)
@@ -71,6 +77,7 @@ class _McpSession:
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
             is_error = response.status >= 300
+            is_lost = bool(self.session) and response.status in (400, 404)
             try:
                 async with aclosing(response.pieces) as pieces:
                     answers = self.stream if self.stream and not is_error else _messages(pieces)
@@ -80,16 +87,21 @@ class _McpSession:
                     raise
                 answer = {}
             if is_error and "error" not in answer:
-                kind = _OtherTransport if response.status in _NOT_HERE else ToolFailed
+                kind = _SessionLost if is_lost else _OtherTransport if response.status in _NOT_HERE else ToolFailed
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _HandshakeNeeded
-        return wire.result_of(answer, self.server.name)
+        try:
+            return wire.result_of(answer, self.server.name)
+        except ToolFailed as error:
+            raise _SessionLost(str(error)) if is_lost else error from None
 
     async def notify(self, method: str) -> None:
         """Send a notification; what the server answers does not matter."""
-        headers = wire.headers(method, {}, self.age, self.server.token, self.session)
-        body = wire.request(None, method, {}, self.age)
+        await self._send(wire.request(None, method, {}, self.age))
+
+    async def _send(self, body: dict[str, Any]) -> None:
+        headers = wire.headers("", {}, self.age, self.server.token, self.session)
         async with send_request(self._request("POST", headers, body)):
             pass
 
@@ -122,11 +134,19 @@ class _McpSession:
         return RemoteRequest(self.url or self.server.url, method, headers, body, self.server.is_internal, MAX_REDIRECTS)
 
     async def _answer(self, messages: AsyncIterator[Any], keys: tuple[str, ...]) -> dict[str, Any]:
-        """Return the answer without `keys`, as soon as it is there: a stream may stay open after it."""
+        """Return the answer without `keys`, as soon as it is there: a stream may stay open after it.
+
+        What the server asks for meanwhile is refused: it may wait for that.
+        """
+        refusals = 0
         with suppress(RecursionError):
             async for message in messages:
                 if wire.is_answer(message, self.number):
                     return dict(mask(message, keys))
+                if self.age != STATELESS and refusals < MAX_REFUSALS and (refusal := wire.refusal_of(message)):
+                    refusals += 1
+                    with suppress(ToolFailed):
+                        await self._send(refusal)
         raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
 
 
@@ -166,11 +186,16 @@ async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
             raise ToolFailed(
                 f"{server.name} now speaks another version of the protocol. Test it again in the settings."
             ) from None
-    mcp = await _start_session(server)
-    try:
-        return wire.output_of(await mcp.ask("tools/call", name=name, arguments=arguments))
-    finally:
-        await mcp.leave()
+    for is_last in (False, True):
+        mcp = await _start_session(server)
+        try:
+            return wire.output_of(await mcp.ask("tools/call", name=name, arguments=arguments))
+        except _SessionLost:
+            if is_last:
+                raise
+        finally:
+            await mcp.leave()
+    raise AssertionError("unreachable: the last returns or raises")
 
 
 def name_for(server: str, tool: str, names: set[str]) -> str:
@@ -221,7 +246,12 @@ async def _list_tools(mcp: _McpSession) -> list[ListedTool]:
     seen: set[str | int | None] = set()
     while cursor not in seen and len(seen) < wire.MAX_TOOLS:
         seen.add(cursor)
-        result = await mcp.ask("tools/list", **({"cursor": cursor} if cursor else {}))
+        try:
+            result = await mcp.ask("tools/list", **({"cursor": cursor} if cursor else {}))
+        except ToolFailed:
+            if not tools:
+                raise
+            break  # those of the pages before are there
         for tool in wire.tools_of(result):
             tools.setdefault(tool.name, tool)
         cursor = result.get("nextCursor")

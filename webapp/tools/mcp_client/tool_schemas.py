@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, count
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,11 +13,13 @@ MAX_SCHEMA_LENGTH = 6_000
 """The most characters of a cleaned schema; a longer one loses its deepest parts."""
 DEPTHS = (10, 6, 4, 3, 2, 1)
 MAX_DESCRIPTION_LENGTH = 300
+_SAID = ("description", "enum")
 MAX_VALUES, MAX_VALUE_LENGTH = 100, 100
 MAX_PARTS = 2_000
 """The most parts of a schema that are looked at, references followed."""
 _TYPES = {kind: kind for kind in ("object", "array", "string", "integer", "number", "boolean")}
 _TYPES |= {"dict": "object", "list": "array", "str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_NULL = ("null", ["null"])
 
 Schema = dict[str, Any]
 Open = tuple[str, ...]
@@ -33,16 +36,12 @@ def clean_schema(schema: object) -> Schema:
 
 
 def _shorten(schema: Schema) -> Schema:
-    """Return a schema with as many of its arguments as fit, those that are required first, without descriptions."""
-    needed = schema.get("required", [])
-    short: Schema = {}
+    """Return a schema with as many of its arguments as fit, the required first, without descriptions."""
+    needed, short = schema.get("required", []), Schema()
     for name in sorted(schema["properties"], key=lambda name: name not in needed):
-        part = {key: value for key, value in schema["properties"][name].items() if key not in ("description", "enum")}
-        if len(json.dumps(short | {name: part})) > MAX_SCHEMA_LENGTH // 2:
-            break
-        short[name] = part
-    required = [name for name in needed if name in short]
-    return {"type": "object", "properties": short} | ({"required": required} if required else {})
+        if len(json.dumps(short)) < MAX_SCHEMA_LENGTH // 2:
+            short[name] = {key: part for key, part in schema["properties"][name].items() if key not in _SAID}
+    return {"type": "object", "properties": short, "required": [name for name in needed if name in short]}
 
 
 def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
@@ -128,7 +127,8 @@ class _Cleaner:
         if not isinstance(value, Mapping):
             return {}, [], seen
         flat = {key: part for key, part in value.items() if key not in ("$ref", "allOf", "anyOf", "oneOf")}
-        options = [part for key in ("anyOf", "oneOf") for part in _list(value.get(key)) if not _is_null(part)]
+        parts = (part for key in ("anyOf", "oneOf") for part in _list(value.get(key)))
+        options = [part for part in parts if not (isinstance(part, Mapping) and part.get("type") in _NULL)]
         under = _list(value.get("allOf"))
         if isinstance(name := value.get("$ref"), str):
             target = self._target(name)
@@ -182,8 +182,8 @@ def _merge(under: Schema, override: Schema) -> Schema:
 
 def _kinds(flat: Mapping[str, Any]) -> list[str]:
     value = flat.get("type")
-    kinds = map(str.lower, _texts(value if isinstance(value, list) else [value]))
-    return [_TYPES[kind] for kind in kinds if kind in _TYPES]
+    kinds = _texts(value if isinstance(value, list) else [value])
+    return [_TYPES[kind.lower()] for kind in kinds if kind.lower() in _TYPES]
 
 
 def _kind(value: object) -> str:
@@ -196,9 +196,8 @@ def _kind(value: object) -> str:
         return "object"
     if "items" in value or "prefixItems" in value:
         return "array"
-    types = {type(item) for item in _values(value)}
-    only = types.pop() if len(types) == 1 else str
-    return {bool: "boolean", int: "integer", float: "number"}.get(only, "string")
+    types = [*{type(item) for item in _values(value)}]
+    return {bool: "boolean", int: "integer", float: "number"}.get(types[0], "string") if len(types) == 1 else "string"
 
 
 def _plain(kind: str, flat: Schema) -> Schema:
@@ -233,10 +232,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_null(value: object) -> bool:
-    return isinstance(value, Mapping) and value.get("type") in ("null", ["null"])
-
-
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -258,9 +253,8 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         result["properties"] = {plain[name]: plain_schema(part) for name, part in properties.items()}
         if "required" in schema:
             result["required"] = [plain.get(name, name) for name in schema["required"]]
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), Mapping):
-            result[key] = plain_schema(schema[key])
+    for key in (name for name in ("items", "additionalProperties") if isinstance(schema.get(name), Mapping)):
+        result[key] = plain_schema(schema[key])
     if "anyOf" in schema:
         result["anyOf"] = [plain_schema(option) for option in schema["anyOf"]]
     return result
@@ -292,16 +286,10 @@ def _matches(value: Any, option: Mapping[str, Any]) -> int:
 def _plain_names(names: Iterable[str]) -> dict[str, str]:
     """Return, for each name, one that every model server takes, and no two the same."""
     plain = {name: name for name in names if _PLAIN.fullmatch(name)}
-    used = set(plain)
     for name in names:
-        if name in plain:
-            continue
-        base = _FOREIGN.sub("_", name).strip("_-")[:_MAX_NAME_LENGTH]
-        base = base if base[:1].isalpha() else f"argument_{base}".strip("_")
-        number, candidate = 1, base
-        while candidate in used:
-            number += 1
-            candidate = f"{base}_{number}"
-        used.add(candidate)
-        plain[name] = candidate
+        if name not in plain:
+            base = _FOREIGN.sub("_", name).strip("_-")[:_MAX_NAME_LENGTH]
+            base = base if base[:1].isalpha() else f"argument_{base}".strip("_")
+            candidates = chain([base], (f"{base}_{number}" for number in count(2)))
+            plain[name] = next(candidate for candidate in candidates if candidate not in plain.values())
     return plain

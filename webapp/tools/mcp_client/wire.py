@@ -96,7 +96,8 @@ class Messages:
     def end(self) -> list[Any]:
         """Return what is left at the end of the response."""
         last = [*self.feed(self._lines.rest() + b"\n\n")]
-        return [*last, *_messages(b"\n".join(self._rest).removeprefix(b"\xef\xbb\xbf"))]
+        rest = [*_messages(b"\n".join(self._rest).removeprefix(b"\xef\xbb\xbf"))]
+        return [*last, *(rest or (message for line in self._rest for message in _messages(line)))]
 
     def _complete(self) -> Iterator[Any]:
         event, self._event = b"\n".join(self._event), []
@@ -200,6 +201,14 @@ def is_answer(message: Any, number: int) -> bool:
         and message.get("id") in (number, str(number), None)
         and ("result" in message or "error" in message)
     )
+
+
+def refusal_of(message: Any) -> dict[str, Any] | None:
+    """Return what a server's own request is answered with; None for another message."""
+    if not isinstance(message, dict) or message.get("id") is None or not isinstance(message.get("method"), str):
+        return None
+    answer = {"result": {}} if message["method"] == "ping" else {"error": {"code": -32601, "message": "Not supported"}}
+    return {"jsonrpc": "2.0", "id": message["id"], **answer}
 
 
 def _header(value: str) -> str:

@@ -11,6 +11,7 @@ from webapp.i18n.marks import N_
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
 from webapp.transfer.readers.memory_rows import memory_of, read_rows
+from webapp.transfer.readers.pasted_list import FRONT_MATTER
 from webapp.transfer.readers.records import as_dict
 from webapp.transfer.sources import TEXTS, Upload
 
@@ -168,7 +169,6 @@ def _statement(row: dict[str, Any]) -> str | None:
     return text_or_none(row.get("text")) or text_or_none(row.get("summary")) or text_or_none(row.get("content"))
 
 
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _MAX_FILE_BYTES = 2 * 1024**2
 _SHORT = 300
 
@@ -189,7 +189,7 @@ class Notes:
         """Short notes of one line as memories, the others as documents in one project named after the file."""
         documents = []
         for name, note in _notes(upload):
-            text = _FRONT_MATTER.sub("", note).strip()
+            text = FRONT_MATTER.sub("", note).strip()
             if text and "\n" not in text and len(text) <= _SHORT:
                 yield ReadMemory(re.sub(r"^#+\s*", "", text))
             elif text:

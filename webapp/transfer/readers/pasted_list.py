@@ -13,6 +13,7 @@ from webapp.transfer.readers.transcripts import is_transcript
 from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _SHORT = 300
 """The longest line, in characters, of a text in which each is a memory although nothing marks it."""
 _ITEM = re.compile(
@@ -59,7 +60,7 @@ class PastedList:
         if has_rows(upload):
             yield from read_rows(upload, upload.record_names)
             return
-        text = upload.text(upload.names[0], _LARGE)
+        text = FRONT_MATTER.sub("", upload.text(upload.names[0], _LARGE))
         # What stands around a block of code with dates is not of the list.
         blocks = [block for block in _BLOCK.findall(text) if any(map(_DATE.match, block.splitlines()))]
         lines = "\n".join(blocks or [text]).splitlines()

@@ -14,6 +14,8 @@ _RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|={3,})[ \t]*\Z")
 _STAMP = re.compile(r"[\[(]?[\d./:,\s-]{0,30}\d:\d\d[\d:.,]{0,9}(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?\s?[-–]?\s(?=\w)")
 """The time before a label, as messengers write it."""
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
+_CALLOUT = re.compile(r"^>[ \t]?\[!", re.MULTILINE)
+_QUOTE = re.compile(r"^>[ \t]?(?:\[![\w-]{1,40}\][ \t]?)?", re.MULTILINE)
 _NUMBER = re.compile(r"[\d(\[·]")
 """What begins the number or time after a label's name."""
 
@@ -26,7 +28,7 @@ class _Label(NamedTuple):
 
 def turns_of(text: str) -> list[dict[str, str]]:
     """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
-    lines = text.splitlines()
+    lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
     labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
     known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*PEOPLE, *MODELS})
     looks = ({number: label for number, label in labels.items() if label.style == style} for style in known)
@@ -84,5 +86,5 @@ def _label(line: str) -> _Label | None:
     head, rest = (bare[: colon.start()], bare[colon.end() :]) if colon else (bare, "")
     if style.startswith("#"):
         head, rest = bare, ""
-    name = _NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].rstrip().casefold()
+    name = _NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].rstrip(f"-–{_MARKS}").casefold()
     return _Label(style, name, rest.lstrip(_MARKS)) if (style or colon) and 0 < len(name) <= _MAX_LABEL else None

@@ -273,6 +273,8 @@ class _Content:
     def read(self, content: Any, kind: str = "") -> None:
         """Take in a content, or a part of the kind of that which it is in."""
         if isinstance(content, list):
+            if {*map(type, content)} == {str, dict}:  # words, and others with a style, in one line (Telegram)
+                content = ["".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)]
             for part in content:
                 self.read(part, kind)
         elif isinstance(content, dict):

@@ -14,6 +14,7 @@ from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnRecei
 from webapp.saved_prompts.models import SavedPrompt
 from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import next_time, rule_of
+from webapp.schedules.schemas import in_range
 from webapp.schedules.service import FORMER_NAMES
 from webapp.transfer.restore.values import RestoreBatch, attributes, moment
 
@@ -165,7 +166,7 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
     """Pause what was brought in: nothing is sent that nobody has looked at."""
     try:
         checked = rule_of("custom", values["rrule"], values["at"]) if values["rrule"] else ""
-        next_time(checked, values["at"], values["timezone"], now())
+        next_time(checked, in_range(values["at"]), values["timezone"], now())
     except (KeyError, ValueError, ZoneInfoNotFoundError):
         raise ValueError(f"{values.get('rrule') or values.get('timezone')} says no times") from None
     values |= {"rrule": checked, "is_active": False, "paused_why": None, "failures": 0, "token_id": None}
