@@ -174,6 +174,9 @@ def test_a_session_that_a_server_has_lost_begins_again(site, answer):
 
     site.answer = forget
     assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}
+    lost.append((answer[0], JSON, b'{"id": 2, "error": {"message": "half of it is done"}}'))
+    with pytest.raises(ToolFailed, match="half of it is done"):
+        asyncio.run(mcp.call(server, "look", {}))
 
 
 def test_what_a_server_asks_for_is_refused_and_it_goes_on(site):

@@ -89,6 +89,7 @@ class _McpSession:
             if is_error and "error" not in answer:
                 kind = _SessionLost if is_lost else _OtherTransport if response.status in _NOT_HERE else ToolFailed
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
+            is_lost = is_lost and answer.get("id") is None  # with its number it was taken up, and may have had effects
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _HandshakeNeeded
         try:
