@@ -1,8 +1,11 @@
 """Every format, and the odd files that exist of it: read as their person saw them, hidden things left out."""
 
+import gzip
 import json
+import tempfile
 import zipfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -470,7 +473,7 @@ def test_an_empty_file_is_called_empty(read, content):
         read(content, "a.json")
 
 
-def test_bombs_and_broken_zips_are_refused(tmp_path):
+def test_bombs_and_broken_zips_are_refused(tmp_path, monkeypatch):
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("conversations.json", "w") as member:
         for _ in range(70):
@@ -481,6 +484,10 @@ def test_bombs_and_broken_zips_are_refused(tmp_path):
     broken.write_bytes(bomb.read_bytes()[:-30])
     with pytest.raises((ImportRefused, OSError)):
         recognise(Upload(broken, "broken.zip"))
+    broken.write_bytes(gzip.compress(b"[]"))
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", partial(open, "/dev/full", "wb", buffering=0))
+    with pytest.raises(OSError, match="No space"):
+        Upload(broken, "broken.json.gz")
 
 
 def test_of_a_zip_that_claims_to_be_small_no_more_is_read(tmp_path):
