@@ -370,12 +370,13 @@ def test_a_stopped_account_stays_out(app, ann, configure, anonymous):
     assert anonymous.get("/api/account").status_code == 401
 
 
-def test_a_wrong_token_signs_nobody_in(configure, provider, anonymous):
+def test_a_wrong_token_signs_nobody_in(configure, provider, anonymous, caplog):
     configure()
     for provider.spoil in ({"nonce": "another"}, {"aud": "another"}, {"exp": 1}, {"iss": "http://elsewhere"}):
         answer = anonymous.get(at_the_provider(anonymous))
         assert (answer.status_code, provider.spoil) == (401, provider.spoil)
         assert anonymous.get("/api/account").status_code == 401
+    assert "iss" in [record.error for record in caplog.records if hasattr(record, "error")][-1]  # the claim
 
 
 def test_an_answer_belongs_to_the_browser_that_asked(app, configure, anonymous):

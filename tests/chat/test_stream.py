@@ -193,7 +193,7 @@ def test_a_reply_stops_when_its_account_goes_out_of_use(app, client, model, way)
 @pytest.mark.parametrize("address", ["/api/chat/turns/{}/stream", "/turns/{}/events", "/v1/chat/completions"])
 def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatch, address):
     monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
-    monkeypatch.setattr("webapp.chat.sse.app_settings", lambda: SimpleNamespace(web_threads=4))
+    monkeypatch.setattr("webapp.chat.sse.app_settings", lambda: SimpleNamespace(web_threads=2))
     monkeypatch.setattr("webapp.chat.sse._viewers", sse.OpenStreams())
     model.script(reply=[f"w{n} " for n in range(150)], token_delay=0.02)
     if address.startswith("/v1"):
@@ -207,7 +207,7 @@ def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatc
     early = b"".join(next(chunks) for _ in range(4))
     if not address.startswith("/v1"):
         more = [viewer.get(address.format(turn_id)), client.get(f"/api/messages/{turn_id}/response?wait=1")]
-        assert [other.status_code for other in more] == [429, 429], "one person has a quarter of the threads"
+        assert [other.status_code for other in more] == [429, 429], "one person has five eighths of the threads"
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
         sessions.end_others(client.person.user_id, None)

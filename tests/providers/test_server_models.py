@@ -2,8 +2,10 @@
 
 import pytest
 
+from webapp.llm.settings import ModelSettings
 from webapp.providers.downloads import MODELS, fitting_models, programs
 from webapp.providers.providers import PROVIDERS, provider_at
+from webapp.providers.schemas import server_address
 from webapp.providers.server_models import (
     MAX_FIRST_OFFERED,
     MAX_OFFERED,
@@ -45,7 +47,9 @@ def test_of_many_models_a_few_are_ticked():
 
 
 def test_a_provider_is_known_by_its_address_and_puts_the_key_where_it_wants_it():
-    found = provider_at("https://api.anthropic.com/v1/")
+    whole = "https://api.anthropic.com/v1/chat/completions/"  # as in a provider's example of a request
+    assert ModelSettings(base_url=whole).endpoint()[0] == server_address(whole)
+    found = provider_at(server_address(whole))
     assert found is not None
     assert found.headers_with("k1")["x-api-key"] == "k1"
     assert provider_at("https://elsewhere.example/v1") is None

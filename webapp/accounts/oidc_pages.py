@@ -13,7 +13,7 @@ from webapp.accounts.password_check_pages import complete_sign_in
 from webapp.accounts.site import first_account
 from webapp.config import ConfigError, Settings
 from webapp.db.base import db
-from webapp.errors import Forbidden, Unavailable, require
+from webapp.errors import Forbidden, Unavailable, reason, require
 from webapp.extensions import app_settings
 from webapp.http.views import PageBlueprint, ViewResult, absolute
 from webapp.i18n.request_language import gettext as _
@@ -82,7 +82,7 @@ def callback() -> ViewResult:
         if type(error).__module__.startswith("requests"):
             raise _unreachable(error) from error
         # A forged or stale answer, a wrong nonce, a bad signature, or the person changed their mind.
-        log.warning("sign-in at the provider failed", extra={"error": type(error).__name__})
+        log.warning("sign-in at the provider failed", extra={"error": f"{type(error).__name__}: {reason(error)[:200]}"})
         return _show_refusal("Signing in did not work. Please try again."), 401
     if not claims:
         return _show_refusal("The provider did not say who you are."), 401

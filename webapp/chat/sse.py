@@ -82,11 +82,11 @@ _viewers = OpenStreams()
 
 
 def viewed(user_id: int, chunks: Iterator[T]) -> CountedStream[T]:
-    """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany beyond a quarter of this
+    """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany beyond five eighths of this
     process's threads for one person, seven eighths for all: pages need some, too.
     """
     threads = app_settings().web_threads
-    return _viewers.counted(user_id, chunks, max(1, threads // 4), max(1, threads * 7 // 8))
+    return _viewers.counted(user_id, chunks, max(1, threads * 5 // 8), max(1, threads * 7 // 8))
 
 
 def response(chunks: Iterable[bytes]) -> Response:

@@ -7,6 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
+CHAT_PATH = "/chat/completions"
+"""What a copied address may end with: a provider's example of a request names the whole of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class ModelSettings:
         if embeddings and self.embedding_base_url:
             return self.embedding_base_url.rstrip("/"), self.embedding_api_key
         key = (self.embedding_api_key or self.api_key) if embeddings else self.api_key
-        return self.base_url.rstrip("/"), key
+        return self.base_url.rstrip("/").removesuffix(CHAT_PATH), key
 
 
 def needs_key(base_url: str) -> bool:

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Line, ListOut, Output, Whole
 from webapp.i18n.marks import say
+from webapp.llm.settings import CHAT_PATH
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
 
@@ -20,7 +21,7 @@ def server_address(value: str) -> str:
         raise ValueError("must begin with http:// or https://")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("may contain only a host and a path; keys and headers have their own fields")
-    return value.rstrip("/")
+    return value.rstrip("/").removesuffix(CHAT_PATH)
 
 
 def _headers(value: dict[str, str]) -> dict[str, str]:
