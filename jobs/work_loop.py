@@ -17,7 +17,6 @@ from rq.executions import Execution
 from rq.job import Job
 from rq.registry import FailedJobRegistry
 from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
-from rq.worker import WorkerStatus
 
 from jobs.runner import worker_app
 from jobs.work_horse import Order, WorkHorse
@@ -68,7 +67,6 @@ class PatientWorker(Worker):
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Run it in the other process."""
         self._allow_time(job)
-        self._state = WorkerStatus.BUSY  # as that process will say in Redis
         super().execute_job(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:

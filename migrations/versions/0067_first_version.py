@@ -10,6 +10,9 @@ revision = "0067"
 down_revision = None
 
 
+_DROPPED_SINCE = "admin_access_log"
+
+
 def upgrade() -> None:
     context = op.get_context()
     for table in context.opts["target_metadata"].sorted_tables:
@@ -17,7 +20,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    ours = {*op.get_context().opts["target_metadata"].tables, _DROPPED_SINCE}
     metadata = sa.MetaData()
-    metadata.reflect(op.get_bind(), only=lambda name, _metadata: name != "alembic_version")
+    metadata.reflect(op.get_bind(), only=lambda name, _metadata: name in ours)  # others may have tables here, too
     for table in reversed(metadata.sorted_tables):
         op.drop_table(table.name)

@@ -184,6 +184,9 @@ def test_gemini_pages_print_days_in_many_forms(parts):
     for day in DAYS.strip().replace("\n", "|").split("|"):
         (talk,) = parts("gemini", pack({"Minhaatividade.html": exports.gemini_page(day)}))
         assert talk.created_at == datetime(2026, 5, 1, 22, tzinfo=UTC), day
+    for day in ("May 5, 123456789012345, 10:00:00 PM", f"{'9' * 5_000} 10:00:00"):
+        (talk,) = parts("gemini", pack({"a.html": exports.gemini_page(day)}))
+        assert talk.created_at is None
     # In Polish July, in Croatian June: the other day says which.
     page = exports.gemini_page("1 lip 2026, 22:00:00 CEST")
     assert [talk.created_at for talk in parts("gemini", pack({"a.html": page}))] == [None]

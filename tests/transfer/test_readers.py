@@ -1,8 +1,11 @@
 """Every format, and the odd files that exist of it: read as their person saw them, hidden things left out."""
 
+import gzip
 import json
+import tempfile
 import zipfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -471,7 +474,7 @@ def test_of_a_zip_of_thousands_of_files_only_some_are_looked_at(tmp_path, monkey
     assert 0 < len(opened) <= MAX_SAMPLE
 
 
-def test_bombs_and_broken_zips_are_refused(tmp_path):
+def test_bombs_and_broken_zips_are_refused(tmp_path, monkeypatch):
     bomb = tmp_path / "bomb.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("conversations.json", "w") as member:
         for _ in range(70):
@@ -482,6 +485,10 @@ def test_bombs_and_broken_zips_are_refused(tmp_path):
     broken.write_bytes(bomb.read_bytes()[:-30])
     with pytest.raises((ImportRefused, OSError)):
         recognise(Upload(broken, "broken.zip"))
+    broken.write_bytes(gzip.compress(b"[]"))
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", partial(open, "/dev/full", "wb", buffering=0))
+    with pytest.raises(OSError, match="No space"):
+        Upload(broken, "broken.json.gz")
 
 
 def test_of_a_zip_that_claims_to_be_small_no_more_is_read(tmp_path):

@@ -1,6 +1,7 @@
 """Exports that are lists of turns, of each program whose own fields differ from the usual: read as it showed them."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_table_may_hold_several_conversations(talks):
 
 
 def test_a_model_is_known_by_its_coming_again(talks):
-    text = b"## You\nHow?\n\n## GPT\nAt 80.\n\n## Why\n- x\n\n## You\nThanks\n\n## GPT\nSure.\n"
+    text = b"## You\nHow?\n\n## GPT\nAt 80.\n\n## Why\n- x\n\n## You\nThanks\n\n## GPT\nSure.\n" + b"Boil it. " * 9_000
     assert [message.content for message in talks(text, "a.md")[0].messages][1] == "At 80.\n\n## Why\n- x"
     lines = ("Ida: How?", "Meta AI: At 80.", "Ida: Thanks", "Meta AI: Sure.")
     (talk,) = talks("".join(f"[01/05/2026, 10:00:0{n}] {line}\n" for n, line in enumerate(lines)).encode(), "a.txt")
@@ -118,10 +119,13 @@ def test_a_model_is_known_by_its_coming_again(talks):
         "# User\n- Bakes.\n- Sells.\n\n# Assistant\n- Is to be brief.\n",
         "- Work: bakes\n- Work: sells\n- Home: Porto\n- Home: a boat\n",
         "* Work: bakes\n* Work: sells\n* Home: Porto\n* Home: a boat\n",
+        "".join(f"{number:014b}User: bakes {number}\n".replace("0", "*").replace("1", "_") for number in range(9_000)),
     ],
 )
 def test_a_list_with_a_head_is_no_transcript(talks, text):
+    start = time.process_time()
     assert {type(part).__name__ for part in talks(text.encode(), "a.md")} == {"ReadMemory"}
+    assert time.process_time() - start < 4  # with labels of ever another look, too
 
 
 @pytest.mark.parametrize(

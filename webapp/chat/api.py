@@ -196,7 +196,7 @@ def get_response(message_id: Id, query: WaitQuery) -> Answer:
     if reply.status == "streaming" and query.wait:
         reply_id = reply.message_id
         db.session.remove()  # no connection is held while waiting
-        with closing(sse.viewed(user_id, follow(this_app(), runtime().hub, reply_id, patience=query.wait))) as waiting:
+        with closing(sse.view(user_id, follow(this_app(), runtime().hub, reply_id, patience=query.wait))) as waiting:
             deque(waiting, maxlen=0)
         reply = service.reply_to(user_id, message_id)
     if reply.status == "streaming":
@@ -264,7 +264,7 @@ def _stream(turn_id: int, cursor: Cursor = STREAM_START, *, launched: bool = Fal
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
     identity = require_identity()
     events = sse.json_events(watch(app, identity, entries), seen=seen, resumed=bool(cursor.id))
-    return sse.response(events if launched else sse.viewed(identity.user_id, events))
+    return sse.response(events if launched else sse.view(identity.user_id, events))
 
 
 points_blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory", access="user")

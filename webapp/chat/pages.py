@@ -164,7 +164,7 @@ def events(message_id: int) -> ViewResult:
     identity = require_identity()
     watched = watch(app, identity, live)
     stream = html_events(message_id, conversation_id, backlog, watched, has_reply="settling" in request.args)
-    return sse.response(sse.viewed(identity.user_id, stream_with_context(stream)))
+    return sse.response(sse.view(identity.user_id, stream_with_context(stream)))
 
 
 @blueprint.post("/c/<int:conversation_id>/stop")

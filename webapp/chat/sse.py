@@ -42,7 +42,7 @@ class OpenStreams:
         self.by_person: Counter[int] = Counter()
         self._lock = threading.Lock()
 
-    def counted(self, user_id: int, chunks: Iterator[T], each: int, total: int) -> "CountedStream[T]":
+    def open(self, user_id: int, chunks: Iterator[T], each: int, total: int) -> "OpenStream[T]":
         """Return a stream that counts as open until it is closed, even if nothing is ever read from it. Raises TooMany
         beyond `each` of a person or `total` of all.
         """
@@ -50,7 +50,7 @@ class OpenStreams:
             if self.by_person[user_id] >= each or self.by_person.total() >= total:
                 raise TooMany("Too many event streams are open. Close one.", retry_after=30)
             self.by_person[user_id] += 1
-        return CountedStream(chunks, partial(self._leave, user_id))
+        return OpenStream(chunks, partial(self._leave, user_id))
 
     def _leave(self, user_id: int) -> None:
         with self._lock:
@@ -59,7 +59,7 @@ class OpenStreams:
                 del self.by_person[user_id]
 
 
-class CountedStream(Iterator[T]):
+class OpenStream(Iterator[T]):
     """A stream, and what is done once it is closed."""
 
     def __init__(self, chunks: Iterator[T], leave: Callable[[], None]) -> None:
@@ -81,12 +81,12 @@ class CountedStream(Iterator[T]):
 _viewers = OpenStreams()
 
 
-def viewed(user_id: int, chunks: Iterator[T]) -> CountedStream[T]:
+def view(user_id: int, chunks: Iterator[T]) -> OpenStream[T]:
     """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany beyond five eighths of this
     process's threads for one person, seven eighths for all: pages need some, too.
     """
     threads = app_settings().web_threads
-    return _viewers.counted(user_id, chunks, max(1, threads * 5 // 8), max(1, threads * 7 // 8))
+    return _viewers.open(user_id, chunks, max(1, threads * 5 // 8), max(1, threads * 7 // 8))
 
 
 def response(chunks: Iterable[bytes]) -> Response:

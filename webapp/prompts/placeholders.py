@@ -76,14 +76,14 @@ def pieces(
     inserted unchanged. Other placeholders are left alone, and those after MAX_FILLED characters.
     """
     blocks, texts = blocks or {}, texts or {}
-    shortened = cache(lambda keys: _shortened(digest or {}, keys))  # once, for whatever budgets
+    versions_of = cache(lambda keys: _versions(digest or {}, keys))  # once, for whatever budgets
 
     @cache
     def text_of(placeholder: Placeholder) -> str | None:
         if placeholder.name == DIGEST:
             if placeholder.budget is None or not digest or not placeholder.keys:
                 return snippet(digest, placeholder.keys)
-            versions = shortened(placeholder.keys)
+            versions = versions_of(placeholder.keys)
             return next((text for tokens, text in versions if tokens <= placeholder.budget), versions[-1][1])
         if placeholder.name == DIGEST_JSON:
             return as_json(digest)
@@ -110,7 +110,7 @@ def snippet(digest: Mapping[str, Any] | None, keys: Sequence[str] = MEMORY_KEYS)
     return _sentence({key: digest.get(key) for key in keys}) if digest and keys else NO_MEMORY
 
 
-def _shortened(digest: Mapping[str, Any], keys: Sequence[str]) -> list[tuple[int, str]]:
+def _versions(digest: Mapping[str, Any], keys: Sequence[str]) -> list[tuple[int, str]]:
     """Return a digest in one sentence, whole and then ever shorter, each with its tokens: items, then parts, then words
     are dropped from the end, never the first word."""
     values: dict[str, Any] | None = {key: digest.get(key) for key in keys}

@@ -7,10 +7,10 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from webapp.i18n.marks import N_, say
 
@@ -52,15 +52,25 @@ def decompress(path: Path) -> IO[bytes] | None:
         return None
     left = _limit(path.stat().st_size)
     result = tempfile.NamedTemporaryFile()  # noqa: SIM115  # closed by whoever asked
-    with suppress(EOFError, zlib.error, lzma.LZMAError, OSError), opener(path) as packed:
-        while left >= 0 and (piece := packed.read1(1024**2)):
-            result.write(piece)
+    try:
+        for piece in _whole_pieces(opener, path):
             left -= len(piece)
-    result.flush()
-    if left < 0 or not result.tell():
+            if left < 0:
+                raise ImportRefused(_TOO_LARGE)
+            result.write(piece)
+        result.flush()
+        if not result.tell():
+            raise ImportRefused("The file is damaged, or was not uploaded whole.")
+    except BaseException:
         result.close()
-        raise ImportRefused(_TOO_LARGE if left < 0 else "The file is damaged, or was not uploaded whole.")
+        raise
     return result
+
+
+def _whole_pieces(opener: Callable[[Path], Any], path: Path) -> Iterator[bytes]:
+    with suppress(EOFError, zlib.error, lzma.LZMAError, OSError), opener(path) as packed:
+        while piece := packed.read1(1024**2):
+            yield piece
 
 
 class Archive:

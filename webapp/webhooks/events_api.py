@@ -55,7 +55,7 @@ def response(user_id: int, query: EventQuery) -> Response:
         raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
     chunks = _stream(this_app(), identity, after, is_gap, kinds)
-    return sse.response(_open.counted(user_id, chunks, MAX_EACH, MAX_LISTENERS))
+    return sse.response(_open.open(user_id, chunks, MAX_EACH, MAX_LISTENERS))
 
 
 def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set[str]) -> Generator[bytes, None, None]:

@@ -13,6 +13,7 @@ from webapp.memories.learning import duplicates
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
+from webapp.memories.store.reach import reach_asked
 
 CAR = ("Drives an electric car", "Goes about in an electric car")
 HOUSE = ("Bought a house by the lake", "Sold a house by the lake")
@@ -101,8 +102,11 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
     model.script(match="same_memories", structured={"same": [1]})
     nightly(app, run_jobs)
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
-    with app.app_context(), write_transaction():
+    held: set[int] = set()
+    hold = reach_asked.connected_to(lambda _sender, memory_ids, **_: held.update(memory_ids))
+    with app.app_context(), hold, write_transaction():
         assert forgetting.forget(user.user_id, {*ids} - {aside}).memory_ids == ids, "what says the same goes, too"
+        assert held == {*ids}, "and what it reaches is locked before the memory is"
         db.session.rollback()
     assert aside in ids and client.put(f"/api/memories/{aside}", json={"is_archived": False}).status_code == 200
     nightly(app, run_jobs)

@@ -223,7 +223,7 @@ def _changes_of(row: MemoryChangeSet) -> list[Change]:
     ]
 
 
-def _said_again(user_id: int, changes: Sequence[Change], rows: Sequence[Memory]) -> set[int]:
+def _find_twins(user_id: int, changes: Sequence[Change], rows: Sequence[Memory]) -> set[int]:
     """Return the closed or archived memories that would come back beside one in use that says the same."""
     ended = {row.memory_id: row for row in rows if row.valid_to is not None or row.is_archived}
     returning = {
@@ -257,6 +257,6 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
     return Present(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
         key_holders={places[place]: holder for place, holder in holders.items()},
-        said_again=_said_again(user_id, changes, rows),
+        twins=_find_twins(user_id, changes, rows),
         is_forgotten=lambda fields: is_forgotten(tombstones, fields),
     )

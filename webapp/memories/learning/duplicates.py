@@ -196,7 +196,7 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     """Archive the other of each pair unless one of the two has changed or was archived here, so that one remains."""
     if not pairs:
         return 0
-    rows, unchanged = _unchanged(user_id, pairs)
+    rows, unchanged = _current_pairs(user_id, pairs)
     kept_ids: dict[int, int] = {}
     for pair in unchanged:
         if not pair.versions.keys() & kept_ids.keys():
@@ -216,7 +216,7 @@ def _ask_about(user_id: int, pairs: Sequence[Pair]) -> int:
     """Have the memory of each pair that was said earlier, unless it is the user's own, wait beside the other."""
     if not pairs:
         return 0
-    rows, unchanged = _unchanged(user_id, pairs)
+    rows, unchanged = _current_pairs(user_id, pairs)
     said = select(MemoryEvidence.memory_id, func.max(MemoryEvidence.said_at)).group_by(MemoryEvidence.memory_id)
     last_said = dict(db.session.execute(said.where(MemoryEvidence.memory_id.in_(rows))).all())
     contradictions: list[list[Memory]] = []
@@ -239,7 +239,7 @@ def _ask_about(user_id: int, pairs: Sequence[Pair]) -> int:
     return count
 
 
-def _unchanged(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memory], list[Pair]]:
+def _current_pairs(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memory], list[Pair]]:
     """Return the memories of some pairs that are in use, and those pairs of which neither has changed."""
     versions.begin_change(user_id)
     ids = {memory_id for pair in pairs for memory_id in pair.versions}

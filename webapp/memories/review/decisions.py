@@ -111,7 +111,7 @@ def waiting_memory(user_id: int, memory_id: int) -> WaitingMemory:
 def others_of(user_id: int, memories: Collection[Memory]) -> dict[int, int]:
     """Return by memory the one that it contradicts or, where that waits as well, the one in use that this contradicts
     in turn, or the one that has its key; none that has ended."""
-    disputed = _going_on({row.contradicts_id for row in memories if row.contradicts_id is not None})
+    disputed = _open_rivals({row.contradicts_id for row in memories if row.contradicts_id is not None})
     in_use = {row.memory_id: _end_of(row, disputed) for row in memories}
     places = {row.memory_id: _place_of(row) for row in memories if row.fact_key and in_use[row.memory_id] is None}
     holders = key_holders(user_id, set(places.values())) if places else {}
@@ -122,7 +122,7 @@ def others_of(user_id: int, memories: Collection[Memory]) -> dict[int, int]:
     return {memory_id: other for memory_id, other in found.items() if other is not None and other != memory_id}
 
 
-def _going_on(memory_ids: set[int]) -> dict[int, Memory]:
+def _open_rivals(memory_ids: set[int]) -> dict[int, Memory]:
     """Return those of some memories that have not ended, and what those that wait contradict in turn."""
     found: dict[int, Memory] = {}
     while memory_ids := memory_ids - found.keys():

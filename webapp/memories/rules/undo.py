@@ -69,12 +69,12 @@ class UndoPlan:
 class Present:
     """The memories of a change set that still exist, which memory holds which key, and what `is_forgotten`.
 
-    `said_again`: those of which another memory in use has the earlier words by now, so that they stay as they are.
+    `twins`: those of which another memory in use has the earlier words by now, so that they stay as they are.
     """
 
     memories: Mapping[int, Snapshot] = field(default_factory=dict)
     key_holders: Mapping[str, int] = field(default_factory=dict)
-    said_again: Collection[int] = ()
+    twins: Collection[int] = ()
     is_forgotten: Callable[[Mapping[str, Any]], bool] = lambda _: False
 
 
@@ -97,7 +97,7 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
             else:
                 removals.append(change.ref)
             continue
-        if change.ref in present.said_again:
+        if change.ref in present.twins:
             continue
         if change.after is not None and change.after.fields != change.before.fields:
             obstacle = _obstacle(change, now, present, held_before)

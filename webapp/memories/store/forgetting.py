@@ -19,7 +19,7 @@ from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reach import UsedIn, Uses, lock_withdrawal, reach_of, uses_of, with_set_aside
+from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 from webapp.text.provenance import FORGOTTEN
@@ -63,6 +63,7 @@ def forget(
     user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
 ) -> ForgetReport:
     """Forget those memories that are the user's, and all of theirs that say the same; messages stay."""
+    memory_ids = add_set_aside(memory_ids)
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
     versions.begin_change(user_id)
@@ -146,7 +147,7 @@ def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_val
 def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     """Return the named memories and all others with the same words, or the same key and value, open or closed, and
     those that were set aside because one of them says the same."""
-    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(with_set_aside(memory_ids)))
+    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(add_set_aside(memory_ids)))
     twin_ids = db.session.scalars(named.with_for_update()).all()
     facts = {
         (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))

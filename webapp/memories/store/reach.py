@@ -79,7 +79,7 @@ uses_of: Part[Callable[[int, Collection[int]], Uses]] = Part("uses_of_memories")
 and the links build on this one, so one of them registers the function here."""
 
 
-def with_set_aside(memory_ids: Collection[int]) -> set[int]:
+def add_set_aside(memory_ids: Collection[int]) -> set[int]:
     """Return the ids of memories and of those archived in favour of one of them, or of such a one."""
     found, latest = set(memory_ids), set(memory_ids)
     while latest:

@@ -41,7 +41,7 @@ def _read(text: str) -> _Printed | None:
     clock = CLOCK.search(text)
     if clock is None:
         return None
-    numbers = list(map(int, re.findall(r"\d+", text[: clock.start()])))
+    numbers = list(map(int, re.findall(r"\d{1,9}", text[: clock.start()])))
     hour, minute, second = (*(int(part) for part in clock.groups() if part), 0)[:3]
     before, after = _words(text[: clock.start()]), _words(text[clock.end() :])
     return _Printed(numbers, before, "".join(after), (hour, minute, second))

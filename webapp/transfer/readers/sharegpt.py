@@ -23,7 +23,7 @@ from webapp.transfer.readers.turns import (
     read_conversation,
     turns_in,
 )
-from webapp.transfer.sources import PEEK_BYTES, TEXTS, Upload
+from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
 _TALKS = (
@@ -58,12 +58,12 @@ class ShareGPT:
     def looks_like(self, upload: Upload) -> bool:
         """Return whether turns are in it, or something that has a list of them."""
         is_ours = upload.has_record(upload.record_names, lambda item: is_conversation(item) or is_turn(item))
-        return is_ours or bool(_transcript(upload, PEEK_BYTES))
+        return is_ours or bool(_transcript(upload))
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations; turns that nothing holds together, not even the name of one, are one with the name
         of their file."""
-        if turns := _transcript(upload, _LARGE):
+        if turns := _transcript(upload):
             title = title_of(upload.peek(upload.filename)) or PurePosixPath(upload.filename).stem
             yield read_conversation({"title": title, "messages": turns})
         for name in upload.record_names:
@@ -76,10 +76,10 @@ class ShareGPT:
                 yield from _talks(talks, _titles(upload, name) if any(talks) else {}, PurePosixPath(name).stem)
 
 
-def _transcript(upload: Upload, limit: int) -> list[dict[str, str]]:
+def _transcript(upload: Upload) -> list[dict[str, str]]:
     """Return the turns in a text that was uploaded alone."""
     is_text = not upload.is_archive and upload.filename.lower().endswith(TEXTS)
-    return turns_of(upload.text(upload.filename, limit)) if is_text else []
+    return turns_of(upload.text(upload.filename, _LARGE)) if is_text and upload.size(upload.filename) <= _LARGE else []
 
 
 def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:

@@ -1,7 +1,7 @@
 """Conversations as text: a label on a line of its own, or before a colon, says who speaks."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -31,8 +31,10 @@ def turns_of(text: str) -> list[dict[str, str]]:
     lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
     labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
     known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*PEOPLE, *MODELS})
-    looks = ({number: label for number, label in labels.items() if label.style == style} for style in known)
-    return next(filter(None, (_turns(lines, alike) for alike in looks)), [])
+    looks: dict[str, dict[int, _Label]] = defaultdict(dict)
+    for number, label in labels.items():
+        looks[label.style][number] = label
+    return next(filter(None, (_turns(lines, looks[style]) for style in known)), [])
 
 
 def title_of(text: str) -> str:
@@ -54,13 +56,15 @@ def _turns(lines: Sequence[str], alike: Mapping[int, _Label]) -> list[dict[str, 
     others = [name for name in again if name not in people] if people & {*again} else []
     speakers = {*people, *((models - people) or others[:1])}
     starts = [number for number, label in alike.items() if label.name in speakers]
+    if len({alike[number].name in people for number in starts}) < 2:  # noqa: PLR2004  # one side alone
+        return []
     turns = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=False):
         content = "\n".join([alike[start].rest, *lines[start + 1 : end]]).rstrip()
         role = "user" if alike[start].name in people else "assistant"
         turns.append({"role": role, "content": _RULE.sub("", content).strip()})
     said = filter(None, (line.strip() for turn in turns for line in turn["content"].splitlines()))
-    return turns if len({turn["role"] for turn in turns}) > 1 and not all(map(_ITEM.match, said)) else []
+    return turns if not all(map(_ITEM.match, said)) else []
 
 
 def _speakers(counts: Mapping[str, int], alone: Sequence[str], known: Sequence[str]) -> set[str]:
