@@ -33,10 +33,12 @@ def talk(app):
     return make
 
 
-def test_the_first_page_is_friendly_and_empty(browser):
+def test_the_first_page_is_friendly_and_empty_and_leads_to_the_files_and_to_import_and_export(browser):
     page = browser.get("/").text
     assert "Your conversations appear here" in page
     assert re.search(r"<h1>Good (morning|afternoon|evening), Person</h1>", page)
+    assert page.count('href="/files"') == 2, "in the account's menu and among the commands"
+    assert re.search(r'href="/transfer"\s+data-words=', page)
 
 
 def test_keys_are_called_what_is_on_them(browser):
@@ -176,12 +178,6 @@ def test_a_temporary_conversation_offers_nothing_that_would_put_it_into_a_list(a
         assert f"/c/{kept}/{place}" in shown, place
         assert f"/c/{passing}/{place}" not in fleeting, place
     assert f'data-delete="{passing}"' in fleeting and "/exports/chosen" in fleeting
-
-
-def test_every_page_leads_to_the_files_and_to_import_and_export(browser):
-    page = browser.get("/").text
-    assert page.count('href="/files"') == 2, "in the account's menu and among the commands"
-    assert re.search(r'href="/transfer"\s+data-words=', page)
 
 
 def spans(page: str) -> list[dict[str, object]]:

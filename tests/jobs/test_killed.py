@@ -6,7 +6,6 @@ of time: it waits for an embedding that never comes, for a table that the test h
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from datetime import timedelta
 
 import pytest
 from rq.job import Job, JobStatus
@@ -14,13 +13,13 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import NullPool, create_engine, func, select, text
 
 from testkit.processes import wait_until
-from tests.memories.conversing import answers, converse, current, memories_of, operation
+from tests.memories.conversing import answers, converse, current, idle, memories_of, operation
 from tests.support.dialogue import START, write_dialogue
 from tests.support.live import LiveServer
 from tests.support.queries import scalar, scalars
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db
 from webapp.memories.models import MemoryChangeSet
 from webapp.retrieval.models import ConversationChunk
 
@@ -79,12 +78,6 @@ def run_again(app, job_id: str) -> None:
     job = fetch(app, job_id)
     job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN).enqueue_job(job)
     until_ended(app, job_id)
-
-
-def idle(app, conversation_id: int) -> None:
-    """Let two minutes pass for a conversation."""
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, conversation_id).updated_at = now() - timedelta(minutes=2)
 
 
 def swept(app, worker: LiveServer, is_done: Callable[[], bool], what: str) -> None:

@@ -1,5 +1,6 @@
 """Conversations for the tests of the memory service: rows put in place, and what the scripted model answers."""
 
+from datetime import timedelta
 from typing import Any
 
 from flask import Flask
@@ -37,6 +38,12 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
         conversation.extraction_due = True
         conversation.message_count += len(said)
     return ids
+
+
+def idle(app: Flask, conversation_id: int) -> None:
+    """Let two minutes pass for a conversation."""
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, conversation_id).updated_at = now() - timedelta(minutes=2)
 
 
 def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:

@@ -5,17 +5,16 @@ Killed in the midst of it: tests/jobs/test_killed.py.
 
 import json
 import threading
-from datetime import timedelta
 from functools import partial
 
 import pytest
 from sqlalchemy import select
 
-from tests.memories.conversing import answers, converse, current, memories_of, operation
+from tests.memories.conversing import answers, converse, current, idle, memories_of, operation
 from tests.support.interleaving import at_once
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.models import MemoryChangeSet
@@ -110,12 +109,6 @@ def test_with_redis_emptied_before_it_ran_the_sweep_asks_again(app, user, model,
     assert [job.meta["name"] for job in run_jobs()] == ["sweep", "extract"]
     assert current(app, user.user_id) == [TEA["content"]]
     assert state_of(app, talk)[1] is False
-
-
-def idle(app, talk: int) -> None:
-    """Let two minutes pass for a conversation."""
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, talk).updated_at = now() - timedelta(minutes=2)
 
 
 def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model, talk):

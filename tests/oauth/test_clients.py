@@ -52,24 +52,21 @@ def test_what_people_are_told():
     assert form_target("com.example.app:/y") == "com.example.app:"
 
 
-@pytest.mark.parametrize(
-    ("client_id", "is_one"),
-    [
-        ("https://client.example/oauth.json", True),
-        ("https://client.example:8443/a/b", True),
-        ("https://client.example/", False),
-        ("https://client.example", False),
-        ("http://client.example/x", False),
-        ("https://client.example/x?y", False),
-        ("https://client.example/x#y", False),
-        ("https://client.example/../x", False),
-        ("https://u@client.example/x", False),
-        ("https://client.example/" + "x" * 255, False),
-        ("abc", False),
-    ],
-)
-def test_ids_that_are_addresses(client_id, is_one):
-    assert is_document_id(client_id) is is_one
+@pytest.mark.parametrize("client_id", ["https://client.example/oauth.json", "https://client.example:8443/a/b"])
+def test_ids_that_are_addresses(client_id):
+    assert is_document_id(client_id)
+
+
+OTHER_IDS = [
+    *("https://client.example/", "https://client.example", "http://client.example/x", "https://client.example/x?y"),
+    *("https://client.example/x#y", "https://client.example/../x", "https://u@client.example/x", "abc"),
+    "https://client.example/" + "x" * 255,
+]
+
+
+@pytest.mark.parametrize("client_id", OTHER_IDS)
+def test_ids_that_are_no_addresses(client_id):
+    assert not is_document_id(client_id)
 
 
 @pytest.mark.parametrize(
