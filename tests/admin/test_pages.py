@@ -6,30 +6,13 @@ import re
 import pytest
 from redis import Redis
 
-from testkit.people import csrf_token, follow
+from testkit.people import follow, post_form
 from webapp.accounts import service
 from webapp.accounts.passwords import password_problem
 from webapp.accounts.schemas import Credentials, UserChanges
 from webapp.admin import users
 from webapp.db.base import db
 from webapp.errors import Conflict, NotFound, Unauthenticated
-
-
-@pytest.fixture
-def admin(make_user):
-    """Somebody who is an admin."""
-    return make_user(name="Ada", is_admin=True)
-
-
-@pytest.fixture
-def browser(login, admin):
-    """The admin's browser."""
-    return login(admin)
-
-
-def post(browser, address, page="/admin/users", **form):
-    """Post a form as its page would."""
-    return browser.post(address, data={**form, "csrf_token": csrf_token(browser.get(page).text)})
 
 
 def test_somebody_without_a_name_is_called_by_the_address_once(app, browser, make_user):
@@ -84,21 +67,21 @@ def test_users_come_in_pages_and_as_rows_for_htmx(browser, make_user, monkeypatc
 
 def test_rights_are_given_and_taken(browser, user, app):
     page = f"/admin/users/{user.user_id}"
-    assert post(browser, f"{page}/admin", admin="1").headers["Location"] == page
+    assert post_form(browser, f"{page}/admin", admin="1").headers["Location"] == page
     assert "is now an admin" in browser.get(page).text
     with app.app_context():
         assert service.get_user(user.user_id).is_admin
-    post(browser, f"{page}/admin", admin="0")
+    post_form(browser, f"{page}/admin", admin="0")
     with app.app_context():
         assert not service.get_user(user.user_id).is_admin
 
 
 def test_an_account_is_switched_off_and_on(browser, user, login, client):
     theirs = login(user)
-    post(browser, f"/admin/users/{user.user_id}/active", active="0")
+    post_form(browser, f"/admin/users/{user.user_id}/active", active="0")
     assert theirs.get("/settings").status_code == 303
     assert client.get("/api/account").status_code == 401
-    post(browser, f"/admin/users/{user.user_id}/active", active="1")
+    post_form(browser, f"/admin/users/{user.user_id}/active", active="1")
     assert client.get("/api/account").status_code == 200
     assert theirs.get("/settings").status_code == 303, "sessions of before stay ended"
 
@@ -106,7 +89,7 @@ def test_an_account_is_switched_off_and_on(browser, user, login, client):
 def test_a_new_password_is_shown_once_and_works(browser, user, login, app):
     theirs = login(user)
     page = f"/admin/users/{user.user_id}"
-    shown = follow(browser, post(browser, f"{page}/password"))
+    shown = follow(browser, post_form(browser, f"{page}/password"))
     password = re.search(r'<code id="password">([^<]+)</code>', shown.text)[1]
     assert "no-store" in shown.headers["Cache-Control"]
     assert "signed out everywhere." in shown.text
@@ -121,12 +104,12 @@ def test_a_new_password_is_shown_once_and_works(browser, user, login, app):
 
 def test_deleting_wants_the_address(browser, user, app):
     page = f"/admin/users/{user.user_id}"
-    refused = post(browser, f"{page}/delete", email="somebody@example.org")
+    refused = post_form(browser, f"{page}/delete", email="somebody@example.org")
     assert refused.status_code == 422
     assert "What you typed does not belong to this account." in refused.text
     with app.app_context():
         assert service.get_user(user.user_id)
-    done = post(browser, f"{page}/delete", email=f" {user.email.upper()} ")
+    done = post_form(browser, f"{page}/delete", email=f" {user.email.upper()} ")
     assert done.headers["Location"] == "/admin/users"
     with app.app_context(), pytest.raises(NotFound):
         service.get_user(user.user_id)
@@ -139,7 +122,7 @@ def test_never_oneself(login, make_user, app):
     browser = login(ada)
     deeds = {"admin": {"admin": "0"}, "active": {"active": "0"}, "password": {}, "delete": {"email": ada.email}}
     for action, form in deeds.items():
-        answer = post(browser, f"/admin/users/{ada.user_id}/{action}", **form)
+        answer = post_form(browser, f"/admin/users/{ada.user_id}/{action}", **form)
         assert (action, answer.status_code) == (action, 409)
         with app.app_context():
             kept = service.get_user(ada.user_id)
@@ -147,14 +130,14 @@ def test_never_oneself(login, make_user, app):
 
 
 def test_a_user_is_added_with_a_password_to_hand_over(browser, app):
-    post(browser, "/admin/registration", open="0")
-    shown = follow(browser, post(browser, "/admin/users", email="New@Example.org", name="New"))
+    post_form(browser, "/admin/registration", open="0")
+    shown = follow(browser, post_form(browser, "/admin/users", email="New@Example.org", name="New"))
     assert "signed out everywhere." not in shown.text
     password = re.search(r'<code id="password">([^<]+)</code>', shown.text)[1]
     with app.app_context():
         assert service.log_in(Credentials(email="new@example.org", password=password)).name == "New"
         db.session.rollback()
-    again = post(browser, "/admin/users", email="new@example.org", name="Other")
+    again = post_form(browser, "/admin/users", email="new@example.org", name="Other")
     assert again.status_code == 422
     assert "already has an account" in again.text
     assert 'value="Other"' in again.text

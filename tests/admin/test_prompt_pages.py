@@ -3,25 +3,13 @@
 import pytest
 from sqlalchemy import select
 
-from testkit.people import csrf_token
+from testkit.people import post_form
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db
 from webapp.prompts import service
 
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def admin(make_user):
-    """Somebody who is an admin."""
-    return make_user(name="Ada", is_admin=True)
-
-
-@pytest.fixture
-def browser(login, admin):
-    """The admin's browser."""
-    return login(admin)
 
 
 @pytest.fixture
@@ -33,9 +21,7 @@ def theirs(app, user):
 
 def post(browser, path, **form):
     """Post a form of the editor."""
-    headers = form.pop("headers", None)
-    token = csrf_token(browser.get("/admin/prompts/chat").text)
-    return browser.post(f"/admin/prompts/{path}", data={**form, "csrf_token": token}, headers=headers)
+    return post_form(browser, f"/admin/prompts/{path}", **form)
 
 
 def looks(app):

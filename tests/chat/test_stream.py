@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from redis.exceptions import ConnectionError as RedisAway
 
+from fakemodel.script import Hold
 from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
@@ -277,13 +278,15 @@ def test_no_connection_is_held_while_a_reply_is_written_or_watched(app, client, 
 
 
 def test_waiting_for_a_response(app, client, model):
-    model.script(reply=[f"w{n} " for n in range(30)], token_delay=0.02)
+    hold = Hold(after=3)
+    model.script(reply=[f"w{n} " for n in range(30)], hold=hold)
     turn_id = begin(client)
     asked = message(app, turn_id)["parent_id"]
     early = client.get(f"/api/messages/{asked}/response")
     assert (early.status_code, early.get_json()) == (202, {"status": "streaming", "response_id": turn_id})
     assert client.get(f"/api/chat/turns/{asked}/stream").status_code == 404, "a question is no turn"
     assert client.get(f"/api/messages/{asked}/response?wait=0.05").status_code == 202
+    hold.release()
     late = client.get(f"/api/messages/{asked}/response?wait=20")
     assert (late.status_code, late.get_json()["status"]) == (200, "complete")
     for wait in ("nan", "inf", "-1", "31", "x"):

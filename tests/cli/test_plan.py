@@ -77,17 +77,10 @@ def test_a_number_out_of_bounds_is_named(text):
         whole_number({"WEB_CONCURRENCY": text}, "WEB_CONCURRENCY", 2, 1, 64)
 
 
-def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, tmp_path):
-    plan = plan_for({}, tmp_path / ("deep" * 30))
-    assert plan.redis_socket is not None
-    assert len(plan.redis_socket) < 100
-    Path(plan.redis_socket).parent.rmdir()
-
-
-@pytest.mark.parametrize("name", ["My Documents", "a=b", "what?", "c#", "50%"])
-def test_a_socket_path_that_clients_cannot_read_goes_elsewhere(name, plan_for, tmp_path):
+@pytest.mark.parametrize("name", ["deep" * 30, "My Documents", "a=b", "what?", "c#", "50%"])
+def test_a_socket_path_that_is_too_long_or_that_clients_cannot_read_goes_elsewhere(name, plan_for, tmp_path):
     plan = plan_for({}, tmp_path / name)
-    assert plan.redis_socket is not None
+    assert plan.redis_socket is not None and len(plan.redis_socket) < 100
     assert name not in plan.redis_socket
     Path(plan.redis_socket).parent.rmdir()
 

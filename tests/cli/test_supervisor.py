@@ -155,15 +155,6 @@ def test_gives_up_on_what_never_starts():
         assert "web does not start (exit code 1)" in running.said
 
 
-def test_starts_nothing_that_needs_a_failed_migration():
-    failing = spec("migrate", "raise SystemExit('no such column')", once=True)
-    with supervise(failing, spec("worker", SLEEPER, needs=["migrate"])) as running:
-        assert running.finish() == 1
-        assert "no such column" in running.said
-        assert "migrate failed (exit code 1)" in running.said
-        assert "pid" not in running.said
-
-
 WAITING = "import os; print('is loaded', flush=True); os.read(int(os.environ['START_FD']), 1); " + SLEEPER
 
 
@@ -178,12 +169,13 @@ def test_what_awaits_the_migration_is_loaded_meanwhile_and_begins_after_it():
         assert pid_of(running, "other") != first, "what is started again waits for nothing"
 
 
-def test_what_awaits_a_migration_that_fails_is_ended():
+def test_what_needs_a_migration_that_fails_is_not_started_and_what_awaits_it_is_ended():
     failing = spec("migrate", "import time; time.sleep(0.3); raise SystemExit('no such column')", once=True)
-    with supervise(failing, spec("other", WAITING, awaits="migrate")) as running:
+    others = spec("worker", SLEEPER, needs=["migrate"]), spec("other", WAITING, awaits="migrate")
+    with supervise(failing, *others) as running:
         assert running.finish() == 1
-        assert "migrate failed (exit code 1)" in running.said
-        assert "did not stop in time" not in running.said
+        assert "no such column" in running.said and "migrate failed (exit code 1)" in running.said
+        assert "worker" not in running.said and "did not stop in time" not in running.said
 
 
 def test_shows_what_a_quiet_process_said_only_when_it_fails():

@@ -23,12 +23,12 @@ def talk(app, user) -> int:
     return converse(app, user.user_id, "I prefer green tea")
 
 
-def sweep(app, talk: int, *, due: bool = True) -> None:
-    """Let two minutes pass for the conversation, owe it an extraction, and sweep."""
+def sweep(app, talk: int, *, rest: timedelta = timedelta(minutes=2)) -> None:
+    """Let two minutes or more pass for the conversation, owe it an extraction, and sweep."""
     with app.app_context():
         with write_transaction():
             row = db.session.get(Conversation, talk)
-            row.extraction_due, row.updated_at = due, now() - timedelta(minutes=2)
+            row.extraction_due, row.updated_at = True, now() - rest
         upkeep.sweep()
 
 
@@ -53,11 +53,7 @@ def extractions(run_jobs, **options) -> int:
 def test_what_rested_for_long_is_still_learnt(app, model, talk, run_jobs):
     """While the model that reads was away for more than a week, what people said was never learnt."""
     answers(model, TEA, times=None)
-    with app.app_context():
-        with write_transaction():
-            row = db.session.get(Conversation, talk)
-            row.extraction_due, row.updated_at = True, now() - timedelta(days=30)
-        upkeep.sweep()
+    sweep(app, talk, rest=timedelta(days=30))
     assert extractions(run_jobs) == 1
 
 
@@ -106,23 +102,24 @@ def test_what_fails_in_a_purge_holds_up_nothing_else(app, user, monkeypatch):
         assert added and db.session.query(IdempotencyKey).count() == 0
 
 
-def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs):
-    """With a summary each turn the extraction waits for the sweep each turn: 600, 1,200, 2,400, 4,800 s it was."""
-    answers(model, TEA, times=None)
+def ask_soon_each_time(app, talk: int, run_jobs) -> None:
+    """The sweep asks again and again, without a pause that grows."""
     for _ in range(6):
         sweep(app, talk)
         assert extractions(run_jobs) == 1
         assert pause(app, talk) <= queues.MIN_RETRY_SECONDS
         elapse(app, talk)
+
+
+def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs):
+    """With a summary each turn the extraction waits for the sweep each turn: 600, 1,200, 2,400, 4,800 s it was."""
+    answers(model, TEA, times=None)
+    ask_soon_each_time(app, talk, run_jobs)
 
 
 def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, talk, run_jobs):
     model.script(match="memory_operations", fault={"http_status": 503})
-    for _ in range(6):
-        sweep(app, talk)
-        assert extractions(run_jobs) == 1
-        assert pause(app, talk) <= queues.MIN_RETRY_SECONDS
-        elapse(app, talk)
+    ask_soon_each_time(app, talk, run_jobs)
     failed = FailedJobRegistry(queue=job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.TURN))
     assert failed.get_job_count(cleanup=False) == 0, "an outage is nothing somebody has to look at, job by job"
     model.reset()

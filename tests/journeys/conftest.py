@@ -1,12 +1,15 @@
 """A small journey of two points, loaded."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask import Flask
 
-from tests.journeys.rows import load, write_fixture
+from fakemodel.testing import ServerHandle
+from testkit.people import ApiClient
+from tests.journeys.rows import begin, extraction, load, say, write_fixture
 from webapp.journeys import report_fonts
 
 LATIN = frozenset({*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2027)})
@@ -40,3 +43,22 @@ def garden(app: Flask, tmp_path: Path) -> Path:
     folder = write_fixture(tmp_path / "fixtures")
     load(app, folder)
     return folder
+
+
+@pytest.fixture
+def guided(garden: Path, client: ApiClient) -> int:
+    """A conversation that follows the small journey."""
+    return begin(client)
+
+
+@pytest.fixture
+def learn(client: ApiClient, model: ServerHandle, run_jobs: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    """`learn(conversation_id, words, *found)`: somebody says this, and the extraction finds that about the points."""
+
+    def work(conversation_id: int, words: str, *found: dict[str, Any]) -> dict[str, Any]:
+        model.script(match="memory_operations", structured=extraction(*found), times=1)
+        said = say(client, conversation_id, words)
+        run_jobs()
+        return said
+
+    return work

@@ -1,7 +1,6 @@
 """The guide at every turn: what the prompt says, what the person wishes, and what becomes of short answers."""
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,19 +18,9 @@ SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"
 
 
-@pytest.fixture
-def guided(garden: Path, client: ApiClient) -> int:
-    """A conversation that follows the small journey."""
-    return begin(client)
-
-
 def prompt(model: ServerHandle) -> str:
     """The last message of the last chat prompt."""
     return [call["messages"] for call in model.calls() if call["model"] == "test-chat"][-1][-1]["content"]
-
-
-def answer_with(model: ServerHandle, *found: dict[str, Any]) -> None:
-    model.script(match="memory_operations", structured=extraction(*found), times=1)
 
 
 def do(client: ApiClient, conversation_id: int, point: str, what: str, status: int = 200, **body: Any) -> Any:
@@ -40,7 +29,7 @@ def do(client: ApiClient, conversation_id: int, point: str, what: str, status: i
     return answer.json
 
 
-def test_every_turn_is_told_where_the_journey_stands(guided, client, model, run_jobs):
+def test_every_turn_is_told_where_the_journey_stands(guided, client, model, learn):
     say(client, guided, "Good morning.")
     first = prompt(model)
     assert first.endswith("\n\nGood morning.") and first.startswith("<guide>")
@@ -53,9 +42,7 @@ def test_every_turn_is_told_where_the_journey_stands(guided, client, model, run_
         "Known so far: nothing.",
     ):
         assert part in first
-    answer_with(model, assessment(1, QUOTE, says="Six square metres"))
-    say(client, guided, SAID)
-    run_jobs()
+    learn(guided, SAID, assessment(1, QUOTE, says="Six square metres"))
     reply = say(client, guided, "What is the weather like?")["reply"]
     later = prompt(model)
     assert "1 of 2 points are talked through" in later and "Current point: Your wishes" in later
@@ -65,14 +52,13 @@ def test_every_turn_is_told_where_the_journey_stands(guided, client, model, run_
     assert "Current point: Your wishes" in str(kept) and "Six square metres" not in str(kept["pipeline_steps"])
 
 
-def test_what_is_known_and_what_bears_on_it_are_told(guided, client, model, run_jobs):
-    answer_with(
-        model,
+def test_what_is_known_and_what_bears_on_it_are_told(guided, client, model, learn):
+    learn(
+        guided,
+        f"{SAID} I think of tomatoes.",
         assessment(1, QUOTE, sure=0.5, says="A balcony of six square metres"),
         assessment(2, "tomatoes", sure=0.4, says="Wants tomatoes for the balcony"),
     )
-    say(client, guided, f"{SAID} I think of tomatoes.")
-    run_jobs()
     ask(client, guided, "place")
     say(client, guided, "Just a moment.")
     section = prompt(model)
@@ -88,7 +74,8 @@ def asked_for(request: str, quote: str, number: int = 1) -> dict[str, Any]:
 
 def test_what_the_person_asks_of_the_guide_is_the_models_to_say(guided, client, model, run_jobs):
     ask(client, guided, "place")
-    answer_with(model, asked_for("skip", "Niech to zostanie między nami"))
+    wish = extraction(asked_for("skip", "Niech to zostanie między nami"))
+    model.script(match="memory_operations", structured=wish, times=1)
     say(client, guided, "Niech to zostanie między nami.")
     assert "Current point: The place" in prompt(model) and "skip, later or stop asking, do so at once" in prompt(model)
     run_jobs()
@@ -102,36 +89,26 @@ def test_what_the_person_asks_of_the_guide_is_the_models_to_say(guided, client, 
     assert points(client, guided)["by"]["place"]["set_aside"] is None
 
 
-def test_a_request_counts_in_the_persons_words_and_costs_no_answer_beside_it(guided, client, model, run_jobs):
+def test_a_request_counts_in_the_persons_words_and_costs_no_answer_beside_it(guided, client, learn):
     for wrong in (asked_for("skip", "Skip it"), asked_for("be gone", "We shall see")):
-        answer_with(model, wrong)
-        say(client, guided, "We shall see.")
-        run_jobs()
+        learn(guided, "We shall see.", wrong)
     assert points(client, guided)["by"]["place"]["set_aside"] is None
-    answer_with(model, {**assessment(1, QUOTE, sure=0.5), "request": "later"})
-    say(client, guided, f"{SAID} The rest another day.")
-    run_jobs()
+    learn(guided, f"{SAID} The rest another day.", {**assessment(1, QUOTE, sure=0.5), "request": "later"})
     place = points(client, guided)["by"]["place"]
     assert (place["set_aside"], place["evidence"][-1]["quote"]) == ("later", QUOTE)
 
 
-def test_later_comes_last_and_stop_is_silence(guided, client, model, run_jobs):
-    answer_with(model, asked_for("later", "Not now"))
-    say(client, guided, "Not now.")
-    run_jobs()
+def test_later_comes_last_and_stop_is_silence(guided, client, model, run_jobs, learn):
+    learn(guided, "Not now.", asked_for("later", "Not now"))
     found = points(client, guided)
     assert (found["by"]["place"]["set_aside"], found["next_point"]) == ("later", "wishes")
     do(client, guided, "wishes", "skip")
     assert points(client, guided)["next_point"] == "place"
-    answer_with(model, asked_for("stop", "Stop asking!"))
-    say(client, guided, "Stop asking!")
-    run_jobs()
+    learn(guided, "Stop asking!", asked_for("stop", "Stop asking!"))
     say(client, guided, "How deep do tomatoes root?")
     assert "do not ask about any point" in prompt(model) and "Current point" not in prompt(model)
     run_jobs()
-    answer_with(model, asked_for("resume", "You can ask me again."))
-    say(client, guided, "You can ask me again.")
-    run_jobs()
+    learn(guided, "You can ask me again.", asked_for("resume", "You can ask me again."))
     say(client, guided, "Well?")
     assert "Current point: The place" in prompt(model)
 
@@ -156,22 +133,18 @@ def test_questions_are_paused_by_hand(guided, client, model, user, login):
     assert_problem(client.put(f"/api/conversations/{guided}/guide", json={}), 422)
 
 
-def test_a_skipped_point_does_not_hold_up_the_journey(guided, client, model, run_jobs):
+def test_a_skipped_point_does_not_hold_up_the_journey(guided, client, learn):
     do(client, guided, "wishes", "skip")
-    answer_with(model, assessment(1, QUOTE))
-    say(client, guided, SAID)
-    run_jobs()
+    learn(guided, SAID, assessment(1, QUOTE))
     found = points(client, guided)
     assert (found["all_addressed"], found["next_point"], found["progress"]["addressed"]) == (True, None, 1)
 
 
 @pytest.mark.parametrize("words", ["7", "None of them."])
-def test_a_short_answer_counts_with_its_question(guided, client, model, run_jobs, words):
+def test_a_short_answer_counts_with_its_question(guided, client, model, words, learn):
     model.script(match="## Your Task", reply="Tell me about it. Is your garden larger than a room?")
     ask(client, guided, "place")
-    answer_with(model, assessment(1, words, says="The garden is no larger than a room"))
-    say(client, guided, words)
-    run_jobs()
+    learn(guided, words, assessment(1, words, says="The garden is no larger than a room"))
     place = points(client, guided)["by"]["place"]
     assert place["is_addressed"] is True
     (piece,) = place["evidence"]
@@ -181,16 +154,13 @@ def test_a_short_answer_counts_with_its_question(guided, client, model, run_jobs
     assert piece["question"] == "Is your garden larger than a room?"
 
 
-def test_a_correction_replaces_and_the_old_stays_in_the_history(guided, client, model, run_jobs):
-    answer_with(model, assessment(1, QUOTE, says="A balcony of six square metres", size="six square metres"))
-    say(client, guided, SAID)
-    run_jobs()
-    answer_with(
-        model,
+def test_a_correction_replaces_and_the_old_stays_in_the_history(guided, client, learn):
+    learn(guided, SAID, assessment(1, QUOTE, says="A balcony of six square metres", size="six square metres"))
+    learn(
+        guided,
+        "Actually it is not six square metres, it is nine.",
         {**assessment(2, "it is nine", says="It has nine square metres", size="nine square metres"), "corrects": [1]},
     )
-    say(client, guided, "Actually it is not six square metres, it is nine.")
-    run_jobs()
     place = points(client, guided)["by"]["place"]
     assert place["structured_data"] == {"size": "nine square metres"}
     assert place["extracted_points"] == ["It has nine square metres"]
@@ -201,13 +171,13 @@ def test_a_correction_replaces_and_the_old_stays_in_the_history(guided, client, 
     assert [item["quote"] for item in place["evidence"]] == ["it is nine"]
 
 
-def test_two_answers_that_disagree_are_for_the_person_to_settle(guided, client, model, run_jobs):
-    answer_with(model, assessment(1, "six square metres", size="six square metres"))
-    say(client, guided, "It has six square metres.")
-    run_jobs()
-    answer_with(model, assessment(2, "ten square metres of garden", size="ten square metres"))
-    say(client, guided, "With ten square metres of garden one can do a lot.")
-    run_jobs()
+def test_two_answers_that_disagree_are_for_the_person_to_settle(guided, client, model, learn):
+    learn(guided, "It has six square metres.", assessment(1, "six square metres", size="six square metres"))
+    learn(
+        guided,
+        "With ten square metres of garden one can do a lot.",
+        assessment(2, "ten square metres of garden", size="ten square metres"),
+    )
     place = points(client, guided)["by"]["place"]
     (conflict,) = place["conflicts"]
     assert (conflict["name"], conflict["values"]) == ("size", ["six square metres", "ten square metres"])
@@ -220,10 +190,8 @@ def test_two_answers_that_disagree_are_for_the_person_to_settle(guided, client, 
     assert do(client, guided, "place", "answer", answer="both")["conflicts"] == []
 
 
-def test_a_settled_point_is_asked_for_what_is_new(app, garden, guided, client, model, run_jobs):
-    answer_with(model, assessment(1, QUOTE))
-    say(client, guided, SAID)
-    run_jobs()
+def test_a_settled_point_is_asked_for_what_is_new(app, garden, guided, client, model, learn):
+    learn(guided, SAID, assessment(1, QUOTE))
     data = copy.deepcopy(SMALL)
     data["points"][0]["elicitation_goals"].append("Which way it faces")
     load(app, write_fixture(garden, data), force=True)
@@ -233,16 +201,12 @@ def test_a_settled_point_is_asked_for_what_is_new(app, garden, guided, client, m
     ask(client, guided, "place")
     say(client, guided, "Hello again.")
     assert "new: Which way it faces" in prompt(model)
-    answer_with(model, assessment(1, "faces south"))
-    say(client, guided, "My balcony faces south.")
-    run_jobs()
+    learn(guided, "My balcony faces south.", assessment(1, "faces south"))
     assert points(client, guided)["by"]["place"]["is_addressed"] is True
 
 
-def test_by_hand_not_right_correct_ask_again_and_undo(guided, client, model, run_jobs):
-    answer_with(model, assessment(1, QUOTE, says="Six square metres"))
-    say(client, guided, SAID)
-    run_jobs()
+def test_by_hand_not_right_correct_ask_again_and_undo(guided, client, learn):
+    learn(guided, SAID, assessment(1, QUOTE, says="Six square metres"))
     evidence_id = points(client, guided)["by"]["place"]["evidence"][0]["evidence_id"]
     wrong = do(client, guided, "place", "answer", answer="no", evidence_id=evidence_id)
     assert (wrong["is_addressed"], wrong["evidence"], wrong["can_undo"]) == (False, [], True)
@@ -320,13 +284,9 @@ def test_the_task_has_the_documented_form():
     )
 
 
-def test_without_anything_known_it_says_so():
+def test_without_anything_known_it_says_so_and_what_comes_from_elsewhere_is_to_be_checked():
     text = directive(PointGuide("T", "D", goals=["G"]))
-    assert "## What You Already Know About This Topic\nNothing yet." in text
-    assert "Don't repeat" not in text
-
-
-def test_what_comes_from_elsewhere_is_to_be_checked():
+    assert "## What You Already Know About This Topic\nNothing yet." in text and "Don't repeat" not in text
     text = directive(PointGuide("T", "D", to_check=["Has a balcony"]))
     assert "Known from other conversations; check that it still holds:\n- Has a balcony" in text
 

@@ -9,9 +9,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token, page_token
-from tests.journeys.rows import assessment, begin, extraction, points, say
+from tests.journeys.rows import assessment, begin, extraction, points
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
@@ -22,12 +21,10 @@ QUOTE = "a balcony of six square metres"
 
 
 @pytest.fixture
-def conversation_id(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> int:
+def conversation_id(garden: Path, client: ApiClient, learn: Callable) -> int:
     """A conversation in which the first point is addressed."""
     conversation_id = begin(client)
-    model.script(match="memory_operations", structured=extraction(assessment(1, QUOTE, says="A balcony")), times=1)
-    say(client, conversation_id, f"I have {QUOTE}.")
-    run_jobs()
+    learn(conversation_id, f"I have {QUOTE}.", assessment(1, QUOTE, says="A balcony"))
     return conversation_id
 
 
@@ -143,11 +140,9 @@ def test_who_has_said_nothing_has_nothing_to_continue(continue_lines, user, logi
     assert "Continue" not in login(user).get("/").text
 
 
-def test_journeys_stay_in_sight_with_how_far_they_are(app, garden, client, model, run_jobs, user, continue_lines):
+def test_journeys_stay_in_sight_with_how_far_they_are(app, garden, client, user, continue_lines, learn):
     guided = begin(client)
-    model.script(match="memory_operations", structured=extraction(assessment(1, QUOTE, says="A balcony")), times=1)
-    say(client, guided, f"I have {QUOTE}.")
-    run_jobs()
+    learn(guided, f"I have {QUOTE}.", assessment(1, QUOTE, says="A balcony"))
     age(app, *[talk(app, user, f"Talk {number}") for number in range(1, 6)], guided)
     assert continue_lines() == ["Talk 1", "Talk 2", "Talk 3", "A garden 1 of 2 topics covered · 50% known"]
 
@@ -158,17 +153,12 @@ def test_a_journey_stands_there_once(app, garden, client, continue_lines):
     assert continue_lines() == ["A garden 0 of 2 topics covered"]
 
 
-def test_a_finished_journey_is_not_continued(app, garden, client, model, run_jobs, continue_lines):
-    guided = begin(client)
-    both = extraction(assessment(1, QUOTE), assessment(2, "tomatoes"))
-    model.script(match="memory_operations", structured=both, times=1)
-    say(client, guided, f"I have {QUOTE} and want tomatoes.")
-    run_jobs()
+def test_a_finished_journey_is_not_continued(guided, learn, continue_lines):
+    learn(guided, f"I have {QUOTE} and want tomatoes.", assessment(1, QUOTE), assessment(2, "tomatoes"))
     assert continue_lines() == []
 
 
-def test_the_title_of_a_journey_stands_above_its_progress(garden, client, browser):
-    guided = begin(client)
+def test_the_title_of_a_journey_stands_above_its_progress(guided, browser):
     head = re.search(r'<div class="bar-title">.*?</header>', browser.get(f"/c/{guided}").text, re.DOTALL)[0]
     assert "0 of 2 topics covered" in head
     moved = browser.get(f"/c/{guided}/points", headers={"HX-Request": "true"}).text

@@ -8,9 +8,9 @@ from flask import Flask
 from sqlalchemy import select
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, Person, csrf_token, page_token
+from testkit.people import Person, csrf_token, page_token
 from tests.conversations.test_paging import queries
-from tests.journeys.rows import SMALL, assessment, begin, extraction, load, points, say, write_fixture
+from tests.journeys.rows import SMALL, assessment, begin, load, points, write_fixture
 from tests.support.interleaving import at_once
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
@@ -35,14 +35,6 @@ def start(browser, **more: str) -> str:
     answer = browser.post(START, data={"csrf_token": token, **more})
     assert answer.status_code == 303
     return answer.location.partition("?")[0]
-
-
-def finish(client: ApiClient, model: ServerHandle, run_jobs: Callable, conversation_id: int) -> None:
-    """Answer both points."""
-    for quote in (QUOTE, WISH):
-        model.script(match="memory_operations", structured=extraction(assessment(1, quote)), times=1)
-        say(client, conversation_id, f"It is {quote}.")
-        run_jobs()
 
 
 def progress(app: Flask, user: Person) -> JourneyProgress:
@@ -75,14 +67,15 @@ def test_two_tabs_start_one_conversation(app, browser, user, login):
 
 
 def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_over_once(
-    app, browser, client, user, model, run_jobs
+    app, browser, client, user, learn
 ):
     assert ">Start</button>" in browser.get("/journeys").text
     place = start(browser)
     conversation_id = int(place.rpartition("/")[2])
     page = browser.get("/journeys").text
     assert "In progress" in page and f'href="{place}"' in page and "Next: The place" in page
-    finish(client, model, run_jobs, conversation_id)
+    for quote in (QUOTE, WISH):
+        learn(conversation_id, f"It is {quote}.", assessment(1, quote))
     page = browser.get("/journeys").text
     assert "Finished" in page and "2 of 2 topics covered" in page and page.count('class="stage-covered"') == 2
     assert f'href="/c/{conversation_id}/summary"' in page and "/journeys/garden/restart" in page
@@ -100,12 +93,10 @@ def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_ov
     assert client.get(f"/api/conversations/{again.rpartition('/')[2]}").json["message_count"] == 1
 
 
-def test_the_words_average_what_is_known(app, browser, client, user, model, run_jobs):
+def test_the_words_average_what_is_known(app, browser, user, learn):
     conversation_id = int(start(browser).rpartition("/")[2])
     for quote in (QUOTE, WISH):
-        model.script(match="memory_operations", structured=extraction(assessment(1, quote, sure=0.5)), times=1)
-        say(client, conversation_id, f"It is {quote}.")
-        run_jobs()
+        learn(conversation_id, f"It is {quote}.", assessment(1, quote, sure=0.5))
     found = progress(app, user)
     known = [view.confidence for view in found.view.points]
     assert found.view.addressed == 0 and sum(known) > 0
@@ -150,12 +141,10 @@ def test_instructions_are_never_offered_or_taken_as_answers(browser, client, use
     assert browser.post(path, data={"csrf_token": token, "answer": "yes"}).status_code == 409
 
 
-def test_the_summary_shows_every_quote(browser, client, model, run_jobs):
+def test_the_summary_shows_every_quote(browser, learn):
     conversation_id = int(start(browser).rpartition("/")[2])
     quotes = [f"the balcony has corner number {number}" for number in "abcdefgh"]
     found = {**assessment(1, "", sure=0.5), "extracted_points": quotes, "relevant_quotes": quotes}
-    model.script(match="memory_operations", structured=extraction(found), times=1)
-    say(client, conversation_id, f"Well, {', '.join(quotes)}.")
-    run_jobs()
+    learn(conversation_id, f"Well, {', '.join(quotes)}.", found)
     page = browser.get(f"/c/{conversation_id}/summary/page").text
     assert [quote for quote in quotes if f">{quote}<" not in page] == []

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sqlalchemy import delete, func, select, update
 
-from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, page_token
 from tests.conversations.test_api import assert_problem
-from tests.journeys.rows import assessment, begin, extraction, points, say
+from tests.journeys.rows import assessment, begin, points
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.i18n import LANGUAGES
@@ -47,15 +46,12 @@ def report(*answers: Answer, person: str = "Ada") -> Report:
 
 
 @pytest.fixture
-def complete(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> int:
+def complete(garden: Path, client: ApiClient, learn: Callable) -> int:
     """A conversation whose two points are addressed, its summary made."""
     conversation_id = begin(client)
-    found = extraction(
-        assessment(1, PLACE, says="The garden is a balcony", size="6 m²"), assessment(2, WISH, says="Wants tomatoes")
-    )
-    model.script(match="memory_operations", structured=found, times=1)
-    say(client, conversation_id, f"I have {PLACE} and want to grow {WISH}.")
-    run_jobs()
+    balcony = assessment(1, PLACE, says="The garden is a balcony", size="6 m²")
+    wish = assessment(2, WISH, says="Wants tomatoes")
+    learn(conversation_id, f"I have {PLACE} and want to grow {WISH}.", balcony, wish)
     return conversation_id
 
 
@@ -89,12 +85,10 @@ def test_it_is_made_once_when_all_points_are_addressed(complete, client, run_job
 
 
 @once
-def test_the_turn_is_told(garden, client, model, run_jobs):
+def test_the_turn_is_told(garden, client, learn):
     conversation_id = begin(client)
-    found = extraction(assessment(1, PLACE), assessment(2, WISH))
-    model.script(match="memory_operations", structured=found, times=1)
-    reply = say(client, conversation_id, f"I have {PLACE} and want to grow {WISH}.")["reply"]
-    run_jobs()
+    found = assessment(1, PLACE), assessment(2, WISH)
+    reply = learn(conversation_id, f"I have {PLACE} and want to grow {WISH}.", *found)["reply"]
     stream = client.get(f"/api/chat/turns/{reply['message_id']}/stream?follow=jobs").text
     kinds = re.findall(r"^event: (\w+)$", stream, re.MULTILINE)
     after = [kind for kind in kinds if kind not in ("delta", "title")]
@@ -103,13 +97,11 @@ def test_the_turn_is_told(garden, client, model, run_jobs):
 
 
 @once
-def test_a_summary_in_between_is_made_when_asked_for(garden, client, model, run_jobs, monkeypatch):
+def test_a_summary_in_between_is_made_when_asked_for(garden, client, run_jobs, monkeypatch, learn):
     conversation_id = begin(client)
     path = f"/memory/conversation/{conversation_id}/summary"
     assert_problem(client.get(f"{path}/download/"), 409)
-    model.script(match="memory_operations", structured=extraction(assessment(1, PLACE)), times=1)
-    say(client, conversation_id, f"I have {PLACE}.")
-    run_jobs()
+    learn(conversation_id, f"I have {PLACE}.", assessment(1, PLACE))
     assert client.get(f"{path}/status/").json["status"] == "none"
     monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     waiting = client.get(f"{path}/download/")
@@ -119,13 +111,15 @@ def test_a_summary_in_between_is_made_when_asked_for(garden, client, model, run_
 
 
 @once
-def test_it_follows_what_changes(complete, client, model, run_jobs, tmp_path, monkeypatch, browser):
+def test_it_follows_what_changes(complete, client, run_jobs, tmp_path, monkeypatch, browser, learn):
     monkeypatch.setattr("webapp.journeys.reports.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
     corrected = assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²")
-    model.script(match="memory_operations", structured=extraction({**corrected, "corrects": [1]}), times=1)
-    say(client, complete, "Actually my garden is no balcony of six square metres, it has twelve square metres.")
-    run_jobs()
+    learn(
+        complete,
+        "Actually my garden is no balcony of six square metres, it has twelve square metres.",
+        {**corrected, "corrects": [1]},
+    )
     assert client.get(f"{path}/status/").json["status"] == "ready"
     text = text_of(client.get(f"{path}/download/").data, tmp_path)
     assert "12 m²" in text and "6 m²" not in text.replace("12 m²", "")

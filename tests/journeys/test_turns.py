@@ -2,14 +2,13 @@
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
 from fakemodel.testing import ServerHandle
-from testkit.people import ApiClient, page_token
+from testkit.people import page_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
 from tests.memories.conversing import operation
@@ -23,17 +22,6 @@ QUOTE = "a balcony of six square metres"
 def background(model: ServerHandle) -> list[dict[str, Any]]:
     """The calls to the background model, embeddings aside."""
     return [call for call in model.calls() if call["model"] == "test-background"]
-
-
-@pytest.fixture
-def guided(garden: Path, client: ApiClient) -> int:
-    """A conversation that follows the small journey."""
-    return begin(client)
-
-
-def answer_with(model: ServerHandle, *found: dict[str, Any]) -> None:
-    """Let the next extraction say this of the points."""
-    model.script(match="memory_operations", structured=extraction(*found), times=1)
 
 
 def test_a_conversation_is_named_after_its_journey_and_begins_with_its_first_point(guided, client):
@@ -122,17 +110,16 @@ def test_regenerating_and_retrying_a_question(guided, client, model):
     assert wait(client, retried.json["response_id"])["status"] == "complete"
 
 
-def test_one_background_call_assesses_all_open_points(guided, client, model, run_jobs):
+def test_one_background_call_assesses_all_open_points(guided, client, model, run_jobs, learn):
     ask(client, guided, "place")
     run_jobs()
     before = len(background(model))
-    answer_with(
-        model,
+    said = learn(
+        guided,
+        SAID,
         assessment(1, QUOTE, says="A balcony of 6 m²", size="6 m²"),
         assessment(2, "sun in the afternoon", sure=0.3),
     )
-    said = say(client, guided, SAID)
-    run_jobs()
     assert len(background(model)) - before == 1
     found = points(client, guided)
     place, wishes = found["by"]["place"], found["by"]["wishes"]
@@ -149,17 +136,15 @@ def test_one_background_call_assesses_all_open_points(guided, client, model, run
     assert '"complete_when": ["The size is known"]' in str(background(model)[-1]["messages"][-1]["content"])
 
 
-def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(guided, client, model, run_jobs):
-    answer_with(model, assessment(1, "a garden of two hectares"), assessment(7, QUOTE))
-    say(client, guided, SAID)
-    run_jobs()
+def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(guided, client, model, run_jobs, learn):
+    learn(guided, SAID, assessment(1, "a garden of two hectares"), assessment(7, QUOTE))
     assert points(client, guided)["by"]["place"]["confidence_score"] == 0.0
-    answer_with(model, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
-    say(client, guided, SAID)
-    run_jobs()
-    answer_with(model, assessment(1, "sun from two to seven", says="Sun from two to seven"))
-    say(client, guided, "There is sun from two to seven in summer.")
-    run_jobs()
+    learn(guided, SAID, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
+    learn(
+        guided,
+        "There is sun from two to seven in summer.",
+        assessment(1, "sun from two to seven", says="Sun from two to seven"),
+    )
     place = points(client, guided)["by"]["place"]
     assert place["confidence_score"] == pytest.approx(0.7)
     assert place["extracted_points"] == ["Six square metres", "Sun from two to seven"]
@@ -170,12 +155,8 @@ def test_later_assessments_merge_and_quotes_nobody_said_count_for_nothing(guided
     assert "Your wishes" in asked and "The place" not in asked, "what is settled is skipped"
 
 
-def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
-    app, garden, guided, client, model, run_jobs
-):
-    answer_with(model, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
-    say(client, guided, SAID)
-    run_jobs()
+def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(app, garden, guided, client, model, learn):
+    learn(guided, SAID, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
     before = points(client, guided)["by"]["place"]
     data = copy.deepcopy(SMALL)
     data["points"][0]["elicitation_goals"] = ["Which way it faces"]
@@ -195,10 +176,8 @@ def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
     assert "Six square metres" not in kept_steps, "what was known is not kept with the prompt"
 
 
-def test_deleting_what_a_point_rests_on_opens_it(app, guided, client, model, run_jobs):
-    answer_with(model, assessment(1, QUOTE))
-    said = say(client, guided, SAID)
-    run_jobs()
+def test_deleting_what_a_point_rests_on_opens_it(app, guided, client, learn):
+    said = learn(guided, SAID, assessment(1, QUOTE))
     client.post(f"/api/messages/{said['message_id']}/edit", json={"content": "Never mind."})
     place = points(client, guided)["by"]["place"]
     assert (place["is_addressed"], place["was_reopened"], place["extracted_points"]) == (False, True, [])
@@ -271,10 +250,8 @@ def test_a_memory_can_be_passed_over(guided, client, browser):
     assert client.get("/api/memories").json["memories"] != []
 
 
-def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(guided, client, model, run_jobs, browser):
-    answer_with(model, assessment(1, QUOTE))
-    say(client, guided, SAID)
-    run_jobs()
+def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(guided, client, browser, learn):
+    learn(guided, SAID, assessment(1, QUOTE))
     second = begin(client)
     place = points(client, second)["by"]["place"]
     assert (place["is_addressed"], place["needs_confirmation"]) == (True, True)

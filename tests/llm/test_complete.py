@@ -181,20 +181,17 @@ STREAMED = [
 CALLED = [{"choices": [{"delta": {"tool_calls": [{"function": {"arguments": '{"items": [], "score": 1}'}}]}}]}]
 
 
-@pytest.mark.parametrize("chunks", [STREAMED, CALLED], ids=["text", "a call"])
-def test_an_answer_that_is_streamed_anyway_is_read(server, settings, chunks):
-    raw = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-    server.script(fault={"raw": raw})
+WHOLE = {"choices": [{"message": {"content": {"items": [], "score": 1}}, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize("answer", [STREAMED, CALLED, WHOLE], ids=["streamed text", "a streamed call", "an object"])
+def test_an_answer_in_another_form_is_read(server, settings, answer):
+    raw = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in answer) + "data: [DONE]\n\n"
+    server.script(fault={"raw": json.dumps(answer) if answer is WHOLE else raw})
     parsed, completion = CompletionClient(settings).complete_structured(ASK, Answer, "answer")
     assert parsed.score == 1
-    if chunks is STREAMED:
+    if answer is STREAMED:
         assert (completion.model, completion.usage.completion_tokens) == ("tea", 2)
-
-
-def test_an_answer_that_is_an_object_already_is_read(server, settings):
-    message = {"role": "assistant", "content": {"items": [], "score": 1}}
-    server.script(fault={"raw": json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})})
-    assert CompletionClient(settings).complete_structured(ASK, Answer, "answer")[0].score == 1
 
 
 def test_the_error_in_an_answer_that_is_streamed_anyway_is_said(server, settings):

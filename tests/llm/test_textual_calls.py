@@ -56,19 +56,14 @@ def test_one_that_cannot_be_read_is_hidden(block):
     assert run(block) == ("", [])
 
 
-@pytest.mark.parametrize("text", CASES["ordinary_text_comes_through_as_it_is"])
-@pytest.mark.parametrize("size", [1, 5, 1000])
-def test_ordinary_text_comes_through_as_it_is(text, size):
-    assert run(text, size) == (text, [])
-
-
 TAGGED = f"<tool_call>{CALL}</tool_call>"
 EXAMPLES = CASES["examples"]
+ORDINARY = [*CASES["ordinary_text_comes_through_as_it_is"], *CASES["tags_in_code_and_other_tags_stay"]]
 
 
-@pytest.mark.parametrize("size", [1, 4, 1000])
-@pytest.mark.parametrize("text", EXAMPLES)
-def test_a_call_in_code_or_a_quote_is_an_example(text, size):
+@pytest.mark.parametrize("size", [1, 4, 5, 1000])
+@pytest.mark.parametrize("text", [*ORDINARY, *EXAMPLES])
+def test_ordinary_text_and_what_stands_in_code_or_a_quote_comes_through_as_it_is(text, size):
     assert run(text, size) == (text, [])
 
 
@@ -100,12 +95,6 @@ def test_text_is_not_held_back_longer_than_it_may_be_a_beginning():
 @pytest.mark.parametrize(("text", "shown"), CASES["the_tags_of_the_prompt_s_own_sections_are_never_shown"])
 def test_the_tags_of_the_prompt_s_own_sections_are_never_shown(text, shown, names, size):
     assert run(text, size, names) == (shown, [])
-
-
-@pytest.mark.parametrize("size", [1, 4, 1000])
-@pytest.mark.parametrize("text", CASES["tags_in_code_and_other_tags_stay"])
-def test_tags_in_code_and_other_tags_stay(text, size):
-    assert run(text, size) == (text, [])
 
 
 def test_no_piece_of_a_tag_is_shown_before_it_is_whole():

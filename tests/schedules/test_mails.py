@@ -16,7 +16,7 @@ from testkit.people import ApiClient, Person, csrf_token
 from tests.accounts import test_mails
 from tests.accounts.test_mails import SITE, Postman
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
-from tests.support.queries import scalar
+from tests.support.queries import execute, scalar
 from webapp.accounts import smtp
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
@@ -87,9 +87,19 @@ def body(letter: Message) -> str:
 
 def make_mail_due(app: Flask) -> None:
     """Let whatever is owed have been owed for a while."""
-    with app.app_context(), write_transaction():
-        owed = db.update(ScheduleRun).where(ScheduleRun.mail_due_at.is_not(None))
-        db.session.execute(owed.values(mail_due_at=now() - timedelta(minutes=1)))
+    owed = db.update(ScheduleRun).where(ScheduleRun.mail_due_at.is_not(None))
+    execute(app, owed.values(mail_due_at=now() - timedelta(minutes=1)))
+
+
+def fail_run(app: Flask, client: ApiClient, why: str = "It failed.", **fields: Any) -> tuple[int, int]:
+    """A schedule that mails its owner and whose only run has failed: its id, and the run's."""
+    number = make(client, sends_mail=True, **fields)["schedule_id"]
+    make_due(app, number)
+    claim(app)
+    with app.app_context():
+        run_id = db.session.scalar(db.select(ScheduleRun.run_id))
+        sending._end(run_id, why)
+    return number, run_id
 
 
 def send(app: Flask, run_id: int) -> str:
@@ -125,12 +135,7 @@ def test_without_a_mail_server_nothing_is_owed(app, owner, run_once):
 
 @pytest.mark.parametrize("values", [{"email_verified_at": None}, {"is_active": False}])
 def test_an_address_that_may_be_somebody_elses_gets_none(app, client, owner, postman, values):
-    number = make(client, sends_mail=True)["schedule_id"]
-    make_due(app, number)
-    claim(app)
-    with app.app_context():
-        run_id = db.session.scalar(db.select(ScheduleRun.run_id))
-        sending._end(run_id, "It failed.")
+    _, run_id = fail_run(app, client)
     change(app, owner, **values)
     assert send(app, run_id) == "nothing to do"
     assert postman.letters == [] and not is_mail_due(app)
@@ -170,12 +175,7 @@ def test_one_that_failed_says_so_and_that_it_paused_itself(app, client, owner, m
 
 
 def test_one_that_sent_nothing_leads_to_its_schedule(app, client, owner, postman):
-    number = make(client, title="My\u2028week", sends_mail=True)["schedule_id"]
-    make_due(app, number)
-    claim(app)
-    with app.app_context():
-        run_id = db.session.scalar(db.select(ScheduleRun.run_id))
-        sending._end(run_id, "The limit of tokens is reached.")
+    number, run_id = fail_run(app, client, "The limit of tokens is reached.", title="My\u2028week")
     assert send(app, run_id) == "sent"
     (letter,) = postman.letters
     assert f"{SITE}/c/" not in body(letter) and f"{SITE}/schedules/{number}\n" in body(letter)
@@ -221,12 +221,7 @@ def test_one_that_dies_in_the_middle_sends_it_no_second_time(
     app, client, owner, postman, run_jobs, monkeypatch, dies, letters
 ):
     """Until the mail server is about to take it, another one sends it; from then on it counts as sent."""
-    number = make(client, sends_mail=True)["schedule_id"]
-    make_due(app, number)
-    claim(app)
-    with app.app_context():
-        run_id = db.session.scalar(db.select(ScheduleRun.run_id))
-        sending._end(run_id, "It failed.")
+    _, run_id = fail_run(app, client)
     real = smtp.send
 
     def die(*given: Any, before: Callable[[], object], **more: Any) -> None:

@@ -1,7 +1,6 @@
 """Schedules over the API, in pages, and what is sent when one is due."""
 
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testkit.people import ApiClient, Person, csrf_token, post_form
+from testkit.people import ApiClient, csrf_token, post_form
 from testkit.processes import wait_until
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import load, write_fixture
@@ -129,13 +128,6 @@ def test_what_has_no_future_or_is_no_schedule_is_refused(client):
     assert client.get("/api/schedules").json["schedules"] == []
 
 
-def test_too_many_are_refused(app, client):
-    with app.app_context(), write_transaction():
-        site.set_setting(site.SCHEDULES_PER_PERSON, 1)
-    make(client)
-    assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
-
-
 def test_what_is_due_is_sent_in_a_conversation_of_its_own(app, client, model, run_jobs):
     """What was missed is due once, and late."""
     made = make(client, title="My week")
@@ -206,14 +198,19 @@ def test_neither_paused_nor_closed_accounts_are_due(app, client, user, schedule)
     assert claim(app) == 0
 
 
-def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, run_jobs, monkeypatch, schedule):
+@pytest.fixture
+def run_id(app: Flask, client: ApiClient, schedule: dict[str, Any]) -> int:
+    """A run of the weekly one, which was due and is claimed."""
     make_due(app, schedule["schedule_id"])
     claim(app)
-    run_id = runs(client, schedule["schedule_id"])[0]["run_id"]
+    return runs(client, schedule["schedule_id"])[0]["run_id"]
 
-    def die(_started: object) -> None:
-        raise KeyboardInterrupt
 
+def die(_started: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, monkeypatch, schedule, run_id):
     with app.app_context():
         with monkeypatch.context() as patched:
             patched.setattr(sending, "launch", die)
@@ -231,15 +228,8 @@ def test_a_worker_that_dies_sends_nothing_twice_and_loses_nothing(app, client, r
     assert (run["status"], run["message_id"]) == ("failed", turn_id)
 
 
-def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, monkeypatch, schedule):
-    make_due(app, schedule["schedule_id"])
-    claim(app)
-    run_id = runs(client, schedule["schedule_id"])[0]["run_id"]
+def test_a_reply_whose_worker_died_is_written_once_more(app, client, monkeypatch, schedule, run_id):
     turns = []
-
-    def die(_started: object) -> None:
-        raise KeyboardInterrupt
-
     with app.app_context():
         for _ in range(2):
             with monkeypatch.context() as patched:
@@ -258,10 +248,7 @@ def test_a_reply_whose_worker_died_is_written_once_more(app, client, run_jobs, m
     assert (run["status"], run["message_id"]) == ("failed", turns[1]) and turns[0] != turns[1]
 
 
-def test_a_repeated_reply_ends_its_run(app, client, monkeypatch, schedule):
-    make_due(app, schedule["schedule_id"])
-    claim(app)
-    run_id = runs(client, schedule["schedule_id"])[0]["run_id"]
+def test_a_repeated_reply_ends_its_run(app, client, monkeypatch, schedule, run_id):
     with app.app_context():
         with monkeypatch.context() as patched:
             patched.setattr(sending, "launch", lambda _started: None)
@@ -303,14 +290,12 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_t
     assert all([run["status"] for run in runs(client, schedule_id)] == ["done"] for schedule_id in ids)
 
 
-def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, run_jobs, schedule):
-    make_due(app, schedule["schedule_id"])
-    claim(app)
+def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, run_jobs, run_id):
     with app.app_context(), write_transaction():
         db.session.get_one(User, user.user_id).is_active = False
     run_jobs()
     with app.app_context():
-        (run,) = db.session.query(ScheduleRun).filter_by(schedule_id=schedule["schedule_id"])
+        run = db.session.get_one(ScheduleRun, run_id)
         assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
 
 
@@ -547,39 +532,34 @@ def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs, sc
 PLACE = "/admin/usage/quotas"
 
 
-@pytest.fixture
-def admin(make_user: Callable[..., Person], login: Callable) -> object:
-    return login(make_user(is_admin=True))
-
-
 def limit(app: Flask) -> int:
     with app.app_context():
         return site.schedules_per_person()
 
 
-def test_an_admin_sets_it_for_everybody(app, client, admin):
+def test_an_admin_sets_it_for_everybody(app, client, admin_browser):
     configured = limit(app)
-    assert f"An empty field means {configured}." in admin.get(PLACE).text
-    assert post_form(admin, PLACE, PLACE, user="", schedules="1", day_tokens="5000").status_code == 303
-    page = admin.get(PLACE).text
+    assert f"An empty field means {configured}." in admin_browser.get(PLACE).text
+    assert post_form(admin_browser, PLACE, PLACE, user="", schedules="1", day_tokens="5000").status_code == 303
+    page = admin_browser.get(PLACE).text
     assert re.search(r'name="schedules" inputmode="numeric" maxlength="5"\s+value="1"', page) and 'value="5000"' in page
     make(client)
     assert_problem(client.post("/api/schedules", json=WEEKLY), 429)
-    assert post_form(admin, PLACE, PLACE, user="", schedules="0").status_code == 303
-    assert limit(app) == 0 and re.search(r'maxlength="5"\s+value="0"', admin.get(PLACE).text)
-    assert post_form(admin, PLACE, PLACE, user="", schedules=" ").status_code == 303
+    assert post_form(admin_browser, PLACE, PLACE, user="", schedules="0").status_code == 303
+    assert limit(app) == 0 and re.search(r'maxlength="5"\s+value="0"', admin_browser.get(PLACE).text)
+    assert post_form(admin_browser, PLACE, PLACE, user="", schedules=" ").status_code == 303
     assert limit(app) == configured
     make(client)
 
 
-def test_what_is_no_number_of_schedules_changes_nothing(app, admin):
+def test_what_is_no_number_of_schedules_changes_nothing(app, admin_browser):
     for given in ("-1", "ten", "10001", "1.5", "٣", "9" * 30):
-        answer = post_form(admin, PLACE, PLACE, user="", schedules=given, day_tokens="5000")
+        answer = post_form(admin_browser, PLACE, PLACE, user="", schedules=given, day_tokens="5000")
         assert (given, answer.status_code) == (given, 422) and "up to 10,000" in answer.text
-        assert limit(app) == 50 and "5000" not in admin.get(PLACE).text
+        assert limit(app) == 50 and "5000" not in admin_browser.get(PLACE).text
 
 
-def test_the_limits_of_one_person_leave_it_alone(app, user, admin):
-    assert 'name="schedules"' not in admin.get(f"{PLACE}?user={user.user_id}").text
-    post_form(admin, PLACE, PLACE, user=str(user.user_id), schedules="3", day_tokens="")
+def test_the_limits_of_one_person_leave_it_alone(app, user, admin_browser):
+    assert 'name="schedules"' not in admin_browser.get(f"{PLACE}?user={user.user_id}").text
+    post_form(admin_browser, PLACE, PLACE, user=str(user.user_id), schedules="3", day_tokens="")
     assert limit(app) == 50

@@ -227,23 +227,6 @@ def test_a_page_that_names_itself_as_the_next_is_read_once(site):
     assert sum(b"tools/list" in asked.body for asked in site.asked) <= 3
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ((200, JSON, b'{"id": 1, "error": "the kettle is cold"}'), "the kettle is cold"),
-        ((200, JSON, b'{"id": 1, "error": {"code": -1, "data": {}}}'), "does not say why"),
-        ((200, JSON, b'{"id": 1, "error": {"message": "Invalid", "data": "no cups"}}'), "refused: Invalid: no cups"),
-        ((401, {"WWW-Authenticate": "Bearer"}, b""), "needs a token"),
-        ((200, {"Content-Type": "text/html"}, b"<html>Sign in</html>"), "not understood"),
-        ((202, {}, b""), "not understood"),
-    ],
-)
-def test_what_goes_wrong_is_said(site, answer, said):
-    site.answer = lambda _asked: answer
-    with pytest.raises(ToolFailed, match=said):
-        asyncio.run(mcp.tools(mcp.Server("Odd", site.url, is_internal=True)))
-
-
 def first_transport(site: Site, endpoint: str = "/messages?session=1", status: int = 405) -> mcp.Server:
     """A server of the revision of 2024-11-05: a GET opens a stream, which says where to post, and answers there."""
     streams: list[queue.Queue[bytes]] = []

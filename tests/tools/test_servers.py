@@ -366,6 +366,12 @@ def rpc(result: Any, number: int = 1) -> dict[str, Any]:
         ((200, {"Content-Type": "text/event-stream"}, b"data: {}\n\n: nothing more\n\n"), "not understood"),
         ((200, {"Content-Type": "application/json"}, b"[" * 500_000), "not understood"),
         ((302, {"Location": "http://169.254.169.254/"}, b""), "redirects to another address"),
+        ((200, {}, {"id": 1, "error": "the kettle is cold"}), "the kettle is cold"),
+        ((200, {}, {"id": 1, "error": {"code": -1, "data": {}}}), "does not say why"),
+        ((200, {}, {"id": 1, "error": {"message": "Invalid", "data": "no cups"}}), "refused: Invalid: no cups"),
+        ((401, {"WWW-Authenticate": "Bearer"}, b""), "needs a token"),
+        ((200, {"Content-Type": "text/html"}, b"<html>Sign in</html>"), "not understood"),
+        ((202, {}, b""), "not understood"),
         ((200, {}, {"id": 1, "error": {"code": -1, "message": "no\x00 \x1b[31m" + "x" * 999}}), "refused"),
     ],
 )  # fmt: skip

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from testkit.exports import HIDDEN, pack
-from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import MISSING_FILES, STEPS
 
 AT = 1_700_000_000_000
@@ -129,11 +128,6 @@ def test_a_list_with_a_head_is_no_transcript(talks, text):
     assert time.process_time() - start < 4  # with labels of ever another look, too
 
 
-def test_of_a_transcript_without_a_known_person_nothing_becomes_a_memory(talks):
-    with pytest.raises(ImportRefused, match="not an export"):
-        talks(b"**Ida:** How?\n\n**Kim:** At 80.\n\n**Ida:** Thanks.\n\n**Kim:** Sure.\n", "a.md")
-
-
 @pytest.mark.parametrize(
     "row", [{"expiration_date": "2020-01-01"}, {"deleted": "TRUE"}, {"is_active": "false"}, {"isLatest": False}]
 )
@@ -153,16 +147,3 @@ def test_of_several_answers_the_first_is_read(talks):
     answers = [{"model": "GPT", "messages": [{"role": "assistant", "content": "At 80."}]}, {"messages": []}]
     rows = [{"role": "user", "content": "How?"}, {"role": "tm_multi_responses", "responses": answers}]
     assert [message.content for message in talks({"messages": rows})[0].messages] == ["How?", "At 80."]
-
-
-@pytest.mark.parametrize(
-    ("filename", "content"),
-    [
-        ("a.json", {"name": "x", "scripts": {"value": "y"}}),
-        ("a.csv", b"date,category,value\n2024-01-01,food,12.50\n"),
-        ("a.zip", pack({"conversations.json": [], "user.json": {"id": "u", "email": "ada@example.org"}})),
-    ],
-)
-def test_what_has_no_memories_brings_none(talks, filename, content):
-    with pytest.raises(ImportRefused):
-        talks(content, filename)

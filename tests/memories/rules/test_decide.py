@@ -322,9 +322,6 @@ def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
     assert more.counts["added"] == 1, "other words are other evidence"
 
 
-HOME = "identity/location"
-
-
 # Properties --------------------------------------------------------------------------------------------------------
 
 
