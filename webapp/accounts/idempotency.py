@@ -1,4 +1,4 @@
-"""Idempotency-Key: the same key and body repeat the first answer, another body gives 409; per user, for a day."""
+"""Idempotency-Key: the same key, URL and body repeat the first answer, others give 409; per user, for a day."""
 
 import hmac
 import json
