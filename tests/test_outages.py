@@ -88,30 +88,21 @@ def test_a_request_with_a_silent_redis_ends_soon(app, client, anonymous, silent,
     assert anonymous.get("/readyz").get_json()["redis"] == "away"
 
 
+NO_ROOM = ("database or disk is full", "attempt to write a readonly database", "disk I/O error")
+
+
 @pytest.mark.parametrize(
     "error",
     [
         OutOfMemoryError("command not allowed when used memory > 'maxmemory'."),
         ReadOnlyError("You can't write against a read only replica."),
         ResponseError("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk"),
+        *(OperationalError("INSERT", {}, Exception(words)) for words in NO_ROOM),
     ],
 )
-def test_a_redis_that_takes_nothing_is_503(client, monkeypatch, error):
+def test_a_redis_or_an_sqlite_that_takes_nothing_is_503(client, monkeypatch, error):
     def refuse(*_args: Any, **_options: Any) -> Any:
         raise error
-
-    monkeypatch.setattr(lists, "list_conversations", refuse)
-    answer = client.get("/api/conversations")
-    assert answer.status_code == 503
-    assert answer.headers["Retry-After"] == "5"
-
-
-@pytest.mark.parametrize(
-    "words", ["database or disk is full", "attempt to write a readonly database", "disk I/O error"]
-)
-def test_a_sqlite_without_room_is_503(client, monkeypatch, words):
-    def refuse(*_args: Any, **_options: Any) -> Any:
-        raise OperationalError("INSERT", {}, Exception(words))
 
     monkeypatch.setattr(lists, "list_conversations", refuse)
     answer = client.get("/api/conversations")

@@ -35,16 +35,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return once
 
 
-def test_what_passes_alone_is_named_and_refuses_nothing(run):
-    part = run(SHAKY)
-    assert part.code == 0
-    assert part.unsteady == ["test_it.py::test_second_time"]
-
-
-def test_what_fails_again_has_failed(run):
-    part = run(SHAKY + BROKEN)
-    assert part.code == run_all.TESTS_FAILED
-    assert part.unsteady == ["test_it.py::test_second_time"]
+@pytest.mark.parametrize(("source", "code"), [(SHAKY, 0), (SHAKY + BROKEN, run_all.TESTS_FAILED)])
+def test_what_passes_alone_is_named_and_refuses_nothing_and_what_fails_again_has_failed(run, source, code):
+    part = run(source)
+    assert (part.code, part.unsteady) == (code, ["test_it.py::test_second_time"])
 
 
 def test_many_failures_are_not_tried_again(tmp_path, monkeypatch):

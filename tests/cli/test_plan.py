@@ -47,10 +47,7 @@ def test_uses_the_redis_and_the_model_it_is_given(plan_for):
     assert names(plan) == ["embedder", "migrate", "web", "worker"]
     assert not {"REDIS_URL", "OPENAI_BASE_URL", "OFFLINE_MODEL", "DATABASE_URL"} & set(plan.environment)
     assert plan.notes == []
-
-
-def test_a_base_url_alone_counts_as_a_model(plan_for):
-    assert "model" not in names(plan_for({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}))
+    assert "model" not in names(plan_for({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"})), "an address is enough"
 
 
 def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_for):

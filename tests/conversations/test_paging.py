@@ -1,14 +1,15 @@
 """Keyset paging: every row once and in order, whatever the page size; few queries; no more rows read than shown."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from flask import Flask
 from hypothesis import HealthCheck, given, settings, strategies as st
-from sqlalchemy import event, text
+from sqlalchemy import text
 
 from testkit.people import ApiClient
 from tests.conversations.rows import add_conversation, add_messages
@@ -35,6 +36,14 @@ def _fill(user_id: int, seconds: list[int]) -> None:
     db.session.commit()
 
 
+def _walk(read: Callable[[str | None], Any]) -> Iterator[Any]:
+    """Each page of a list, asked for with the cursor of the one before."""
+    cursor, has_more = None, True
+    while has_more:
+        yield (page := read(cursor))
+        cursor, has_more = page.next_cursor, page.next_cursor is not None
+
+
 def _in_order(user_id: int) -> list[int]:
     rows = db.session.query(Conversation).filter_by(user_id=user_id).all()
     return [row.conversation_id for row in sorted(rows, key=lambda r: (r.updated_at, r.conversation_id), reverse=True)]
@@ -46,14 +55,9 @@ def test_walking_the_pages_gives_each_conversation_once(app_context, user, secon
     _fill(user.user_id, seconds)
     expected = _in_order(user.user_id)
     found: list[int] = []
-    cursor = None
-    while True:
-        page = lists.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=cursor))
+    for page in _walk(lambda at: lists.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=at))):
         found += [row.conversation_id for row in page.items]
         assert len(page.items) == limit or page.next_cursor is None
-        if page.next_cursor is None:
-            break
-        cursor = page.next_cursor
         for _ in range(insert):  # new activity is on top, where this walk does not come again
             at = NOON + timedelta(seconds=100)
             db.session.add(Conversation(user_id=user.user_id, created_at=at, updated_at=at))
@@ -74,25 +78,13 @@ def test_walking_messages_both_ways_gives_each_once(app_context, user, count, li
     db.session.commit()
     expected = [row.message_id for row in rows if row.superseded_by_id is None]
 
-    backward: list[int] = []
-    query = MessagesQuery(limit=limit)
-    while True:
-        page = messages.list_messages(conversation_id, query)
-        backward = [row.message_id for row in page.items] + backward
-        if page.next_cursor is None:
-            break
-        query = MessagesQuery(limit=limit, before=int(page.next_cursor))
-    assert backward == expected
+    def read(**place: Any) -> Any:
+        return messages.list_messages(conversation_id, MessagesQuery(limit=limit, **place))
 
-    by_cursor: list[int] = []
-    query = MessagesQuery(limit=limit, after=0)
-    while True:
-        page = messages.list_messages(conversation_id, query)
-        by_cursor += [row.message_id for row in page.items]
-        if page.next_cursor is None:
-            break
-        query = MessagesQuery(limit=limit, after=0, cursor=page.next_cursor)
-    assert by_cursor == expected
+    backward = [page.items for page in _walk(lambda at: read(before=int(at)) if at else read())]
+    assert [row.message_id for items in reversed(backward) for row in items] == expected
+    by_cursor = [page.items for page in _walk(lambda at: read(after=0, cursor=at))]
+    assert [row.message_id for items in by_cursor for row in items] == expected
     if expected:
         middle = expected[len(expected) // 2]
         older = messages.list_messages(conversation_id, MessagesQuery(limit=100, before=middle)).items
@@ -104,20 +96,12 @@ def test_walking_messages_both_ways_gives_each_once(app_context, user, count, li
 
 @contextmanager
 def queries(app: Flask) -> Iterator[list[str]]:
-    """The statements sent to the database meanwhile."""
-    sent: list[str] = []
-
-    def note(_connection, _cursor, statement, *_rest):
-        if not statement.startswith("BEGIN"):
-            sent.append(statement)
-
+    """The statements sent meanwhile by requests, afterwards without those that begin a transaction."""
     with app.app_context():
         engine = db.engine
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with count_queries(engine) as sent:
         yield sent
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
+    sent[:] = [statement for statement in sent if not statement.startswith("BEGIN")]
 
 
 def _count(app: Flask, client: ApiClient, path: str) -> int:
@@ -192,17 +176,14 @@ def test_a_search_asks_about_some_conversations_at_a_time_and_finds_all_of_them(
         wanted.sort(key=lambda number: not rows[number].is_pinned)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "SEARCH_BATCH", at_once)
-        found: list[int] = []
-        cursor = None
-        while True:
+
+        def search(cursor: str | None) -> Any:
             query = ConversationQuery(limit=limit, cursor=cursor, q="tide mill")
-            page = lists.list_conversations(user.user_id, query, pinned_first=pinned_first)
-            found += [row.conversation_id for row in page.items]
-            assert len(page.items) == limit or page.next_cursor is None
-            if page.next_cursor is None:
-                break
-            cursor = page.next_cursor
-    assert found == wanted
+            return lists.list_conversations(user.user_id, query, pinned_first=pinned_first)
+
+        pages = list(_walk(search))
+    assert all(len(page.items) == limit for page in pages[:-1])
+    assert [row.conversation_id for page in pages for row in page.items] == wanted
 
 
 def test_no_statement_of_a_search_looks_through_more_than_some_conversations(app, user, monkeypatch):

@@ -63,11 +63,8 @@ def test_what_is_no_text_no_plain_digits_or_a_number_of_seconds_is_refused(kind,
         kind.validate_python(value)
 
 
-def test_lines_are_stripped():
+def test_a_line_is_one_is_stripped_and_shows_itself_alone():
     assert LINE.validate_python("  a b\n") == "a b"
-
-
-def test_a_line_is_one_and_shows_itself_alone():
     assert LINE.validate_python("Ann\r\nBcc:\u2028x\x85y\u202egpj.exe\x1b[2J") == "Ann Bcc: x ygpj.exe[2J"
     assert LINE.validate_python("علی‌رضا 👩‍🌾 « a »") == "علی‌رضا 👩‍🌾 « a »"
 

@@ -215,19 +215,15 @@ def test_what_was_forgotten_is_refused_as_forgotten(app, user, client, anonymous
     assert contents(app, user) == [("Lives in Lisbon", False)]
 
 
-def test_an_error_says_which_argument_it_is_about(app, user, anonymous):
+def test_only_what_the_user_said_is_kept_and_an_error_says_which_argument_it_is_about(app, user, anonymous):
     secret = token(app, user, "mcp", "write")
     unsaid = call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")
+    assert unsaid["isError"] is True
     assert unsaid["content"][0]["text"].startswith("quote: lacks a name or number of this.")
-    foreign = call(anonymous, secret, "list_memories", cursor="W10")
-    assert foreign["isError"] and foreign["content"][0]["text"] == "cursor: is not a cursor of this list"
-
-
-def test_only_what_the_user_said_is_kept(app, user, anonymous):
-    secret = token(app, user, "mcp", "write")
-    assert call(anonymous, secret, "remember", content="Lives in Vienna", quote="What a day!")["isError"] is True
     assert call(anonymous, secret, "remember", content="Lives in Vienna")["isError"] is True
     assert contents(app, user) == []
+    foreign = call(anonymous, secret, "list_memories", cursor="W10")
+    assert foreign["isError"] and foreign["content"][0]["text"] == "cursor: is not a cursor of this list"
 
 
 def test_memory_that_is_off_is_off_here(app, user, anonymous):

@@ -39,12 +39,9 @@ def test_places_that_nobody_is_sent_to(uri):
 def test_only_the_port_of_the_own_machine_may_differ():
     registered = ["http://127.0.0.1:1/cb", "https://a.example/cb"]
     assert is_registered("http://127.0.0.1:40000/cb", registered)
-    assert not is_registered("http://127.0.0.1:40000/other", registered)
-    assert not is_registered("http://localhost:1/cb", registered)
-    assert not is_registered("http://127.0.0.1:1/cb?x=1", registered)
-    assert not is_registered("https://a.example:444/cb", registered)
-    assert not is_registered("https://a.example/cb/", registered)
-    assert not is_registered("http://127.0.0.1:1/cb#x", registered)
+    others = ["http://127.0.0.1:40000/other", "http://localhost:1/cb", "http://127.0.0.1:1/cb?x=1"]
+    others += ["https://a.example:444/cb", "https://a.example/cb/", "http://127.0.0.1:1/cb#x"]
+    assert not [uri for uri in others if is_registered(uri, registered)]
 
 
 def test_what_people_are_told():

@@ -1,35 +1,27 @@
 """A turn costs the same with one connection and with ten: statements, decryptions, look-ups."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from redis import Redis
 
 from testkit.processes import wait_until
+from tests.conversations import test_hot_pages
 from tests.support.queries import count_queries
 from webapp.chat.turns import turn
 from webapp.chat.turns.runtime import runtime
 from webapp.db import encryption
 from webapp.providers import catalogue
 from webapp.retrieval import lookup
-from webapp.tools.web import service as web
-from webapp.usage import service as usage
+
+lasting_caches = test_hot_pages.lasting_caches
 
 
 @pytest.fixture(autouse=True)
-def _lasting_caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _by_no_clock(lasting_caches: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process knows for some seconds lapses when a test says so, and no reply is stored halfway."""
-    monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
-    monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
-    monkeypatch.setattr(usage, "CACHE_SECONDS", 3_600.0)
-    usage.forget()
     monkeypatch.setattr(turn, "FIRST_SAVE", 3_600.0)
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 3_600.0)
-    catalogue.catalogue.forget()
-    yield
-    catalogue.catalogue.forget()
-    web.web.forget()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A key is told nowhere: pages, answers, error texts, logs, exports, all tables and all of Redis are searched."""
 
 import html
-import io
 import json
 import logging
 import re
@@ -15,6 +14,7 @@ from flask import Flask
 from tests.files.test_files import _send
 from tests.memories.keeping.test_no_trace import cells, in_redis, searchable
 from tests.providers.test_connections import KEY, _connect
+from tests.spaces.test_nowhere import export_text
 from tests.support.buckets import SECRET, bucket_server, stored_in
 from tests.tools.conftest import searxng, site  # noqa: F401 - fixtures
 from tests.tools.servers import Asked
@@ -61,11 +61,7 @@ def test_keys_of_connections_and_buckets_are_told_nowhere(
                 assert answer.get_json()["status"] == "failed"
                 shown += [sent.text, answer.text, browser.get(f"/c/{talk}").text]
         with stored_in(app, server.settings, tmp_path):
-            export = admin.post("/api/exports", json={"what": "account"}).get_json()
-            run_jobs()
-            with admin.get(f"/api/exports/{export['export_id']}/download") as found:
-                archive = zipfile.ZipFile(io.BytesIO(found.data))
-            shown += [archive.read(name).decode("utf-8", "replace") for name in archive.namelist()]
+            shown.append(export_text(admin, run_jobs))
     for page in (
         "/admin",
         "/admin/connections",
@@ -158,11 +154,7 @@ def test_keys_of_tools_are_told_nowhere_even_by_servers_that_echo_them(
     searxng.says(f"Wrong: {TOKEN} {ENGINE}", status=401)
     shown += [admin.post("/api/web-access/test").text, admin.post(f"/api/tool-servers/{server['server_id']}/test").text]
     shown += [str(reply), str(model.calls())]
-    export = admin.post("/api/exports", json={"what": "account"}).get_json()
-    run_jobs()
-    with admin.get(f"/api/exports/{export['export_id']}/download") as found:
-        archive = zipfile.ZipFile(io.BytesIO(found.data))
-    shown += [archive.read(name).decode("utf-8", "replace") for name in archive.namelist()]
+    shown.append(export_text(admin, run_jobs))
     for page in (
         f"/c/{reply['conversation_id']}",
         "/admin/tools",

@@ -3,7 +3,7 @@
 import base64
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -20,9 +20,8 @@ from joserfc.jwk import ECKey
 from testkit.people import ApiClient, Person, page_token
 from tests.conversations.rows import add_conversation, add_messages
 from tests.conversations.test_api import assert_problem
-from tests.support.receiver import Receiver, run_receiver
+from tests.webhooks import test_webhooks
 from webapp.accounts.models import User, UserSession
-from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.push import delivery, service
@@ -68,10 +67,7 @@ def page(login: Callable, user: Person) -> Any:
     return login(user)
 
 
-@pytest.fixture
-def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
-    with run_receiver(app, settings) as server:
-        yield server
+receiver = test_webhooks.receiver
 
 
 def subscribe(page: Any, browser: Browser, **changes: Any) -> Any:

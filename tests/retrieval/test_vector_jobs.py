@@ -141,19 +141,19 @@ def test_a_reply_still_being_written_keeps_nobody_busy(due, user, monkeypatch):
     assert embedded_ids().isdisjoint(ids) and not is_due(talk)
 
 
+def choose_new(chosen: list[Slow]) -> None:
+    """Choose another model: the one that is asked from now on."""
+    chosen.append(Slow([]))
+    chosen[-1].model = "new"
+    with write_transaction():
+        stored_vectors.request_all_vectors()
+
+
 def test_a_model_that_is_chosen_while_a_message_is_indexed_is_owed_its_vectors(app_context, user, monkeypatch):
     write_dialogue(user.user_id, BOATS, START)
-    chosen = Slow([])
-
-    def chooses() -> None:
-        nonlocal chosen
-        chosen = Slow([])
-        chosen.model = "new"
-        with write_transaction():
-            stored_vectors.request_all_vectors()
-
-    chosen._meanwhile = [chooses]
-    monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen)
+    chosen = [Slow([])]
+    chosen[0]._meanwhile = [lambda: choose_new(chosen)]
+    monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen[-1])
     while vector_jobs.index_user(user.user_id).has_more:
         pass
     assert set(db.session.scalars(db.select(MessageEmbedding.model))) == {"new"}
@@ -204,21 +204,13 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
 
 
 def test_a_model_that_is_chosen_while_another_works_is_still_owed_its_vectors(app_context, user, monkeypatch):
-    chosen = Slow([])
-    monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen)
-
-    def chooses() -> None:
-        nonlocal chosen
-        chosen = Slow([])
-        chosen.model = "new"
-        with write_transaction():
-            stored_vectors.request_all_vectors()
-
+    chosen = [Slow([])]
+    monkeypatch.setattr(vector_jobs, "embedder", lambda: chosen[-1])
     for content in ("Plays the oboe.", "Sings in a choir."):
         remember(user.user_id, content)
-        chosen._meanwhile = [chooses]
+        chosen[-1]._meanwhile = [lambda: choose_new(chosen)]
         vector_jobs.index_user(user.user_id)
         assert made_by() - {"new"}
         vector_jobs.index_user(user.user_id)
         assert made_by() == {"new"}
-        chosen.model = "old"
+        chosen[-1].model = "old"

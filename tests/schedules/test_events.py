@@ -1,7 +1,6 @@
 """Events of schedules for webhooks: one for each run that ended, one when a schedule pauses itself; ids, never text."""
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,9 +9,8 @@ from flask import Flask
 
 from testkit.people import ApiClient
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
-from tests.support.receiver import Receiver, run_receiver
+from tests.webhooks import test_webhooks
 from webapp.accounts import tokens
-from webapp.config import Settings
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.schedules import runs as sending
@@ -22,10 +20,7 @@ from webapp.webhooks.models import Webhook, WebhookDelivery
 KINDS = ["schedule.finished", "schedule.failed", "schedule.paused"]
 
 
-@pytest.fixture
-def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
-    with run_receiver(app, settings) as server:
-        yield server
+receiver = test_webhooks.receiver
 
 
 def listen(client: ApiClient, url: str, **fields: Any) -> None:

@@ -5,24 +5,24 @@ from contextlib import contextmanager
 from typing import Any
 
 from flask import Flask
-from sqlalchemy import Executable, Select, event
+from sqlalchemy import Engine, Executable, Select, event
 
 from webapp.db.base import db, write_transaction
 
 
 @contextmanager
-def count_queries() -> Iterator[list[str]]:
-    """Collects the statements sent inside the block, in any thread; the caller has an application context."""
-    sent: list[str] = []
+def count_queries(engine: Engine | None = None) -> Iterator[list[str]]:
+    """Collects the statements sent inside the block, in any thread; without `engine` in an application context."""
+    sent, engine = list[str](), engine or db.engine
 
     def note(_connection, _cursor, statement, *_rest) -> None:
         sent.append(statement)
 
-    event.listen(db.engine, "before_cursor_execute", note)
+    event.listen(engine, "before_cursor_execute", note)
     try:
         yield sent
     finally:
-        event.remove(db.engine, "before_cursor_execute", note)
+        event.remove(engine, "before_cursor_execute", note)
 
 
 def execute(app: Flask, statement: Executable) -> None:

@@ -12,7 +12,7 @@ from flask import Flask
 from redis.exceptions import RedisError
 from sqlalchemy import update
 
-from testkit.people import ApiClient, Person, api_client, browser_client, make_person, post_form, session_client
+from testkit.people import ApiClient, api_client, browser_client, post_form, session_client
 from testkit.processes import wait_until
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
@@ -266,7 +266,7 @@ def test_who_keeps_a_server(app, api, session_api, make_user, login, garden):
     assert keeper.delete(theirs).status_code == 204 and api(owner).get(theirs).status_code == 404
 
 
-def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house, browser):
+def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_house, browser, make_user):
     made = post_form(browser, "/settings/tools/servers", "/settings/tools", name="Garden", url=garden.url, token="")
     place = made.headers["Location"]
     page = browser.get(place).text
@@ -283,7 +283,7 @@ def test_a_server_is_kept_in_the_browser(app, client, user, login, garden, open_
         (grant_id,) = db.session.scalars(db.select(ToolGrant.grant_id)).all()
     assert "Meadow · write_note" in browser.get("/settings/tools").text
     path = f"/settings/tools/servers/grants/{grant_id}/delete"
-    assert post_form(login(make_stranger(app)), path).status_code == 404
+    assert post_form(login(make_user()), path).status_code == 404
     assert post_form(browser, path).status_code == 303
     assert "Meadow · write_note" not in browser.get("/settings/tools").text
     assert post_form(browser, f"{place}/delete", place).status_code == 303
@@ -343,11 +343,6 @@ def test_servers_are_not_tried_without_end(settings, user, monkeypatch):
     assert [program.status_code for program in programs] == [201] * 5 + [429], "one household"
     with limited.app_context():
         db.engine.dispose()
-
-
-def make_stranger(app: Flask) -> Person:
-    """Somebody else."""
-    return make_person(app)
 
 
 def rpc(result: Any, number: int = 1) -> dict[str, Any]:

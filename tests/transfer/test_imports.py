@@ -40,6 +40,14 @@ def _bring(client, run_jobs, content, **wishes):
     return client.get(f"/api/imports/{number}").get_json()
 
 
+def _export(client, run_jobs):
+    """The whole account as it is now."""
+    made = client.post("/api/exports", json={"what": "account"}).get_json()
+    run_jobs()
+    with client.get(f"/api/exports/{made['export_id']}/download") as file:
+        return file.data
+
+
 def _talks(client):
     return client.get("/api/conversations?limit=100").get_json()["conversations"]
 
@@ -245,10 +253,7 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
     memory = client.post("/api/memories", json={"memory_type": "fact", "content": statement}).get_json()
     digest = {"main_topics": [statement], "action": [], "typical_observation": "Tells of a cat"}
     client.post("/api/memories", json={"conversation_id": conversation_id, "memory_data": digest})
-    made = client.post("/api/exports", json={"what": "account"}).get_json()
-    run_jobs()
-    with client.get(f"/api/exports/{made['export_id']}/download") as file:
-        export = file.data
+    export = _export(client, run_jobs)
     assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
     client.delete(f"/api/conversations/{conversation_id}")
     done = _bring(client, run_jobs, export, restore=restore)
@@ -274,10 +279,7 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, u
         reply.content = f"You wrote that my cat Zebulon lives in Porto. So: {memory['content']}!"
         db.session.get(Conversation, talk).title_source = "auto"
     client.put(f"/api/memories/{memory['memory_id']}", json=later)
-    made = client.post("/api/exports", json={"what": "account"}).get_json()
-    run_jobs()
-    with client.get(f"/api/exports/{made['export_id']}/download") as file:
-        export = file.data
+    export = _export(client, run_jobs)
     assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
     client.delete(f"/api/conversations/{talk}")
     assert _bring(client, run_jobs, export, take=take)["status"] == "done"
@@ -295,10 +297,7 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
         words = "I live in Oslo. Is that right?"
         _, reply = add_exchange(row, words, parent_id=None, spans=[(0, 15, "pasted")])
         reply.content, reply.status = "It is.", "complete"
-    made = client.post("/api/exports", json={"what": "account"}).get_json()
-    run_jobs()
-    with client.get(f"/api/exports/{made['export_id']}/download") as file:
-        export = file.data
+    export = _export(client, run_jobs)
     client.delete(f"/api/conversations/{conversation_id}")
     assert _bring(client, run_jobs, export, restore=restore)["status"] == "done"
     with app.app_context():

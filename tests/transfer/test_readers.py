@@ -581,11 +581,8 @@ def talk(*steps: dict[str, Any]) -> dict[str, Any]:
     return {"conversation_id": "c", "mapping": {one["id"]: one for one in nodes}, "current_node": nodes[-1]["id"]}
 
 
-def read_talk(tmp_path: Path, item: dict[str, Any], **members: bytes) -> ReadConversation:
-    path = tmp_path / "export.zip"
-    path.write_bytes(pack({"conversations.json": [item], **members}))
-    with Upload(path, path.name) as upload:
-        return next(part for part in READERS["chatgpt"].read(upload) if isinstance(part, ReadConversation))
+def read_talk(read, item: dict[str, Any], **members: bytes) -> ReadConversation:
+    return _only(read(pack({"conversations.json": [item], **members}))[1], ReadConversation)[0]
 
 
 def made_by(name: str, pointer: str) -> dict[str, Any]:
@@ -611,9 +608,9 @@ REPLY = {"role": "assistant", "text": "Here it is."}
         ("file-service://file-a_b-C", "file-a_b-C-plot.png"),
     ],
 )
-def test_a_picture_that_a_tool_made_belongs_to_the_reply(tmp_path, tool, pointer, member):
+def test_a_picture_that_a_tool_made_belongs_to_the_reply(read, tool, pointer, member):
     others = {"file-abcd-other.png": PICTURE, "file_00abc.png": PICTURE}
-    found = read_talk(tmp_path, talk(made_by(tool, pointer), REPLY), **others, **{member: PICTURE})
+    found = read_talk(read, talk(made_by(tool, pointer), REPLY), **others, **{member: PICTURE})
     assert [(one.role, one.content) for one in found.messages] == [
         ("user", "Draw a heron"),
         ("assistant", "Here it is."),
@@ -621,19 +618,19 @@ def test_a_picture_that_a_tool_made_belongs_to_the_reply(tmp_path, tool, pointer
     assert [file.member for file in found.messages[1].files] == [member]
 
 
-def test_a_picture_without_a_reply_after_it_is_one(tmp_path):
+def test_a_picture_without_a_reply_after_it_is_one(read):
     steps = (made_by("dalle", "file-service://file-abc"), {"role": "user", "text": "Nice"})
-    found = read_talk(tmp_path, talk(*steps), **{"file-abc-x.png": PICTURE})
+    found = read_talk(read, talk(*steps), **{"file-abc-x.png": PICTURE})
     assert [(one.role, one.content, len(one.files)) for one in found.messages][1:] == [
         ("assistant", "[image]", 1),
         ("user", "Nice", 0),
     ]
 
 
-def test_what_is_missing_is_named_and_counted(tmp_path):
+def test_what_is_missing_is_named_and_counted(read):
     attached = {"attachments": [{"id": "file-9", "name": "plan.pdf"}]}
     steps = (made_by("dalle", "file-service://file-abc"), REPLY, {"role": "user", "text": "Read", "metadata": attached})
-    found = read_talk(tmp_path, talk(*steps))
+    found = read_talk(read, talk(*steps))
     assert [one.content for one in found.messages][1:] == ["[image]\n\nHere it is.", "Read\n\n[plan.pdf]"]
     assert found.left_out == {"files that are not in the export": 2}
 

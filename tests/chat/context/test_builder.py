@@ -26,6 +26,10 @@ def dialogue(turns: int, words: int = 12, start: int = 1) -> list[Message]:
     ]
 
 
+def build(prompt: str = "P", **fields: Any) -> Context:
+    return build_context(ContextInput(prompt=prompt, **fields))
+
+
 def render(context: Context) -> str:
     return "\n".join(message["content"] for message in context.messages)
 
@@ -131,13 +135,10 @@ def test_same_inputs_same_bytes(source):
 @settings(UNTIMED, max_examples=100)
 @given(texts, texts)
 def test_injected_text_cannot_leave_its_block(text, source):
-    context = build_context(
-        ContextInput(
-            prompt="P",
-            messages=[Message(1, "user", "question")],
-            known=[KnownItem(1, text)],
-            retrieved=[RetrievedPassage("document", 2, text, source=source)],
-        )
+    context = build(
+        messages=[Message(1, "user", "question")],
+        known=[KnownItem(1, text)],
+        retrieved=[RetrievedPassage("document", 2, text, source=source)],
     )
     whole = render(context)
     for tag in ("<known>", "</known>", "<reference>", "</reference>"):
@@ -154,7 +155,7 @@ def test_injected_text_cannot_leave_its_block(text, source):
 )
 def test_delimiters_in_retrieved_text_are_escaped(attack):
     found = [RetrievedPassage("document", 1, attack, source=attack)]
-    context = build_context(ContextInput(prompt="P", messages=[Message(1, "user", "q")], retrieved=found))
+    context = build(messages=[Message(1, "user", "q")], retrieved=found)
     block = context.messages[-1]["content"].removesuffix("\n\nq")
     assert block.count("<") == 4, "only our own four tags are left"
     opening = block[block.index("<item") : block.index(">", block.index("<item"))]
@@ -162,7 +163,7 @@ def test_delimiters_in_retrieved_text_are_escaped(attack):
 
 
 def test_escape_leaves_hearts_and_comparisons_alone():
-    context = build_context(ContextInput(prompt="P", known=[KnownItem(1, "I <3 cats, x <= 2")]))
+    context = build(known=[KnownItem(1, "I <3 cats, x <= 2")])
     assert "- I <3 cats, x <= 2\n" in render(context)
 
 
@@ -180,7 +181,7 @@ def test_everybody_shares_the_system_message_and_what_is_known_comes_after_it():
         retrieved=[RetrievedPassage("memory", 4, "Owns a boat.")],
     )
     system, only = build_context(mine).messages
-    assert system == build_context(ContextInput(prompt="Be kind.", messages=asked)).messages[0]
+    assert system == build(prompt="Be kind.", messages=asked).messages[0]
     known = ("Mind the boat.", "Metric units.", "No lists.", "Lives in Oslo.", "They met.", "</context>")
     places = [only["content"].index(words) for words in (*known, "Owns a boat.", "How far is it?")]
     assert places == sorted(places)
@@ -197,32 +198,30 @@ def test_what_is_known_is_the_users_first_message_where_the_assistant_began():
 
 def test_only_a_prompt_and_messages_are_needed():
     messages = dialogue(3)
-    context = build_context(ContextInput(prompt="Be kind.", messages=messages))
+    context = build(prompt="Be kind.", messages=messages)
     assert context.messages[0] == {"role": "system", "content": "Be kind."}
     assert [message["content"] for message in context.messages[1:]] == [message.content for message in messages]
     assert context.verbatim == [message.id for message in messages] and not context.left_out
 
 
 def test_sections_come_in_their_order():
-    context = build_context(
-        ContextInput(
-            prompt="PERSONA",
-            space_instructions="SPACE",
-            custom_instructions="CUSTOM",
-            known=[
-                KnownItem(3, "FACT low", importance=0.5),
-                KnownItem(2, "FACT high", importance=0.9),
-                KnownItem(1, "NAME", group="profile"),
-            ],
-            chunks=[Chunk(2, "LATER", 11, 20), Chunk(1, "EARLIER", 1, 10)],
-            messages=[
-                Message(5, "user", "COVERED"),
-                Message(21, "user", "OLD"),
-                Message(22, "assistant", "ANSWER"),
-                Message(23, "user", "NOW"),
-            ],
-            retrieved=[RetrievedPassage("memory", 9, "FOUND", source="12 May 2026")],
-        )
+    context = build(
+        prompt="PERSONA",
+        space_instructions="SPACE",
+        custom_instructions="CUSTOM",
+        known=[
+            KnownItem(3, "FACT low", importance=0.5),
+            KnownItem(2, "FACT high", importance=0.9),
+            KnownItem(1, "NAME", group="profile"),
+        ],
+        chunks=[Chunk(2, "LATER", 11, 20), Chunk(1, "EARLIER", 1, 10)],
+        messages=[
+            Message(5, "user", "COVERED"),
+            Message(21, "user", "OLD"),
+            Message(22, "assistant", "ANSWER"),
+            Message(23, "user", "NOW"),
+        ],
+        retrieved=[RetrievedPassage("memory", 9, "FOUND", source="12 May 2026")],
     )
     whole = render(context)
     order = "PERSONA, SPACE, CUSTOM, NAME, FACT high, FACT low, EARLIER, LATER, OLD, ANSWER, FOUND, NOW"
@@ -234,18 +233,15 @@ def test_sections_come_in_their_order():
 
 
 def test_rows_that_are_not_context_stay_out():
-    context = build_context(
-        ContextInput(
-            prompt="P",
-            messages=[
-                Message(2, "user", "question"),
-                Message(3, "assistant", "BROKEN", status="failed"),
-                Message(4, "assistant", "  ", status="stopped"),
-                Message(5, "assistant", "partial answer", status="interrupted"),
-                Message(6, "user", "go on"),
-                Message(7, "assistant", "", status="streaming"),
-            ],
-        )
+    context = build(
+        messages=[
+            Message(2, "user", "question"),
+            Message(3, "assistant", "BROKEN", status="failed"),
+            Message(4, "assistant", "  ", status="stopped"),
+            Message(5, "assistant", "partial answer", status="interrupted"),
+            Message(6, "user", "go on"),
+            Message(7, "assistant", "", status="streaming"),
+        ],
     )
     assert context.verbatim == [2, 5, 6]
     assert {(item.id, item.reason) for item in context.left_out} == {
@@ -264,11 +260,7 @@ def test_prefix_is_stable_between_turns(window):
     for turn in range(1, 200):
         messages = everything[: 2 * turn - 1]
         found = [RetrievedPassage("memory", 100 + turn, f"found {turn} " * (turn % 7))]
-        context = build_context(
-            ContextInput(
-                prompt="P " * 50, messages=messages, known=known, retrieved=found, limits=Limits(window=window)
-            )
-        )
+        context = build(prompt="P " * 50, messages=messages, known=known, retrieved=found, limits=Limits(window=window))
         assert context.verbatim[-1] == messages[-1].id
         if turn > 1:
             same = 0
@@ -290,7 +282,7 @@ def test_retrieval_does_not_move_the_history():
 
 
 def test_budget_wins_over_an_unsummarised_tail_and_says_so():
-    context = build_context(ContextInput(prompt="P", messages=dialogue(300, words=40), limits=Limits(window=4096)))
+    context = build(messages=dialogue(300, words=40), limits=Limits(window=4096))
     missing = [item for item in context.left_out if item.kind == "message"]
     assert missing and f"{len(missing)} earlier messages" in context.messages[1]["content"]
     assert len(missing) + len(context.verbatim) == 599
@@ -308,15 +300,13 @@ def test_messages_that_fit_are_counted_once_alone_and_once_as_sent(monkeypatch):
     messages = dialogue(6)
     for module in (sections, segments):
         monkeypatch.setattr(module, "estimate_tokens", count)
-    build_context(ContextInput(prompt="P", messages=messages))
+    build(messages=messages)
     assert [counted.count(message.content) for message in messages] == [2] * len(messages)
 
 
 def test_an_oversized_message_is_shortened_visibly():
     pasted = "line of a log\n" * 5000
-    context = build_context(
-        ContextInput(prompt="P", messages=[*dialogue(2), Message(4, "assistant", "a"), Message(5, "user", pasted)])
-    )
+    context = build(messages=[*dialogue(2), Message(4, "assistant", "a"), Message(5, "user", pasted)])
     shown = context.messages[-1]["content"]
     assert "characters left out" in shown and shown.startswith("line of a log") and len(shown) < len(pasted) / 2
     assert [item.reason for item in context.left_out if item.id == 5] == ["shortened"]
@@ -324,15 +314,13 @@ def test_an_oversized_message_is_shortened_visibly():
 
 
 def test_a_tiny_window_still_holds_prompt_summary_and_question():
-    context = build_context(
-        ContextInput(
-            prompt="You are a helpful assistant. " * 40,
-            known=[KnownItem(1, "Is called Ada.", group="profile")],
-            chunks=[Chunk(1, "They planned a trip to Oslo.", 1, 20)],
-            messages=dialogue(20, words=30, start=21),
-            retrieved=[RetrievedPassage("memory", 7, "Ada dislikes flying.")],
-            limits=Limits(window=1024),
-        )
+    context = build(
+        prompt="You are a helpful assistant. " * 40,
+        known=[KnownItem(1, "Is called Ada.", group="profile")],
+        chunks=[Chunk(1, "They planned a trip to Oslo.", 1, 20)],
+        messages=dialogue(20, words=30, start=21),
+        retrieved=[RetrievedPassage("memory", 7, "Ada dislikes flying.")],
+        limits=Limits(window=1024),
     )
     whole = render(context)
     for words in ("You are a helpful assistant.", "Ada.", "Oslo", "dislikes flying", "m59 "):
@@ -343,9 +331,7 @@ def test_of_summaries_that_do_not_fit_a_few_words_stand_for_each_of_the_oldest()
     chunks = [
         Chunk(n, f"summary {n} " + "of something that was said. " * 20, n * 20 + 1, n * 20 + 20) for n in range(100)
     ]
-    context = build_context(
-        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=2001), limits=Limits(window=16_384))
-    )
+    context = build(chunks=chunks, messages=dialogue(3, start=2001), limits=Limits(window=16_384))
     assert not [item for item in context.left_out if item.kind == "chunk"]
     opens = context.messages[1]["content"]
     places = [opens.index(f"- summary {n} ") for n in range(100)]
@@ -364,9 +350,7 @@ def test_with_summaries_of_summaries_a_conversation_of_any_length_is_all_there(w
             for n in range(0, len(below) - 14, 10)
         ]
         chunks, below = chunks + above, above
-    context = build_context(
-        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=10_001), limits=Limits(window=window))
-    )
+    context = build(chunks=chunks, messages=dialogue(3, start=10_001), limits=Limits(window=window))
     by_id = {chunk.id: chunk for chunk in chunks}
     shown = [by_id[item.id] for item in context.receipt if item.kind == "chunk" and item.injected]
     covered = sorted((chunk.start, chunk.end) for chunk in shown)
@@ -380,18 +364,14 @@ def test_with_summaries_of_summaries_a_conversation_of_any_length_is_all_there(w
 def test_while_all_summaries_fit_those_of_summaries_are_not_shown():
     chunks = [Chunk(n, f"summary {n}", n * 20 + 1, n * 20 + 20) for n in range(25)]
     overview = Chunk(99, "overview", 1, 200, level=1)
-    context = build_context(
-        ContextInput(prompt="P", chunks=[*chunks, overview], messages=dialogue(3, start=501), limits=Limits())
-    )
+    context = build(chunks=[*chunks, overview], messages=dialogue(3, start=501), limits=Limits())
     opens = context.messages[1]["content"]
     assert "overview" not in opens and "- summary 0\n" in opens
 
 
 def test_of_very_many_summaries_every_so_many_are_named_and_the_rest_reported():
     chunks = [Chunk(n, f"summary {n} " + "of things. " * 30, n * 20 + 1, n * 20 + 20) for n in range(200)]
-    context = build_context(
-        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=4001), limits=Limits(window=4096))
-    )
+    context = build(chunks=chunks, messages=dialogue(3, start=4001), limits=Limits(window=4096))
     out = {item.id for item in context.left_out if item.kind == "chunk"}
     shown = sorted(set(range(200)) - out)
     assert shown[0] == 0 and shown[-1] == 199, "from the beginning to the end"
@@ -430,18 +410,15 @@ def test_facts_of_a_legacy_are_all_there_grouped_where_room_is_short_and_else_co
 
 
 def test_nothing_is_injected_twice_and_the_receipt_tells():
-    context = build_context(
-        ContextInput(
-            prompt="P",
-            known=[KnownItem(1, "in every prompt", revision=4, group="pinned")],
-            messages=[Message(1, "user", "hello"), Message(2, "assistant", "hi"), Message(3, "user", "question")],
-            retrieved=[
-                RetrievedPassage("memory", 1, "in every prompt", 0.9, "similar", 4),
-                RetrievedPassage("message", 2, "hi", 0.8),
-                RetrievedPassage("message", 90, "from another conversation", 0.7, "keyword"),
-                RetrievedPassage("message", 90, "from another conversation", 0.6),
-            ],
-        )
+    context = build(
+        known=[KnownItem(1, "in every prompt", revision=4, group="pinned")],
+        messages=[Message(1, "user", "hello"), Message(2, "assistant", "hi"), Message(3, "user", "question")],
+        retrieved=[
+            RetrievedPassage("memory", 1, "in every prompt", 0.9, "similar", 4),
+            RetrievedPassage("message", 2, "hi", 0.8),
+            RetrievedPassage("message", 90, "from another conversation", 0.7, "keyword"),
+            RetrievedPassage("message", 90, "from another conversation", 0.6),
+        ],
     )
     assert [(item.kind, item.id, item.stage, item.rank, item.injected) for item in context.receipt] == [
         ("memory", 1, "known", 1, True),
@@ -455,7 +432,7 @@ def test_nothing_is_injected_twice_and_the_receipt_tells():
 
 def test_retrieved_items_are_dropped_whole_by_rank():
     found = [RetrievedPassage("memory", n, f"item {n} " + "has some words in it " * 12) for n in range(40)]
-    context = build_context(ContextInput(prompt="P", messages=dialogue(1), retrieved=found, limits=Limits(window=4096)))
+    context = build(messages=dialogue(1), retrieved=found, limits=Limits(window=4096))
     shown = [item.id for item in context.receipt if item.injected]
     assert shown == list(range(len(shown))) and 2 <= len(shown) < 40
     for number in shown:
@@ -464,9 +441,7 @@ def test_retrieved_items_are_dropped_whole_by_rank():
 
 
 def test_a_turn_the_assistant_starts_ends_with_its_directive():
-    opening = build_context(ContextInput(prompt="P", directive="Ask about school."))
+    opening = build(directive="Ask about school.")
     assert opening.messages == [{"role": "system", "content": "P"}, {"role": "user", "content": "Ask about school."}]
-    later = build_context(
-        ContextInput(prompt="P", messages=[Message(1, "user", "u"), Message(2, "assistant", "a")], directive="Go on.")
-    )
+    later = build(messages=[Message(1, "user", "u"), Message(2, "assistant", "a")], directive="Go on.")
     assert [message["content"] for message in later.messages] == ["P", "u", "a", "Go on."]

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
 from tests.memories.keeping.test_no_trace import cells
-from tests.memories.learning.test_extraction import extract
+from tests.memories.learning.test_extraction import extract, learn
 from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations import branches
 from webapp.conversations.models import Message
@@ -28,8 +28,7 @@ def found_in(app, words: str) -> set[str]:
 def walnuts(app, client, user, model) -> tuple[int, int]:
     """A conversation and the memory extracted from it."""
     talk = converse(app, user.user_id, f"By the way, {SAID}!")
-    answers(model, operation(SAID, CONTENT))
-    extract(client, talk)
+    learn(client, model, talk, operation(SAID, CONTENT))
     return talk, memories_of(app, user.user_id)[0].memory_id
 
 
@@ -63,8 +62,7 @@ def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(
     talk, memory_id = walnuts
     client.delete(f"/api/memories/{memory_id}")
     for wording in (CONTENT, "THE USER IS ALLERGIC TO WALNUTS", "Walnuts make the user ill."):
-        answers(model, operation(SAID, wording))
-        result = extract(client, talk)
+        result = learn(client, model, talk, operation(SAID, wording))
         assert result["counts"]["added"] == 0 and result["counts"]["rejected"] == 1
     assert memories_of(app, user.user_id) == []
     other = converse(app, user.user_id, "My doctor checked: I'm allergic to walnuts and to pollen")
@@ -83,8 +81,7 @@ def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(
 
 def test_it_does_not_come_back_from_the_copy_of_its_message_in_a_branch(app, client, user, model):
     talk = converse(app, user.user_id, "Call me Al. I sail a small boat.")
-    answers(model, operation("Call me Al", "Goes by Al"))
-    extract(client, talk)
+    learn(client, model, talk, operation("Call me Al", "Goes by Al"))
     reply = client.get(f"/api/conversations/{talk}").json["messages"][-1]["message_id"]
     with app.app_context(), write_transaction():
         branch = branches.branch(user.user_id, reply)[0].conversation_id
@@ -123,8 +120,7 @@ def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, us
 
 def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app, client, user, model):
     talk = converse(app, user.user_id, "My name is Alexander", "People call me Sasha, my name is Sasha")
-    answers(model, name("My name is Alexander", "Alexander", 0.9))
-    extract(client, talk)
+    learn(client, model, talk, name("My name is Alexander", "Alexander", 0.9))
     (row,) = memories_of(app, user.user_id)
     client.delete(f"/api/memories/{row.memory_id}?whole_key=true")
     answers(model, name("my name is Sasha", "Sasha", 0.95, message_number=2))
@@ -203,5 +199,4 @@ def test_what_differs_by_a_sign_is_stored_and_forgotten_apart(app, client, user,
         operation(f"I have something to do with {thing}", f"Has to do with {thing}", message_number=number)
         for number, thing in enumerate(kin, 1)
     ]
-    answers(model, *told)
-    assert extract(client, talk)["counts"]["added"] == len(kin)
+    assert learn(client, model, talk, *told)["counts"]["added"] == len(kin)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.journeys.rows import wait
 from tests.memories.conversing import answers, converse, current, memories_of, operation, say
-from tests.memories.learning.test_extraction import extract
+from tests.memories.learning.test_extraction import extract, learn
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.learning import extraction
@@ -18,8 +18,7 @@ WORDS = ("Walnuts make the user ill.", "No walnuts for the user.")
 
 def forget(app, client, user, model, talk: int, quote: str = SAID) -> None:
     """Have what is learned from a quote in a conversation forgotten."""
-    answers(model, operation(quote, CONTENT))
-    extract(client, talk)
+    learn(client, model, talk, operation(quote, CONTENT))
     (memory,) = memories_of(app, user.user_id)
     client.delete(f"/api/memories/{memory.memory_id}")
 
@@ -37,8 +36,7 @@ def forget(app, client, user, model, talk: int, quote: str = SAID) -> None:
 def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, model, said, forgotten, quote):
     talk = converse(app, user.user_id, said)
     forget(app, client, user, model, talk, forgotten)
-    answers(model, operation(quote, WORDS[0]))
-    assert extract(client, talk)["change_set"]["reasons"] == {"forgotten": 1}
+    assert learn(client, model, talk, operation(quote, WORDS[0]))["change_set"]["reasons"] == {"forgotten": 1}
     assert current(app, user.user_id) == []
 
 
@@ -46,8 +44,7 @@ def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, mo
 def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, model):
     talk = converse(app, user.user_id, f"I sail a small boat, and {SAID}.")
     forget(app, client, user, model, talk)
-    answers(model, operation("I sail a small boat", "Sails a small boat."))
-    extract(client, talk)
+    learn(client, model, talk, operation("I sail a small boat", "Sails a small boat."))
     (content,) = current(app, user.user_id)
     assert "I sail a small boat" in content and "walnuts" not in content
 
@@ -70,15 +67,13 @@ def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user,
 def test_nor_where_words_have_no_spaces(app, client, user, model, said, forgotten, other, quote):
     forget(app, client, user, model, converse(app, user.user_id, said), forgotten)
     talk = converse(app, user.user_id, other)
-    answers(model, operation(quote, WORDS[0]))
-    assert extract(client, talk)["change_set"]["reasons"] == {"forgotten": 1}
+    assert learn(client, model, talk, operation(quote, WORDS[0]))["change_set"]["reasons"] == {"forgotten": 1}
     assert current(app, user.user_id) == []
 
 
 def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model):
     talk = converse(app, user.user_id, f"By the way, {SAID}!")
-    answers(model, operation(SAID, CONTENT))
-    extract(client, talk)
+    learn(client, model, talk, operation(SAID, CONTENT))
     (memory,) = memories_of(app, user.user_id)
 
     def respond(_body):

@@ -10,20 +10,23 @@ def extract(client, conversation_id: int) -> dict:
     return answer.json
 
 
+def learn(client, model, conversation_id: int, *statements: dict) -> dict:
+    """Let a conversation be read, of which the model says this."""
+    answers(model, *statements)
+    return extract(client, conversation_id)
+
+
 def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_back(app, client, user, model):
     talk = converse(app, user.user_id, "My name is Alex")
-    answers(model, name("My name is Alex", "Alex", 1.0))
-    assert extract(client, talk)["counts"]["added"] == 1
+    assert learn(client, model, talk, name("My name is Alex", "Alex", 1.0))["counts"]["added"] == 1
 
     say(app, talk, "call me Al")
-    answers(model, name("call me Al", "Al", 0.6))
-    waits = extract(client, talk)
+    waits = learn(client, model, talk, name("call me Al", "Al", 0.6))
     assert waits["counts"]["in_review"] == 1 and waits["counts"]["superseded"] == 0
     assert client.get("/api/profile").json["name"] == "Alex"
 
     say(app, talk, "Actually, my full name is Alexander")
-    answers(model, name("my full name is Alexander", "Alexander", 0.95))
-    corrected = extract(client, talk)
+    corrected = learn(client, model, talk, name("my full name is Alexander", "Alexander", 0.95))
     assert corrected["counts"]["superseded"] == 2  # and what waited beside it
     profile = client.get("/api/profile").json
     assert profile["name"] == "Alexander" and profile["source"] == "llm_extraction"
@@ -43,23 +46,19 @@ def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_ba
 
 def test_what_was_said_again_stands_once_when_its_end_is_undone(app, client, user, model):
     talk = converse(app, user.user_id, "I have a dog")
-    answers(model, operation("I have a dog"))
-    extract(client, talk)
+    learn(client, model, talk, operation("I have a dog"))
     say(app, talk, "I no longer have a dog")
-    answers(model, operation("I no longer have a dog", action="retract", memory=1))
-    ended = extract(client, talk)
+    ended = learn(client, model, talk, operation("I no longer have a dog", action="retract", memory=1))
     assert ended["counts"]["retracted"] == 1
     say(app, talk, "I have a dog, once more")
-    answers(model, operation("I have a dog"))
-    extract(client, talk)
+    learn(client, model, talk, operation("I have a dog"))
     assert client.post(f"/api/memories/changes/{ended['change_set']['change_set_id']}/undo").status_code == 200
     assert current(app, user.user_id) == ["I have a dog"]
 
 
 def test_the_evidence_leads_to_the_words(app, client, user, model):
     talk = converse(app, user.user_id, "By the way, I'm allergic to walnuts!")
-    answers(model, operation("I'm allergic to walnuts", "Allergic to walnuts."))
-    extract(client, talk)
+    learn(client, model, talk, operation("I'm allergic to walnuts", "Allergic to walnuts."))
     (row,) = memories_of(app, user.user_id)
     (found,) = client.get(f"/api/memories/{row.memory_id}/evidence").json["evidence"]
     assert found["quote"] == "I'm allergic to walnuts" and found["conversation_id"] == talk

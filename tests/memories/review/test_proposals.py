@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, current, memories_of, operation
-from tests.memories.learning.test_extraction import extract
+from tests.memories.learning.test_extraction import extract, learn
 from tests.memories.learning.test_tools import calls_tool, send
 from webapp.db.base import db, get_or_raise, now, write_transaction
 from webapp.memories.models import ForgetProposal, Memory, MemoryChangeSet
@@ -260,13 +260,11 @@ def test_what_waited_sixty_days_is_set_aside_and_can_be_brought_back(app, client
 @pytest.mark.parametrize("fields", [{}, {"fact_key": "home", "fact_value": "Rome"}], ids=["statement", "fact"])
 def test_what_was_set_aside_unanswered_is_in_use_once_it_is_said_for_sure(app, client, user, model, fields):
     first = converse(app, user.user_id, "Perhaps I live in Rome")
-    answers(model, operation("Perhaps I live in Rome", "Lives in Rome.", confidence=0.5, **fields))
-    extract(client, first)
+    learn(client, model, first, operation("Perhaps I live in Rome", "Lives in Rome.", confidence=0.5, **fields))
     with app.app_context():
         assert proposals.archive_expired(now() + timedelta(days=61)) == 1
     later = converse(app, user.user_id, "I live in Rome now, for good")
-    answers(model, operation("I live in Rome now", "Lives in Rome.", **fields))
-    extract(client, later)
+    learn(client, model, later, operation("I live in Rome now", "Lives in Rome.", **fields))
     assert current(app, user.user_id) == ["Lives in Rome."]
     number = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
     assert client.post(f"/api/memories/changes/{number}/undo", json={}).status_code == 200

@@ -7,7 +7,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import InvalidRequestError
 
 from tests.memories.conversing import answers, converse, memories_of, name, operation
-from tests.memories.learning.test_extraction import extract
+from tests.memories.learning.test_extraction import extract, learn
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
@@ -146,8 +146,7 @@ def test_an_edit_of_the_words_changes_the_value_too(client):
 
 def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client, user, model):
     talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "Prefers green tea."))
-    extract(client, talk)
+    learn(client, model, talk, operation("I prefer green tea", "Prefers green tea."))
     (row,) = memories_of(app, user.user_id)
     path = f"/api/memories/{row.memory_id}"
     pinned = client.put(path, json={"is_pinned": True}).json
@@ -228,8 +227,7 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model):
     assert client.put("/api/profile", json={"shoe_size": 4}).status_code == 422
     # What the user wrote is not overwritten by what a model makes of a conversation.
     talk = converse(app, user.user_id, "My name is Augusta")
-    answers(model, name("My name is Augusta", "Augusta", 1.0))
-    assert extract(client, talk)["counts"]["in_review"] == 1
+    assert learn(client, model, talk, name("My name is Augusta", "Augusta", 1.0))["counts"]["in_review"] == 1
     assert client.get("/api/profile").json["name"] == "Ada Lovelace"
 
 
