@@ -54,6 +54,10 @@ def test_a_key_belongs_to_its_user_and_to_its_path(client, api, make_user):
     assert _send(api(make_user()), "k", title="Two").status_code == 201
     conversation_id = _send(client, "l", title="Three").get_json()["conversation_id"]
     assert _send(client, "k", f"/api/conversations/{conversation_id}/messages", content="x").status_code == 409
+    job = f"/api/tasks/generate-memory-for-conversation/{conversation_id}"
+    assert _send(client, "m", job).status_code == 202
+    assert _send(client, "m", f"{job}?sync=true").status_code == 409
+    assert _send(api(make_user(is_service=True)), "m", job).status_code == 202
 
 
 def test_an_answer_is_stored_encrypted(app, client):

@@ -117,6 +117,7 @@ def test_a_model_is_known_by_its_coming_again(talks):
         "**User:** a baker\n\n**Town:** Porto\n",
         "# User\n- Bakes.\n\n# Work\n- Sells.\n",
         "# User\n- Bakes.\n- Sells.\n\n# Assistant\n- Is to be brief.\n",
+        "# Plan\n- Bakes.\n\n# Claude\nWrites recipes.\n\n# Costs\n- Are low.\n",
         "- Work: bakes\n- Work: sells\n- Home: Porto\n- Home: a boat\n",
         "* Work: bakes\n* Work: sells\n* Home: Porto\n* Home: a boat\n",
         "".join(f"{number:014b}User: bakes {number}\n".replace("0", "*").replace("1", "_") for number in range(9_000)),

@@ -1,4 +1,4 @@
-"""Idempotency-Key: the same key and body repeat the first answer, another body gives 409; per user, for a day."""
+"""Idempotency-Key: the same key, URL and body repeat the first answer, others give 409; per user, for a day."""
 
 import hmac
 import json
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts.access import Decorator, View
-from webapp.accounts.auth import current_user_id
+from webapp.accounts.auth import require_identity
 from webapp.accounts.models import IdempotencyKey
 from webapp.db import encryption
 from webapp.db.base import db
@@ -56,7 +56,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
                 raise Invalid.field(HEADER, "must be 1 to 200 printable characters")
             digest = _fingerprint()
             row = IdempotencyKey(
-                user_id=current_user_id(),
+                user_id=require_identity().user_id,  # of a service token whoever made it
                 key=_keyed_hash(key.encode()).hexdigest(),
                 request_hash=digest,
                 status=0,
@@ -101,7 +101,8 @@ def commit(answer: A, status: int | None = None) -> A:
 
 def _fingerprint() -> str:
     """Return what tells one request from another: its URL and what its body says, but not its spacing or CSRF token."""
-    digest = _keyed_hash(request.path.encode() + b"\n")
+    query = b"?" + request.query_string if request.query_string else b""
+    digest = _keyed_hash(request.path.encode() + query + b"\n")
     if request.mimetype not in FORMS:
         digest.update(json.dumps(request.get_json(), sort_keys=True).encode())
         return digest.hexdigest()

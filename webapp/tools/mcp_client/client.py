@@ -44,6 +44,10 @@ class _OtherTransport(ToolFailed):
     """There is something at the URL, but it takes no requests: perhaps it speaks the first transport."""
 
 
+class _Refused(ToolFailed):
+    """The server answered, but not with a result."""
+
+
 class _SessionLost(ToolFailed):
     """The server refuses a request of a session: it may have forgotten it."""
 
@@ -95,7 +99,7 @@ class _McpSession:
         try:
             return wire.result_of(answer, self.server.name)
         except ToolFailed as error:
-            raise _SessionLost(str(error)) if is_lost else error from None
+            raise (_SessionLost if is_lost else _Refused)(str(error)) from None
 
     async def notify(self, method: str) -> None:
         """Send a notification; what the server answers does not matter."""
@@ -249,7 +253,7 @@ async def _list_tools(mcp: _McpSession) -> list[ListedTool]:
         seen.add(cursor)
         try:
             result = await mcp.ask("tools/list", **({"cursor": cursor} if cursor else {}))
-        except ToolFailed:
+        except _Refused:
             if not tools:
                 raise
             break  # those of the pages before are there

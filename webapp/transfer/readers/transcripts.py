@@ -49,8 +49,9 @@ def _turns(lines: Sequence[str], alike: Mapping[int, _Label]) -> list[dict[str, 
     # A word before a text is a name only if no more than two come again and again.
     alone = [label.name for label in alike.values() if not label.rest or 2 == len(counts) < len(alike)]
     people, models = _speakers(counts, alone, PEOPLE), _speakers(counts, alone, MODELS)
-    # Where a model is named and no person, what comes first is the person's.
-    people = people or {name for name in alone[:1] if models and name not in models}
+    # Where a model is named and no person, what comes first is the person's, if nobody else speaks or it comes again.
+    first = [name for name in alone[:1] if len(counts) == 2 or counts[name] > 1]  # noqa: PLR2004
+    people = people or {name for name in first if models and name not in models}
     # A list may have a head "User" too, and a reply heads of its own: another name has to come again, as the person's.
     again = [name for name, count in counts.most_common() if count > 1]
     others = [name for name in again if name not in people] if people & {*again} else []
