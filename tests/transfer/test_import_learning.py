@@ -38,6 +38,11 @@ def _place(import_id: int) -> str:
     return f"/api/imports/{import_id}/learning"
 
 
+def _begin(app, user, import_id: int) -> None:
+    with app.app_context(), write_transaction():
+        import_learning.begin(user.user_id, import_id, LearnFields())
+
+
 def _extraction_calls(model) -> list[str]:
     return [str(call) for call in model.calls() if "memory_operations" in str(call)]
 
@@ -139,9 +144,8 @@ def test_pause_resume_and_stop(client, model, run_jobs, import_id):
 
 def test_run_twice_and_killed_midway_nothing_is_doubled(app, client, user, model, import_id, monkeypatch):
     answers(model, operation("I live in Porto", "Lives in Porto."), times=3)
+    _begin(app, user, import_id)
     with app.app_context():
-        with write_transaction():
-            import_learning.begin(user.user_id, import_id, LearnFields())
         with killed_at("INSERT INTO memories"):
             import_learning.run(import_id)
         assert db.session.query(Memory).count() == 0
@@ -163,9 +167,8 @@ def test_run_twice_and_killed_midway_nothing_is_doubled(app, client, user, model
 
 
 def test_what_cannot_be_read_is_passed_over(app, client, user, model, import_id):
+    _begin(app, user, import_id)
     with app.app_context():
-        with write_transaction():
-            import_learning.begin(user.user_id, import_id, LearnFields())
         model.script(match="memory_operations", reply="no JSON at all")
         while import_learning.run(import_id) == "running":
             pass
@@ -174,9 +177,8 @@ def test_what_cannot_be_read_is_passed_over(app, client, user, model, import_id)
 
 
 def test_the_sweep_finds_what_stands_still(app, client, user, import_id):
+    _begin(app, user, import_id)
     with app.app_context():
-        with write_transaction():
-            import_learning.begin(user.user_id, import_id, LearnFields())
         assert not any(service.stalled_jobs().values())
         with write_transaction():
             db.session.get(Import, import_id).updated_at = now() - 2 * service.LEARNING_STALLED_FOR

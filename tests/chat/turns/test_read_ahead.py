@@ -92,6 +92,12 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_ahead, "REST", 0)
 
 
+def keep_up(keeper: ReadAhead, told: Told, times: int = 3) -> None:
+    for _ in range(times):
+        keeper.listen(told)
+        keeper.work()
+
+
 def received_ids(told: Told, channel: str = CHANNEL) -> list[int]:
     found: list[int] = []
     while message := told.get_message():
@@ -135,8 +141,7 @@ def test_a_turn_after_a_change_reads_no_more_than_one_before(app, user, keeper, 
         with app.app_context():
             add(user.user_id, 7)
             add(user.user_id, 8)
-        keeper.listen(subscriber)
-        keeper.work()
+        keep_up(keeper, subscriber, times=1)
         prompt, prepared = next_turn()
         assert "Number 7 is a heron." in prompt and "Number 8 is a heron." in prompt
         # The facts that the question names are read from the table every time; nothing else of memory is. Which models
@@ -154,8 +159,7 @@ def test_what_was_forgotten_leaves_the_memory_of_a_process_that_nobody_asks(app,
         with write_transaction():
             forgetting.forget(user.user_id, [memory_id])
         assert len(entry.index) == 1
-    keeper.listen(subscriber)
-    keeper.work()
+    keep_up(keeper, subscriber, times=1)
     assert len(entry.index) == 0
 
 
@@ -188,12 +192,6 @@ def family(app: Flask, api: Any, make_user: Any) -> Family:
     with app.app_context():
         found = {client.person.name: index_cache().get(client.person.user_id, 20) for client in (anna, ben, carl)}
     return Family(anna, ben, space_id, {name: entry for name, entry in found.items() if entry})
-
-
-def keep_up(keeper: ReadAhead, told: Told) -> None:
-    for _ in range(3):
-        keeper.listen(told)
-        keeper.work()
 
 
 def test_what_others_share_in_a_space_is_there_before_anybody_asks(app, family, keeper, subscriber):
@@ -267,12 +265,10 @@ def test_it_waits_until_there_is_time(app, user, keeper, subscriber, calm):
         before = entry.position
         calm.answer = False
         add(user.user_id, 7)
-        keeper.listen(subscriber)
-        keeper.work()
+        keep_up(keeper, subscriber, times=1)
         assert entry.position == before
         calm.answer = True
-        keeper.listen(subscriber)
-        keeper.work()
+        keep_up(keeper, subscriber, times=1)
         assert entry.position == position(user.user_id) != before
 
 
@@ -300,8 +296,7 @@ def test_nothing_is_read_of_people_this_process_knows_little_of(
         with write_transaction():
             note(user.user_id, Change("conversation", 3, 7), grows=True)
     with app.app_context(), count_queries() as sent:
-        keeper.listen(subscriber)
-        keeper.work()
+        keep_up(keeper, subscriber, times=1)
     assert bool(sent) is reads
 
 
@@ -310,8 +305,7 @@ def test_an_index_that_has_to_be_rebuilt_is_left_to_whoever_asks(app, user, keep
         entry = index_cache().get(user.user_id, 20)
         with write_transaction():
             note(user.user_id, Change("memories"))
-        keeper.listen(subscriber)
-        keeper.work()
+        keep_up(keeper, subscriber, times=1)
         assert index_cache().peek(user.user_id) is entry and not index_cache()._building
 
 
