@@ -215,7 +215,7 @@ def test_a_history_is_its_owners(app, client, api, make_user):
     assert len(lines(app, conversation)) == 2
 
 
-def test_bad_requests_are_said_as_openai_says_them(client):
+def test_bad_requests_and_unknown_models_are_said_as_openai_says_them(client):
     hi = {"messages": [{"role": "user", "content": "Hi"}]}
     wizard = {"messages": [{"role": "wizard", "content": "Hi"}]}
     choice = {**hi, "tool_choice": "required"}
@@ -227,9 +227,6 @@ def test_bad_requests_are_said_as_openai_says_them(client):
         error = answer.get_json()["error"]
         assert (answer.status_code, error["type"], error["param"]) == (400, "invalid_request_error", param)
         assert error["message"]
-
-
-def test_an_unknown_model_is_said(client):
     answer = ask(client, ("user", "Hello"), model="gpt-nonsense")
     assert (answer.status_code, answer.get_json()["error"]["type"]) == (404, "not_found_error")
 

@@ -303,8 +303,7 @@ def test_certificates_are_trusted_as_they_are_for_all_other_work(settings, monke
 
 
 def test_a_name_and_password_in_the_address_are_sent_instead_of_the_key(server):
-    heard = listen(settings_for(server, base_url=server.base_url.replace("://", "://ann:pass@")))
-    assert heard.error is None
+    assert listen(settings_for(server, base_url=server.base_url.replace("://", "://ann:pass@"))).error is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "nowhere.invalid"])
