@@ -44,7 +44,7 @@ class _OtherTransport(ToolFailed):
     """There is something at the URL, but it takes no requests: perhaps it speaks the first transport."""
 
 
-class _Refused(ToolFailed):
+class _Refusal(ToolFailed):
     """The server answered, but not with a result."""
 
 
@@ -99,7 +99,7 @@ class _McpSession:
         try:
             return wire.result_of(answer, self.server.name)
         except ToolFailed as error:
-            raise (_SessionLost if is_lost else _Refused)(str(error)) from None
+            raise (_SessionLost if is_lost else _Refusal)(str(error)) from None
 
     async def notify(self, method: str) -> None:
         """Send a notification; what the server answers does not matter."""
@@ -253,7 +253,7 @@ async def _list_tools(mcp: _McpSession) -> list[ListedTool]:
         seen.add(cursor)
         try:
             result = await mcp.ask("tools/list", **({"cursor": cursor} if cursor else {}))
-        except _Refused:
+        except _Refusal:
             if not tools:
                 raise
             break  # those of the pages before are there

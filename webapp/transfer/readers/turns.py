@@ -120,10 +120,10 @@ def turns_in(item: Any) -> list[Any]:
             above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
             found[-1]["id"] = above
             stack += [{**child, "parent": above} for child in reversed(children)]
-    return list(map(_with_role, found))
+    return list(map(_add_role, found))
 
 
-def _with_role(turn: Any) -> Any:
+def _add_role(turn: Any) -> Any:
     """Return a turn whose kind says who speaks, if nothing else does, with that as its role."""
     kind = str(as_dict(turn).get("type") or "").lower()
     return {**turn, "role": kind} if kind in _KNOWN and not _role(turn) else turn

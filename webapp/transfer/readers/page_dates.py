@@ -15,7 +15,7 @@ _BUDDHIST = 543
 """How many years ahead of ours Thai calendars are."""
 
 
-class _Printed(NamedTuple):
+class _PageDate(NamedTuple):
     """The parts of one date: its numbers in order, its words before and after the clock, and the clock."""
 
     numbers: list[int]
@@ -31,41 +31,41 @@ def moments(texts: Sequence[str]) -> list[datetime | None]:
     """
     dates = list(map(_read, texts))
     months, halves = _names() if any(dates) else ({}, {})
-    known = Counter(tongue for date in dates if date for tongue in _month(date, months))
+    known = Counter(language for date in dates if date for language in _month(date, months))
     most = max(known.values(), default=0)
-    tongues = {tongue for tongue, count in known.items() if count == most} or {*halves}
-    return [date and _moment(date, tongues) for date in dates]
+    languages = {language for language, count in known.items() if count == most} or {*halves}
+    return [date and _moment(date, languages) for date in dates]
 
 
-def _read(text: str) -> _Printed | None:
+def _read(text: str) -> _PageDate | None:
     clock = CLOCK.search(text)
     if clock is None:
         return None
     numbers = list(map(int, re.findall(r"\d{1,9}", text[: clock.start()])))
     hour, minute, second = (*(int(part) for part in clock.groups() if part), 0)[:3]
     before, after = _words(text[: clock.start()]), _words(text[clock.end() :])
-    return _Printed(numbers, before, "".join(after), (hour, minute, second))
+    return _PageDate(numbers, before, "".join(after), (hour, minute, second))
 
 
 def _words(text: str) -> list[str]:
     return [word for part in _BETWEEN.split(text.casefold()) if (word := part.replace(".", ""))]
 
 
-def _month(date: _Printed, months: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
+def _month(date: _PageDate, months: Mapping[str, Mapping[str, int]]) -> Mapping[str, int]:
     """Return the month in each language that knows it: of several words that may name one, the longest does."""
     return months.get(max(filter(months.__contains__, date.words), key=len, default=""), {})
 
 
-def _moment(date: _Printed, tongues: set[str]) -> datetime | None:
+def _moment(date: _PageDate, languages: set[str]) -> datetime | None:
     months, halves = _names()
-    named = {number for tongue, number in _month(date, months).items() if tongue in tongues}
+    named = {number for language, number in _month(date, months).items() if language in languages}
     year = next((number for number in date.numbers if number > 31), 0)  # noqa: PLR2004  # no day
     day, *others = [number for number in date.numbers if number != year] or [0]
     if others:
         day, named = (others[0], {day}) if date.numbers[0] == year else (day, {others[0]})
     hour, minute, second = date.clock
     before = "".join(date.words)
-    names = {name for tongue in tongues for name in halves[tongue]}
+    names = {name for language in languages for name in halves[language]}
     found = {half for name, half in names if before.endswith(name) or date.after.startswith(name)}
     hour = hour % 12 + 12 * ("pm" in found) if len(found) == 1 else hour
     try:
@@ -82,13 +82,13 @@ def _names() -> tuple[dict[str, dict[str, int]], dict[str, set[tuple[str, str]]]
 
     months: dict[str, dict[str, int]] = defaultdict(dict)
     halves: dict[str, set[tuple[str, str]]] = {}
-    for tongue in (name for name in localedata.locale_identifiers() if len(name) == 2):  # noqa: PLR2004
-        locale = Locale.parse(tongue)
+    for language in (name for name in localedata.locale_identifiers() if len(name) == 2):  # noqa: PLR2004
+        locale = Locale.parse(language)
         forms = [locale.months[use][width] for width in ("abbreviated", "wide") for use in ("format", "stand-alone")]
         for number, name in ((number, name) for form in forms for number, name in form.items()):
             for word in _words(name)[:1] if not re.search(r"\d", name) else ():
                 for end in {len(word), *range(4, len(word))}:  # "Sept" is an abbreviation in some places only
-                    months[word[:end]].setdefault(tongue, number)
+                    months[word[:end]].setdefault(language, number)
         periods = [locale.day_periods["format"][width] for width in ("wide", "abbreviated")]
-        halves[tongue] = {("".join(_words(form[half])), half) for form in periods for half in _HALVES if half in form}
+        halves[language] = {("".join(_words(form[half])), half) for form in periods for half in _HALVES if half in form}
     return months, halves
