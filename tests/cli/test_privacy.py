@@ -53,11 +53,13 @@ def test_a_folder_that_is_not_only_ours_stays_as_it_is(folder):
     assert not is_ours(folder)
 
 
-def test_a_link_to_elsewhere_is_not_followed(tmp_path):
+def test_a_link_to_elsewhere_is_not_followed_and_a_device_left_open(tmp_path):
     var, elsewhere = tmp_path / "var", tmp_path / "elsewhere"
     elsewhere.write_text("x")
     elsewhere.chmod(0o644)
     var.mkdir()
     (var / "secret_key").symlink_to(elsewhere)
-    keep_private(var)
+    os.mkfifo(tmp_path / "device", 0o666)  # as sqlite:////dev/null, which everybody needs to write to
+    keep_private(var, tmp_path / "device")
+    assert mode(tmp_path / "device") == 0o666
     assert mode(elsewhere) == 0o644

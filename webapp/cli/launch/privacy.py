@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 OTHERS = 0o077
+_KINDS = (stat.S_IFREG, stat.S_IFDIR)  # no link, and no device: root would take /dev/null from everybody
 OURS = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "secret_key", "*.lock", "files", "transfer")
 
 
@@ -40,6 +41,6 @@ def is_open_to_others(path: Path) -> bool:
 
 def _close(path: Path) -> None:
     with contextlib.suppress(OSError):
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & OTHERS and not path.is_symlink():
-            path.chmod(mode & ~OTHERS)
+        mode = path.lstat().st_mode
+        if mode & OTHERS and stat.S_IFMT(mode) in _KINDS:
+            path.chmod(stat.S_IMODE(mode) & ~OTHERS)
