@@ -10,7 +10,7 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.showing.admin_view import view_as_admin
+from webapp.memories.search import view_as_admin
 from webapp.memories.store import forgetting, tombstones
 
 memories = AppGroup("memories", help="Memories.")
@@ -31,9 +31,8 @@ def tombstone_key() -> None:
 )
 def reextract(email: str, conversation_id: int | None) -> None:
     """Extract memories again from the start of conversations; duplicates and forgotten memories are not stored."""
-    user_id = _user_id(email)
     statement = select(Conversation.conversation_id).where(
-        Conversation.user_id == user_id, Conversation.deleted_at.is_(None)
+        Conversation.user_id == _user_id(email), Conversation.deleted_at.is_(None)
     )
     if conversation_id is not None:
         statement = statement.where(Conversation.conversation_id == conversation_id)
