@@ -90,7 +90,8 @@ def test_rename_in_the_list_by_double_click_and_key_and_at_the_head(titles, open
     expect(items(page)).to_have_text(["New name"])
     page.get_by_role("heading", level=1).get_by_role("link", name="New name").click()
     field.fill("Fancy <b>&</b>")
-    page.get_by_role("button", name="Save").click()
+    page.keyboard.press("Enter")
+    expect(page.locator(".title-show")).to_be_focused()
     expect(page.locator(".title-text")).to_have_text("Fancy <b>&</b>")
     expect(items(page)).to_have_text(["Fancy <b>&</b>"])
 
@@ -100,6 +101,13 @@ def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles
     page = open_tab(user).page
     items(page).first.click()
     expect(page.locator(".title-text")).to_have_text("Drop me")
+    address = page.url
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator(".toast-text")).to_have_text("Deleted “Drop me”.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".title-text")).to_have_text("Drop me")  # which was open
+    expect(page).to_have_url(address)
     items(page).first.hover()
     page.get_by_role("button", name="Delete “Drop me”").click()
     expect(items(page)).to_have_text(["Keep me"])
