@@ -542,7 +542,7 @@ def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
     assert [effect.draft.content for effect in plan.effects] == [kept or message]
 
 
-@pytest.mark.parametrize("message", ["Should I be a vegetarian?", "我应该吃素吗？", "is 5'4 short?", "Can Rex (8, lame) swim?"])
+@pytest.mark.parametrize("message", ["Should I eat meat?", "我应该吃素吗？", "is 5'4 short?", "Can Rex (8, ill) swim?"])
 def test_nobody_states_what_they_ask(message):
     plan = decide([op("add", 1, message[:-1], "Is so")], State(say(message)), ANY)
     assert reasons(plan) == [Refusal.QUESTION]
