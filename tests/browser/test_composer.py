@@ -12,7 +12,6 @@ from .conftest import (
     DESKTOP,
     PHONE,
     expect_settled,
-    hold_reply,
     plant,
     replies,
     scrolls_sideways,
@@ -52,7 +51,7 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
 
 
 def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page):
-    hold = hold_reply(model, match="first")
+    hold = model.hold_reply(match="first")
     model.script(reply="The second reply.", match="second")
     send(page, "The first")
     page.get_by_label("Message", exact=True).click()  # before the server has answered at all
@@ -108,7 +107,7 @@ def test_commands_are_found_by_their_words(page):
 
 
 def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model, page):
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     other = open_tab(user, beside=tab).go("/")
     send(page, "A question of mine")
     expect(other.locator(".side-link")).to_have_text(re.compile("A question of mine"))

@@ -16,7 +16,7 @@ from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 
-from .conftest import PHONE, hold_reply, plant, replies, send, until
+from .conftest import PHONE, plant, replies, send, until
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_a_menu_is_used_by_keys_alone(model, page):
     page.keyboard.press("Shift+Tab")
     expect(menu).to_be_hidden()
     expect(account).not_to_be_focused()
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.get_by_label("Conversation menu").click()
@@ -356,7 +356,7 @@ def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, pa
 
 def test_the_open_conversation_never_looks_unread(model, waiting_requests, page):
     """A list that was asked for before the page had its address, and comes while the reply is being written."""
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.locator("#side-list").hover()
