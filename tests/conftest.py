@@ -232,6 +232,7 @@ def app(
     """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
     if not {"live_server", "live_worker"} & set(request.fixturenames):
         LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
+    servers.start_database()  # if it died: one test says so, and not all that come after it
     yield _application
     model_server.reset()
     with _application.app_context():

@@ -530,6 +530,8 @@ def test_a_secret_is_known_by_the_label_that_its_quote_leaves_out(said):
         ("Jak bym mieszkał w Krakowie, byłoby taniej.", "mieszkał w Krakowie", "Mieszka w Krakowie", None),
         ("Sam is allergic to bees, so no party", "allergic to bees", "Allergic to bees", None),
         ("we got the keys 🎉 any tips??", "we got the keys", "Owns a flat", "we got the keys 🎉"),
+        ("Can I take it (I'm 9, on warfarin)?", "on warfarin", "Takes warfarin", "I'm 9, on warfarin"),
+        ("Ideas for Leo (he's 6, shy), any?", "he's 6", "Is 6", "Ideas for Leo (he's 6, shy)"),
     ],
 )
 def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
@@ -537,7 +539,7 @@ def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
     assert [effect.draft.content for effect in plan.effects] == [kept or message]
 
 
-@pytest.mark.parametrize("message", ["Should I become a vegetarian?", "我应该吃素吗？", "is 5'4 short for a bloke?"])
+@pytest.mark.parametrize("message", ["Should I eat meat?", "我应该吃素吗？", "is 5'4 short?", "Can Rex (8, ill) swim?"])
 def test_nobody_states_what_they_ask(message):
     plan = decide([op("add", 1, message[:-1], "Is so")], State(say(message)), ANY)
     assert reasons(plan) == [Refusal.QUESTION]
