@@ -48,9 +48,13 @@ def wait_until(
     while not condition():
         ended = process is not None and process.poll() is not None
         if ended or time.monotonic() > end:
-            words = log.read_text(errors="replace")[-3000:] if log is not None and log.exists() else ""
-            raise ServerFailed(f"{what}: {'ended' if ended else f'not within {seconds:g} s'}\n{words}")
+            raise ServerFailed(f"{what}: {'ended' if ended else f'not within {seconds:g} s'}\n{last_output(log)}")
         time.sleep(0.01)
+
+
+def last_output(log: Path | None) -> str:
+    """Return the end of a server's log; empty if there is none."""
+    return log.read_text(errors="replace")[-3000:] if log is not None and log.exists() else ""
 
 
 def children(pid: int) -> list[int]:

@@ -279,7 +279,7 @@ def test_long_answers_flow_over_pages(tmp_path):
     assert int(re.search(r"\d ?/ ?(\d+)", text)[1]) >= 5
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(st.text(max_size=60), st.text(max_size=120))
 def test_any_words_can_be_printed(title, words):
     answer = Answer(title, words, [words], [Quotation(words, AT)], [(title, words)])

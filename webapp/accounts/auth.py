@@ -25,6 +25,7 @@ from webapp.accounts.access import (
     writes as writes,
 )
 from webapp.accounts.agents import describe_agent
+from webapp.accounts.emails import spelling
 from webapp.accounts.identity import (
     Identity as Identity,
     current_identity as current_identity,
@@ -110,12 +111,12 @@ def end_session() -> None:
 def count_attempt(action: str, account: str, *, everywhere: bool = False) -> None:
     """Count an attempt of the caller's address at an account's password, or of all `everywhere`. Raises TooMany."""
     address = request.remote_addr or ""
-    throttle.count_attempt(action, address, service.spelling(account) or account, everywhere=everywhere)
+    throttle.count_attempt(action, address, spelling(account), everywhere=everywhere)
 
 
 def reset_attempts(action: str, account: str) -> None:
     """Forget the attempts at an account after a success."""
-    throttle.reset_attempts(action, request.remote_addr or "", service.spelling(account) or account)
+    throttle.reset_attempts(action, request.remote_addr or "", spelling(account))
 
 
 def safe_next(target: str | None, default: str = "/") -> str:

@@ -8,7 +8,7 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts import sessions, signals, tokens
-from webapp.accounts.emails import normalise_email
+from webapp.accounts.emails import spelling
 from webapp.accounts.models import AccountDeletion, SiteSetting, User
 from webapp.accounts.passwords import hash_password, is_outdated, password_problem, verify_password
 from webapp.accounts.schemas import (
@@ -257,14 +257,6 @@ def _set_password(user: User, password: str, field: str) -> None:
     user.must_change_password = False
     user.auth_version += 1
     db.session.flush()
-
-
-def spelling(email: str) -> str:
-    """Return the address as stored; an invalid one matches no account."""
-    try:
-        return normalise_email(email)
-    except ValueError:
-        return ""
 
 
 def _email_conflict() -> Invalid:
