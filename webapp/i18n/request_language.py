@@ -143,7 +143,8 @@ def translate_stored(text: str, forms: Iterable[str]) -> str:
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", form)
-    pieces = (
-        f"(?P<{part}>{_VALUES.get(part, '.+?')})" if odd % 2 else re.escape(part) for odd, part in enumerate(parts)
+    return re.compile(
+        "".join(
+            f"(?P<{part}>{_VALUES.get(part, '.+')})" if odd % 2 else re.escape(part) for odd, part in enumerate(parts)
+        )
     )
-    return re.compile("".join(pieces), re.DOTALL)
