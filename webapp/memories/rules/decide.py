@@ -94,8 +94,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
         _confirm(claim, duplicate, board)
         return None
     if current is not None and is_briefer(claim, current):
-        draft = replace(claim.draft, fact_key=None, fact_value=None)
-        return _weigh_statement(replace(claim, draft=draft), board)
+        return _weigh_statement(replace(claim, draft=replace(claim.draft, fact_key=None, fact_value=None)), board)
     if current is not None:
         return _settle_conflict(claim, current, board)
     said_at = claim.evidence.said_at
