@@ -41,9 +41,10 @@ def test_the_list_grows_while_it_is_scrolled(titles, open_tab, user):
     page = open_tab(user).page
     expect(items(page)).to_have_count(30)
     expect(page.locator(".side-heading")).to_have_text(["Today"])
-    for expected in (60, 75):
-        page.locator("#side-list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
-        expect(items(page)).to_have_count(expected)
+    for shown, more in ((30, 60), (60, 75)):
+        page.locator(".side-more").focus()  # which scrolls to it
+        expect(items(page)).to_have_count(more)
+        expect(items(page).nth(shown)).to_be_focused()
     assert len(set(items(page).all_inner_texts())) == 75
 
 
