@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from testkit.processes import answers, end, spawn, wait_until
+from testkit.processes import ServerFailed, answers, end, last_output, spawn, wait_until
 from webapp.cli.prepare.database import data_directory_template, mariadb_program, run_as
 
 # Nothing here has to survive a power failure, and everything has to be fast.
@@ -43,7 +43,11 @@ class MariaDB:
         return f"mysql://root@localhost/{database}?unix_socket={self.socket}"
 
     def start(self) -> None:
-        """Start, creating the data directory first if there is none; returns once it accepts connections."""
+        """Start, creating the data directory first if there is none; returns once it accepts connections.
+
+        Raises ServerFailed if it had died, with its last output: then it runs again, but that is not to be overlooked.
+        """
+        died = self._process is not None  # what is stopped is forgotten
         if not self.data.exists():
             shutil.copytree(data_directory_template(), self.data, symlinks=True)
         command = [
@@ -57,6 +61,8 @@ class MariaDB:
         ]
         self._process = spawn(command, self.log)
         wait_until(lambda: answers(self.socket), "MariaDB", process=self._process, log=self.log)
+        if died:
+            raise ServerFailed(f"MariaDB died and was started again:\n{last_output(self.log)}")
 
     def stop(self) -> None:
         """Shut it down cleanly; connections break, data stays."""

@@ -59,7 +59,7 @@ class Servers:
         self.mariadb.stop()
 
     def start_database(self) -> None:
-        """Start it again with its data; does nothing if it is running."""
+        """Start it again with its data; does nothing if it is running. Raises ServerFailed if it had died."""
         if self.mariadb is not None and not self.mariadb.is_running:
             self.mariadb.start()
 

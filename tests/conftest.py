@@ -42,7 +42,7 @@ from webapp.webhooks import events_api
 gc.disable()  # until all tests are collected
 
 # Timing never decides a test: a machine that is busy with something else is not a counterexample.
-hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")
 FEW_EXAMPLES = 25
 """The most examples Hypothesis tries for a property; with `--slow`, as many as the property asks for."""
@@ -232,6 +232,7 @@ def app(
     """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
     if not {"live_server", "live_worker"} & set(request.fixturenames):
         LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
+    servers.start_database()  # if it died: one test says so, and not all that come after it
     yield _application
     model_server.reset()
     with _application.app_context():

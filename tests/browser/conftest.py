@@ -14,7 +14,6 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
-from fakemodel.script import Hold
 from testkit.people import Person, browser_client
 from tests.support.live import LiveServer
 from webapp.cli.prepare.machine import find_chromium
@@ -257,13 +256,6 @@ def send(page: Page, words: str) -> None:
     """Type a message and press Enter."""
     page.get_by_label("Message", exact=True).fill(words)
     page.keyboard.press("Enter")
-
-
-def hold_reply(model: Any, after: int = 3, **rule: Any) -> Hold:
-    """Script a reply that waits after some of its pieces for `release()`, so that it is not done before the test is."""
-    hold = Hold(after)
-    model.script(**{"reply": ["word "] * (after + 3), **rule}, hold=hold)
-    return hold
 
 
 def plant(app: Flask, person: Person, *said: str, title: str = "A talk") -> str:

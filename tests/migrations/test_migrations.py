@@ -71,6 +71,7 @@ REFERENCES = {
 @pytest.fixture
 def blank(servers: Servers, settings: Settings, tmp_path: Path) -> Iterator[Flask]:
     """The application on a database of its own with nothing in it."""
+    servers.start_database()
     if servers.is_sqlite:
         url = f"sqlite:///{tmp_path / 'blank.sqlite3'}"
     else:

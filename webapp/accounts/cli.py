@@ -10,6 +10,7 @@ from webapp.accounts.schemas import NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import first_account
 from webapp.db.base import db, write_transaction
+from webapp.http.validation import MAX_ID
 
 users = AppGroup("user", help="Accounts.")
 api_tokens = AppGroup("token", help="API tokens.")
@@ -66,8 +67,7 @@ def set_active(email: str, off: bool) -> None:
 def reset_password(email: str, password: str) -> None:
     """Set a new password; the user is signed out everywhere."""
     with write_transaction():
-        user = service.reset_password(service.find_user(email).user_id, password)
-        line = f"{user.email} has a new password"
+        line = f"{service.reset_password(service.find_user(email).user_id, password).email} has a new password"
     click.echo(line)
 
 
@@ -120,7 +120,7 @@ def list_tokens(email: str) -> None:
 
 @api_tokens.command("revoke")
 @email_option
-@click.argument("token_id", type=int)
+@click.argument("token_id", type=click.IntRange(1, MAX_ID))
 def revoke_token(email: str, token_id: int) -> None:
     """Revoke a token."""
     with write_transaction():
@@ -129,6 +129,5 @@ def revoke_token(email: str, token_id: int) -> None:
 
 def _update(email: str, changes: UserChanges, action: str) -> None:
     with write_transaction():
-        user = service.update_user(service.find_user(email).user_id, changes)
-        line = f"{user.email} is {action}"
+        line = f"{service.update_user(service.find_user(email).user_id, changes).email} is {action}"
     click.echo(line)
