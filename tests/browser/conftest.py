@@ -358,7 +358,9 @@ def faults(page: Page) -> list[tuple[str, str]]:
 
 EMPTY_SURROUNDINGS = "document.querySelectorAll('#sidebar, #panel, dialog').forEach(each => each.replaceChildren())"
 TOO_SMALL = """[...document.querySelectorAll("#page :is(button, summary, .input, .room-pages a):not(.visually-hidden)")]
-    .filter(each => each.checkVisibility() && each.offsetHeight && each.offsetHeight < 44).map(e => e.outerHTML)"""
+    .filter(each => each.checkVisibility() && each.offsetHeight && (each.matches("textarea")
+      ? getComputedStyle(each).alignContent === "center" : each.offsetHeight < 44)).map(e => e.outerHTML)"""
+EDGE = "document.querySelector('.page-inner, .rooms')?.getBoundingClientRect().left ?? 296"
 HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(document.querySelector('#page'))"
 
 
@@ -386,6 +388,7 @@ def look_over(
             height = page.evaluate(HEIGHT) if device is DESKTOP and path in tallest else 0
             wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
+            wrong += [(path, name, "begins elsewhere")] if device is DESKTOP and page.evaluate(EDGE) != 296 else []
             wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
             wrong += [(path, name, f"too small: {it}") for it in page.evaluate(TOO_SMALL)] if device is PHONE else []
             if number and turn:

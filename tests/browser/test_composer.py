@@ -12,7 +12,6 @@ from .conftest import (
     DESKTOP,
     PHONE,
     expect_settled,
-    plant,
     replies,
     scrolls_sideways,
     send,
@@ -153,32 +152,6 @@ def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, mode
     tab.go("/settings")  # another page, not another part of this one
     until(page, lambda: page.request.get(address).status == 404, "gone")
     tab.forgive()
-
-
-def test_undo_of_a_deleted_open_conversation_returns_to_it(app, tab, user):
-    page = tab.go(plant(app, user, "Knee exercises", "Yes."))
-    address = page.url
-    page.get_by_label("Conversation menu").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.locator(".toast-text")).to_have_text(re.compile("Deleted “.+”"))
-    page.get_by_role("button", name="Undo").click()
-    expect(replies(page)).to_have_count(1)
-    expect(page).to_have_url(address)
-
-
-def test_the_focus_stays_where_one_was(app, tab, user):
-    page = tab.go(plant(app, user, "Hello", "Yes."))
-    page.locator(".title-show").click()
-    page.get_by_label("Title", exact=True).fill("By hand")
-    page.keyboard.press("Enter")
-    expect(page.locator(".title-show")).to_be_focused()
-    page.locator(".message-user").hover()
-    page.get_by_role("link", name="Edit and send again").click()
-    expect(page.get_by_label("Your message", exact=True)).to_be_focused()
-    page.keyboard.type(", you")
-    expect(page.get_by_label("Your message", exact=True)).to_have_value("Hello, you")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("link", name="Edit and send again")).to_be_focused()
 
 
 def _paste(page, words: str) -> None:

@@ -86,16 +86,6 @@ def test_a_reply_is_stopped_and_tried_again_until_the_conversation_goes_on(model
     expect(page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
 
 
-def test_a_model_that_fails_says_so_and_can_be_tried_again(model, page):
-    model.script(fault={"http_status": 401, "body": {"error": {"message": "bad key"}}})
-    send(page, "Anybody?")
-    expect(page.get_by_text("Your message has been kept but not answered.")).to_be_visible()
-    model.reset()
-    model.script(reply="Here I am.")
-    page.get_by_role("button", name="Retry").click()
-    expect(replies(page).last).to_have_text(re.compile("Here I am"))
-
-
 def test_a_long_message_of_ones_own_is_folded_and_a_draft_belongs_to_its_conversation(app, tab, user, model):
     page = tab.go(plant(app, user, "\n".join(f"Line {number}" for number in range(60)), "Read."))
     words = page.locator(".message-text").first
@@ -125,9 +115,11 @@ def test_a_question_is_edited_a_reply_written_anew_and_each_version_kept(app, ta
     edit.click()
     field = page.get_by_label("Your message", exact=True)
     expect(field).to_be_focused()
+    page.keyboard.type(", please")
+    expect(field).to_have_value("Tell me of cats, please")
     page.keyboard.press("Escape")
     expect(said.locator(".message-text")).to_have_text("Tell me of cats")
-    said.hover()
+    expect(edit).to_be_focused()
     edit.click()
     field.fill("Tell me of dogs")
     page.keyboard.press("Enter")

@@ -82,7 +82,7 @@ def _lock_conversation(user_id: int, reply: Message) -> Conversation | None:
 
 
 def _candidates(user_id: int, mark: str) -> Sequence[Message]:
-    replies = (
+    return db.session.scalars(
         select(Message)
         .join(GatewayThread, GatewayThread.message_id == Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -90,8 +90,7 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
         .where(Conversation.deleted_at.is_(None))
         .order_by(GatewayThread.thread_id.desc())
         .limit(CANDIDATES)
-    )
-    return db.session.scalars(replies).all()
+    ).all()
 
 
 def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
@@ -112,7 +111,6 @@ def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine
     lines = [(role, tombstones.without_forgotten(text, FORGOTTEN_MARK), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")
     conversation = create_conversation(user_id, fields, first_words=first)
-    past = messages.add_past(conversation, lines)
-    conversation.extracted_through = past[-1].message_id
+    conversation.extracted_through = messages.add_past(conversation, lines)[-1].message_id
     db.session.flush()
     return conversation

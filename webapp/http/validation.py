@@ -85,7 +85,7 @@ def encodable(value: str) -> str:
 
 
 def _in_one_line(value: str) -> str:
-    """Return a text with spaces for line ends and tabs, and without signs for machines and marks that turn writing around."""
+    """Return a text with spaces for line ends and tabs, without control characters and bidirectional marks."""
     return _UNSHOWN.sub("", " ".join(value.expandtabs(1).splitlines())).strip()
 
 

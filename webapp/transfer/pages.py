@@ -119,8 +119,7 @@ def show_import(import_id: int) -> ViewResult:
         **_learning_section(row),
         "restorable": row.status == "ready" and service.is_restorable(row),
     }
-    part = request.args.get("part")
-    if wants_partial() and part == "progress":
+    if wants_partial() and request.args.get("part") == "progress":
         answer = make_response(render_template("transfer/_progress.html", **context))
         if not row.is_active:  # a page that was polling needs the rest now: what to import, or the outcome
             answer.headers["HX-Refresh"] = "true"
@@ -189,8 +188,7 @@ def _learning_section(row: Import) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/cancel")
 def cancel(import_id: int) -> ViewResult:
-    row = service.cancel(current_user_id(), import_id)
-    if not row.position:
+    if not service.cancel(current_user_id(), import_id).position:
         return commit_and_redirect(url_for(".index"), _("The file has been discarded. Nothing was imported."))
     return commit_and_redirect(
         url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")
