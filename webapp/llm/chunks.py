@@ -12,7 +12,7 @@ from .error_bodies import error_fields
 _TEXT = ("text", "value")
 _ENDS = ("finish_reason", "stop_reason", "finishReason", "finish_details", "done_reason")
 _THOUGHT_PARTS = ("thinking", "reasoning")
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(strict=False)
 
 
 class OneAnswer:
