@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -16,11 +17,12 @@ from webapp.accounts.schemas import (
     EmailChange,
     PasswordChange,
     Registration,
+    SettingsChanges,
     UserChanges,
     UserQuery,
     UserSettings,
 )
-from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
+from webapp.accounts.site import has_users, registration_is_open
 from webapp.db.base import db, now
 from webapp.db.conflicts import insert_unless_taken
 from webapp.db.text_search import contains_words
@@ -105,6 +107,11 @@ def update_account(user_id: int, changes: AccountChanges) -> User:
         user.settings = UserSettings(**merged).model_dump(mode="json")
     db.session.flush()
     return user
+
+
+def change_settings(user_id: int, **changes: Any) -> User:
+    """Change settings of a user, by the names of `SettingsChanges`."""
+    return update_account(user_id, AccountChanges(settings=SettingsChanges(**changes)))
 
 
 def user_settings(user_id: int) -> UserSettings:
@@ -207,11 +214,6 @@ def update_user(user_id: int, changes: UserChanges) -> User:
         signals.note(user_id, "account_restored" if changes.is_active else "account_stopped")
     db.session.flush()
     return user
-
-
-def set_registration_open(is_open: bool) -> None:
-    """Open or close registration."""
-    set_setting(REGISTRATION_OPEN, is_open)
 
 
 def update_last_seen(user_id: int, before: datetime) -> None:

@@ -11,7 +11,7 @@ from webapp.http.validation import MAX_ID
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.showing.admin_view import view_as_admin
+from webapp.memories.search import view_as_admin
 from webapp.memories.store import forgetting, tombstones
 
 memories = AppGroup("memories", help="Memories.")
@@ -32,9 +32,8 @@ def tombstone_key() -> None:
 )
 def reextract(email: str, only: int | None) -> None:
     """Extract memories again from the start of conversations; duplicates and forgotten memories are not stored."""
-    user_id = _user_id(email)
     statement = select(Conversation.conversation_id).where(
-        Conversation.user_id == user_id, Conversation.deleted_at.is_(None)
+        Conversation.user_id == _user_id(email), Conversation.deleted_at.is_(None)
     )
     if only is not None:
         statement = statement.where(Conversation.conversation_id == only)

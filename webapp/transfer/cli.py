@@ -32,8 +32,7 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
         export_id = export_jobs.create_export(user_id, fields, by_job=False).export_id
     export_jobs.make(export_id, seconds=ENDLESS)
     with write_transaction():
-        row = export_jobs.download(user_id, export_id)
-        stored = row.stored_as or ""
+        stored = export_jobs.download(user_id, export_id).stored_as or ""
     shutil.copyfile(storage.path_of(stored), path)
     path.chmod(0o600)
     click.echo(f"{path}: {path.stat().st_size:,} bytes")

@@ -245,8 +245,7 @@ def _current_pairs(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memor
     versions.begin_change(user_id)
     ids = {memory_id for pair in pairs for memory_id in pair.versions}
     statement = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(ids), *IN_USE)
-    found = db.session.scalars(statement.execution_options(populate_existing=True))
-    rows = {row.memory_id: row for row in found}
+    rows = {row.memory_id: row for row in db.session.scalars(statement.execution_options(populate_existing=True))}
     current = {memory_id: row.revision for memory_id, row in rows.items()}
     return rows, [pair for pair in pairs if pair.versions.items() <= current.items()]
 
