@@ -12,6 +12,7 @@ from flask import session
 from sqlalchemy import delete, select
 
 from webapp.accounts import service
+from webapp.accounts.emails import spelling
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
 from webapp.config import Settings
@@ -219,7 +220,7 @@ def wait(provider_claims: ProviderClaims) -> None:
 
 def link_waiting(user: User, waiting: dict[str, Any] | None) -> None:
     """Link whoever waited to the account that has just been signed in to, if it is the one with their address."""
-    if not waiting or time.time() - waiting["at"] >= SECONDS or service.spelling(waiting["email"]) != user.email:
+    if not waiting or time.time() - waiting["at"] >= SECONDS or spelling(waiting["email"]) != user.email:
         return
     if _user_of_identity(ProviderClaims(waiting["issuer"], waiting["subject"])) is None:
         _remember(user, waiting["issuer"], waiting["subject"])
