@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .script import Rule, Script
+from .script import Hold, Rule, Script
 from .server import FakeServer, serving
 from .temperaments import TEMPERAMENTS
 
@@ -24,6 +24,12 @@ class ServerHandle:
     def script(self, **rule: Any) -> None:
         """Add a rule (see `script.Rule`), which takes precedence over the existing ones."""
         self._scripted().add(Rule.parse(rule))
+
+    def hold_reply(self, after: int = 3, **rule: Any) -> Hold:
+        """Script a reply that waits after some of its pieces for `release()`: it is not done before the test is."""
+        hold = Hold(after)
+        self.script(**{"reply": ["word "] * (after + 3), **rule}, hold=hold)
+        return hold
 
     def play(self, temperament: str) -> None:
         """From now on, answer like a certain kind of provider (see `temperaments.TEMPERAMENTS`)."""

@@ -114,8 +114,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
     client = redis()
     run = Run(name)
     if rq_job is not None:
-        key = job_specs.JobRequest(name, ids).key
-        run.turns = job_specs.note_start(client, key, rq_job.id)
+        run.turns = job_specs.note_start(client, job_specs.JobRequest(name, ids).key, rq_job.id)
         run.last_try = not rq_job.retries_left
         run.is_swept = bool(rq_job.meta.get("swept"))
     token = _run.set(run)

@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 5.0
 """How long it waits for another job: those of one turn, but not the next turn, since it holds 30 MB."""
+UNFINISHED_SECONDS = 60.0
+"""How long it waits in the middle of work that is queued again: another process would begin that anew, each time."""
 MAX_JOBS = 200
 MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""
@@ -111,7 +113,7 @@ def _run_process(channel: socket.socket, run: Callable[[Order], bool], first: Or
 
 def _next(channel: socket.socket) -> Order | None:
     """Return the worker's next order; None if the worker is gone, or has ordered nothing for a while."""
-    channel.settimeout(IDLE_SECONDS)
+    channel.settimeout(UNFINISHED_SECONDS if has_unfinished_work() else IDLE_SECONDS)
     try:
         message = channel.recv(_MAX_BYTES)
     except TimeoutError:

@@ -42,7 +42,7 @@ from webapp.webhooks import events_api
 gc.disable()  # until all tests are collected
 
 # Timing never decides a test: a machine that is busy with something else is not a counterexample.
-hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")
 FEW_EXAMPLES = 25
 """The most examples Hypothesis tries for a property; with `--slow`, as many as the property asks for."""

@@ -64,6 +64,8 @@ def test_the_database_of_a_url(url, full):
         ("OPENAI_BASE_URL", "localhost:11434"),
         ("EMBEDDING_BASE_URL", "ftp://x"),
         ("SITE_URL", "chat.example.org"),
+        ("CORS_ORIGINS", "https://a.example, b.example"),
+        ("CORS_ORIGINS", "https://a.example/page"),
     ],
 )
 def test_an_address_that_is_none_is_named(name, value):

@@ -180,6 +180,15 @@ class Settings(BaseModel):
             raise ValueError("is not an address that begins with http:// or https://")
         return value
 
+    @field_validator("cors_origins")
+    @classmethod
+    def _are_origins(cls, value: str) -> str:
+        for item in value.replace("*", "").split(","):
+            _scheme, separator, host = item.strip().rstrip("/").partition("://")
+            if item.strip() and (not separator or not host or "/" in host):
+                raise ValueError(f"{item.strip()} is not the origin of a page, like https://app.example.org")
+        return value
+
     @property
     def otel_headers(self) -> dict[str, str]:
         """Return the headers for the collector, from percent-encoded `name=value` pairs separated by commas."""

@@ -30,7 +30,9 @@ MIN_FREE = 16 * 1024 * 1024
 def readiness() -> dict[str, str]:
     """Return the state of each part that requests need: `ok`, or what is wrong."""
     parts = {"database": _database(), "redis": _redis()}
-    parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
+    parts["migrations"] = "unknown"
+    if parts["database"] == "ok":
+        parts["migrations"] = "ok" if current_revision() == newest_revision() else "not current"
     return parts
 
 
@@ -70,10 +72,6 @@ def _redis() -> str:
         return "away"
     except RedisError:
         return "cannot be written to"
-
-
-def _migrations() -> str:
-    return "ok" if current_revision() == newest_revision() else "not current"
 
 
 def current_revision() -> str:

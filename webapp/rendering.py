@@ -32,8 +32,7 @@ TOUR_LABEL = N_("Screen tour, no language model")
 
 def init_rendering(app: Flask) -> None:
     """Register filters, globals and the versioned asset route."""
-    version = _static_version(Path(app.static_folder or "static"), FOLDER)
-    app.config["STATIC_VERSION"] = version
+    app.config["STATIC_VERSION"] = _static_version(Path(app.static_folder or "static"), FOLDER)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(
         when=time_tag,

@@ -1,5 +1,5 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
-import { $, on } from "./dom.js";
+import { $, $$, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -40,6 +40,15 @@ document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
   if (!ctx || isBackground(ctx.sourceElement, ctx.sourceEvent)) return;
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
+});
+
+// A link that gives way to what it brings hands the focus on to the first of it.
+document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
+  if (!ctx.sourceElement?.matches("[hx-swap='outerHTML']:is(:not([hx-target]), [hx-target^='closest']):focus")) return;
+  const list = ctx.target.parentElement;
+  const focusable = () => $$("a, button, summary", list);
+  const place = focusable().indexOf(ctx.sourceElement);
+  document.addEventListener("htmx:after:swap", () => focusable()[place]?.focus({ preventScroll: true }), { once: true });
 });
 
 // A double click sends a form once. One that waits for another server says so, and is sent once however long it takes.

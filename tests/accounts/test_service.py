@@ -79,14 +79,14 @@ def test_an_address_has_one_account(probe_app):
 
 def test_registration_can_be_closed_and_opened(probe_app):
     with write_transaction():
-        service.set_registration_open(False)
+        site.set_setting(site.REGISTRATION_OPEN, False)
         assert site.registration_is_open()  # else nobody could ever begin
         service.register(registration("ann"))
         assert not site.registration_is_open()
         with pytest.raises(Forbidden):
             service.register(registration("eve"))
         service.create_user(registration("bob"))
-        service.set_registration_open(True)
+        site.set_setting(site.REGISTRATION_OPEN, True)
         service.register(registration("eve"))
 
 
@@ -175,8 +175,7 @@ def test_two_admins_cannot_unmake_each_other_at_once(probe_app):
 
 def test_the_last_account_may_go_and_the_next_is_first_again(probe_app):
     with write_transaction():
-        ann = service.register(registration("ann")).user_id
-        deletion.delete_account(ann, PASSWORD)
+        deletion.delete_account(service.register(registration("ann")).user_id, PASSWORD)
     with write_transaction():
         assert service.register(registration("eve")).is_admin
 

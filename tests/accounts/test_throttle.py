@@ -5,6 +5,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.accounts.conftest import PASSWORD, Browser
 from webapp.accounts import throttle
+from webapp.accounts.models import User
+from webapp.db.base import db
 from webapp.errors import TooMany
 
 
@@ -47,11 +49,13 @@ def test_an_address_and_an_account_have_their_share_whatever_its_spelling(people
 
 
 def test_guessing_elsewhere_does_not_lock_the_owner_out(people):
-    people.user("ann")
+    email = "=?x?q?=61?=@example.com"  # of before such addresses were refused
+    db.session.get(User, people.user("ann")).email = email
+    db.session.commit()
     browser = Browser(people.app.test_client())
     for number in range(30):
-        attempt(browser, "ann@example.com", "wrong", f"10.0.0.{number // 6}")
-    assert attempt(browser, "ann@example.com", PASSWORD, "10.0.1.1").status_code == 200
+        attempt(browser, email, "wrong", f"10.0.0.{number // 6}")
+    assert attempt(browser, email.upper(), PASSWORD, "10.0.1.1").status_code == 200
 
 
 def test_a_code_is_guessed_at_from_no_number_of_addresses(probe_app):

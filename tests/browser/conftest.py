@@ -14,7 +14,6 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
-from fakemodel.script import Hold
 from testkit.people import Person, browser_client
 from tests.support.live import LiveServer
 from webapp.cli.prepare.machine import find_chromium
@@ -259,13 +258,6 @@ def send(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
-def hold_reply(model: Any, after: int = 3, **rule: Any) -> Hold:
-    """Script a reply that waits after some of its pieces for `release()`, so that it is not done before the test is."""
-    hold = Hold(after)
-    model.script(**{"reply": ["word "] * (after + 3), **rule}, hold=hold)
-    return hold
-
-
 def plant(app: Flask, person: Person, *said: str, title: str = "A talk") -> str:
     """A conversation in which questions and replies were said by turns, without a turn; its path."""
     with app.app_context(), write_transaction():
@@ -366,7 +358,9 @@ def faults(page: Page) -> list[tuple[str, str]]:
 
 EMPTY_SURROUNDINGS = "document.querySelectorAll('#sidebar, #panel, dialog').forEach(each => each.replaceChildren())"
 TOO_SMALL = """[...document.querySelectorAll("#page :is(button, summary, .input, .room-pages a):not(.visually-hidden)")]
-    .filter(each => each.checkVisibility() && each.offsetHeight && each.offsetHeight < 44).map(e => e.outerHTML)"""
+    .filter(each => each.checkVisibility() && each.offsetHeight && (each.matches("textarea")
+      ? getComputedStyle(each).alignContent === "center" : each.offsetHeight < 44)).map(e => e.outerHTML)"""
+EDGE = "document.querySelector('.page-inner, .rooms')?.getBoundingClientRect().left ?? 296"
 HEIGHT = "(page => page.scrollHeight + page.getBoundingClientRect().top)(document.querySelector('#page'))"
 
 
@@ -394,6 +388,7 @@ def look_over(
             height = page.evaluate(HEIGHT) if device is DESKTOP and path in tallest else 0
             wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
+            wrong += [(path, name, "begins elsewhere")] if device is DESKTOP and page.evaluate(EDGE) != 296 else []
             wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
             wrong += [(path, name, f"too small: {it}") for it in page.evaluate(TOO_SMALL)] if device is PHONE else []
             if number and turn:

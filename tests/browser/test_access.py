@@ -6,7 +6,6 @@ from playwright.sync_api import Route, expect
 
 from .conftest import (
     PHONE,
-    hold_reply,
     on_every_screen,
     replies,
     rest_position,
@@ -79,7 +78,7 @@ def test_pages_before_signing_in_are_accessible(open_tab, user):
 
 
 def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
-    hold = hold_reply(model, after=10, reply=["One sentence. ", "Another ", "one. ", *["more "] * 20])
+    hold = model.hold_reply(after=10, reply=["One sentence. ", "Another ", "one. ", *["more "] * 20])
     send(page, "Read it to me")
     expect(page.locator("#announcer")).to_contain_text("One sentence.")
     assert serious_findings(page) == []
@@ -91,7 +90,7 @@ def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
 
 
 def test_scrolling_up_stops_following(model, page):
-    hold = hold_reply(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
+    hold = model.hold_reply(after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
     send(page, "Go on and on")
     expect(page.locator(".stream-end")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")

@@ -12,8 +12,6 @@ from .conftest import (
     DESKTOP,
     PHONE,
     expect_settled,
-    hold_reply,
-    plant,
     replies,
     scrolls_sideways,
     send,
@@ -52,7 +50,7 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
 
 
 def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page):
-    hold = hold_reply(model, match="first")
+    hold = model.hold_reply(match="first")
     model.script(reply="The second reply.", match="second")
     send(page, "The first")
     page.get_by_label("Message", exact=True).click()  # before the server has answered at all
@@ -108,7 +106,7 @@ def test_commands_are_found_by_their_words(page):
 
 
 def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model, page):
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     other = open_tab(user, beside=tab).go("/")
     send(page, "A question of mine")
     expect(other.locator(".side-link")).to_have_text(re.compile("A question of mine"))
@@ -154,32 +152,6 @@ def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, mode
     tab.go("/settings")  # another page, not another part of this one
     until(page, lambda: page.request.get(address).status == 404, "gone")
     tab.forgive()
-
-
-def test_undo_of_a_deleted_open_conversation_returns_to_it(app, tab, user):
-    page = tab.go(plant(app, user, "Knee exercises", "Yes."))
-    address = page.url
-    page.get_by_label("Conversation menu").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.locator(".toast-text")).to_have_text(re.compile("Deleted “.+”"))
-    page.get_by_role("button", name="Undo").click()
-    expect(replies(page)).to_have_count(1)
-    expect(page).to_have_url(address)
-
-
-def test_the_focus_stays_where_one_was(app, tab, user):
-    page = tab.go(plant(app, user, "Hello", "Yes."))
-    page.locator(".title-show").click()
-    page.get_by_label("Title", exact=True).fill("By hand")
-    page.keyboard.press("Enter")
-    expect(page.locator(".title-show")).to_be_focused()
-    page.locator(".message-user").hover()
-    page.get_by_role("link", name="Edit and send again").click()
-    expect(page.get_by_label("Your message", exact=True)).to_be_focused()
-    page.keyboard.type(", you")
-    expect(page.get_by_label("Your message", exact=True)).to_have_value("Hello, you")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("link", name="Edit and send again")).to_be_focused()
 
 
 def _paste(page, words: str) -> None:

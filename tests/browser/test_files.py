@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 
-from .conftest import hold_reply, replies, send, until
+from .conftest import replies, send, until
 
 
 def text_file(name: str, text: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def test_a_picture_and_a_page_that_is_quoted(model, page):
 
 
 def test_files_wait_with_the_message_they_were_attached_to(model, page):
-    hold = hold_reply(model, match="first")
+    hold = model.hold_reply(match="first")
     model.script(reply="Both.", match="second")
     send(page, "The first")
     expect(page.locator("#thread [data-streaming]")).to_have_count(1)  # the conversation has its own composer now

@@ -11,7 +11,6 @@ from webapp.push.service import list_subscriptions, public_key
 
 from .conftest import (
     PHONE,
-    hold_reply,
     on_every_screen,
     plant,
     replies,
@@ -167,7 +166,7 @@ def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, 
     page.reload()
     expect(page.get_by_label("Notify me when a longer reply is done")).to_be_checked()
     tab.go("/")
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     send(page, "Take your time")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.evaluate(

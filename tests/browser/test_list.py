@@ -16,7 +16,7 @@ from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 
-from .conftest import PHONE, hold_reply, plant, replies, send, until
+from .conftest import PHONE, plant, replies, send, until
 
 
 @pytest.fixture
@@ -41,9 +41,10 @@ def test_the_list_grows_while_it_is_scrolled(titles, open_tab, user):
     page = open_tab(user).page
     expect(items(page)).to_have_count(30)
     expect(page.locator(".side-heading")).to_have_text(["Today"])
-    for expected in (60, 75):
-        page.locator("#side-list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
-        expect(items(page)).to_have_count(expected)
+    for shown, more in ((30, 60), (60, 75)):
+        page.locator(".side-more").focus()  # which scrolls to it
+        expect(items(page)).to_have_count(more)
+        expect(items(page).nth(shown)).to_be_focused()
     assert len(set(items(page).all_inner_texts())) == 75
 
 
@@ -90,7 +91,8 @@ def test_rename_in_the_list_by_double_click_and_key_and_at_the_head(titles, open
     expect(items(page)).to_have_text(["New name"])
     page.get_by_role("heading", level=1).get_by_role("link", name="New name").click()
     field.fill("Fancy <b>&</b>")
-    page.get_by_role("button", name="Save").click()
+    page.keyboard.press("Enter")
+    expect(page.locator(".title-show")).to_be_focused()
     expect(page.locator(".title-text")).to_have_text("Fancy <b>&</b>")
     expect(items(page)).to_have_text(["Fancy <b>&</b>"])
 
@@ -100,6 +102,13 @@ def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles
     page = open_tab(user).page
     items(page).first.click()
     expect(page.locator(".title-text")).to_have_text("Drop me")
+    address = page.url
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator(".toast-text")).to_have_text("Deleted “Drop me”.")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".title-text")).to_have_text("Drop me")  # which was open
+    expect(page).to_have_url(address)
     items(page).first.hover()
     page.get_by_role("button", name="Delete “Drop me”").click()
     expect(items(page)).to_have_text(["Keep me"])
@@ -304,7 +313,7 @@ def test_a_menu_is_used_by_keys_alone(model, page):
     page.keyboard.press("Shift+Tab")
     expect(menu).to_be_hidden()
     expect(account).not_to_be_focused()
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.get_by_label("Conversation menu").click()
@@ -356,7 +365,7 @@ def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, pa
 
 def test_the_open_conversation_never_looks_unread(model, waiting_requests, page):
     """A list that was asked for before the page had its address, and comes while the reply is being written."""
-    hold = hold_reply(model)
+    hold = model.hold_reply()
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.locator("#side-list").hover()

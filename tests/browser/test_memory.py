@@ -311,6 +311,9 @@ def test_on_a_phone_the_panel_is_a_drawer_and_closed_loads_nothing(app, open_tab
     cards(page).first.locator("a.quote").tap()
     expect(page.locator("#panel")).not_to_be_in_viewport()
     expect(page.locator(".message-user")).to_be_in_viewport()
+    page.goto(page.url.partition("/c/")[0] + "/memory?view=rows")
+    expect(page.get_by_role("checkbox", name="Select all")).to_be_visible()
+    expect(page.locator("kbd:visible")).to_have_count(0)  # no keys are offered to a finger
 
 
 def test_without_scripts_memory_is_read_edited_reviewed_and_forgotten(app, open_tab, user):
@@ -359,15 +362,7 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
     expect(cards(page).locator(".mem-tools")).to_be_visible()
     card, line = cards(page).bounding_box(), page.locator("#memory-list").bounding_box()
     assert card["width"] == line["width"], "what is open has its line to itself: there is no hole beside it"
-    assert look_over(tab, ("/memory", "/memory?view=rows", "/memory?show=review", "/memories/review")) == []
-
-
-def test_keys_are_not_offered_to_a_finger(app, open_tab, user):
-    with app.app_context(), write_transaction():
-        create_memory(user.user_id, MemoryFields(memory_type="preference", content="I prefer green tea"))
-    page = open_tab(user, PHONE, path="/memory?view=rows").page
-    expect(page.get_by_role("checkbox", name="Select all")).to_be_visible()
-    expect(page.locator("kbd:visible")).to_have_count(0)
+    assert look_over(tab, ("/memory", "/memory?view=rows")) == []
 
 
 def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab, user):
@@ -393,6 +388,11 @@ def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab
     expect(note).to_contain_text("Archived")
     assert note.evaluate(WITHIN_ITS_CARD)
     expect(in_use).to_have_text("1")
+    tab.go(f"/memories/{cards(page).last.get_attribute('id').removeprefix('memory-')}")
+    page.get_by_label("Forget this memory for good").click()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    expect(page.locator(".mem-deleted")).to_be_visible()
+    expect(page.locator("main")).not_to_contain_text("Porto")
 
 
 def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
@@ -413,18 +413,6 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     expect(asked).to_contain_text("Keep this?")
     asked.get_by_role("button", name="Keep").click()
     expect(asked).to_contain_text("Kept: Compares brokers.")
-
-
-def test_a_page_of_its_own_shows_what_was_remembered_and_nothing_of_what_was_forgotten(tab):
-    page = tab.go("/memories/new")
-    page.get_by_label("What should be remembered?").fill("Owns a green canoe")
-    page.get_by_role("button", name="Remember", exact=True).click()
-    place = cards(page).filter(has_text="Owns a green canoe").get_attribute("id")
-    tab.go(f"/memories/{place.removeprefix('memory-')}")
-    page.get_by_label("Forget this memory for good").click()
-    page.get_by_role("button", name="Forget", exact=True).click()
-    expect(page.locator(".mem-deleted")).to_be_visible()
-    expect(page.locator("main")).not_to_contain_text("canoe")
 
 
 def test_no_two_names_of_the_picture_meet(app, user, open_tab):

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from testkit.people import api_client
 
-from .conftest import hold_reply, plant, replies, rest_position, send
+from .conftest import plant, replies, rest_position, send
 
 MESSAGE = "Message"
 
@@ -33,7 +33,7 @@ def elsewhere(both, open_tab, user) -> Page:
 
 def test_an_idle_tab_joins_a_reply_that_is_being_written_and_stays_where_one_reads(both, model):
     first, idle = both
-    hold = hold_reply(model, reply=["word "] * 5 + ["\n\nAnd on it went."] * 60 + ["end."], after=5, match="At length")
+    hold = model.hold_reply(reply=["word "] * 5 + ["\n\nAnd on it went."] * 60 + ["end."], after=5, match="At length")
     idle.get_by_label(MESSAGE, exact=True).fill("half a thou")
     send(first, "At length please")
     expect(first.locator(".stream-tail")).to_contain_text("word word")
@@ -95,7 +95,7 @@ def test_words_sent_from_a_window_that_is_behind_come_after_what_it_missed(both,
 
 def test_words_sent_beside_a_running_reply_wait_for_it_and_stop_means_the_one_that_is_written(both, elsewhere, model):
     first, idle = both
-    holds = [hold_reply(model, match=f"The {number} question") for number in ("second", "third")]
+    holds = [model.hold_reply(match=f"The {number} question") for number in ("second", "third")]
     send(first, "The second question")
     expect(idle.locator("[data-streaming]")).to_contain_text("word word")  # by itself
     send(elsewhere, "The third question")
@@ -119,7 +119,7 @@ def test_words_sent_beside_a_running_reply_wait_for_it_and_stop_means_the_one_th
 
 def test_a_message_that_waits_goes_out_once_when_the_reply_it_follows_is_done(both, elsewhere, model):
     first, idle = both
-    holds = [hold_reply(model, match=f"The {number} question") for number in ("second", "third")]
+    holds = [model.hold_reply(match=f"The {number} question") for number in ("second", "third")]
     model.script(reply="To the fourth.", match="The fourth question")
     send(first, "The second question")
     expect(first.locator("[data-streaming]")).to_contain_text("word word")

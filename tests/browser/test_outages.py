@@ -11,7 +11,7 @@ from testkit.processes import wait_until
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 
-from .conftest import expect_titled, hold_reply, plant, replies, script_title, send, serious_findings
+from .conftest import expect_titled, plant, replies, script_title, send, serious_findings
 
 TITLE = "Boats and bridges"
 
@@ -100,7 +100,7 @@ def test_the_web_dies_in_the_middle_of_one_reply_and_before_the_title_of_another
     streams = redis.keys("{turn:*}")
     other = open_tab(user, beside=tab)
     page = other.go()
-    hold_reply(model, match="at length")
+    model.hold_reply(match="at length")
     send(page, "Tell me at length")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     live_server.kill_web()

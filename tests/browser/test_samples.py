@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.support.attacks import ATTACKS
 
-from .conftest import hold_reply, replies, send
+from .conftest import replies, send
 
 LONG = 120_000  # Mermaid draws two dozen diagrams, which takes a processor a while
 
@@ -72,7 +72,7 @@ def _reply() -> str:
 def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(model, page):
     page.evaluate(WATCH)
     head = _pieces(_reply().partition("Where")[0])
-    hold = hold_reply(model, after=len(head), reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
+    hold = model.hold_reply(after=len(head), reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
     send(page, "Show me")
     expect(page.locator("[data-streaming]")).to_contain_text("These are herbs")
     page.wait_for_timeout(300)  # in some frames half the head of a table might be seen

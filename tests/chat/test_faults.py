@@ -127,8 +127,10 @@ def test_what_can_never_be_stored_is_left_to_recovery_at_once(app, client, model
 
 
 @pytest.mark.mysql_only
-def test_database_away_at_the_end_then_back(app, servers, client, anonymous, model):
-    model.script(reply=[f"w{n} " for n in range(15)], token_delay=0.05)
+def test_database_away_at_the_end_then_back(app, servers, client, anonymous, model, monkeypatch):
+    tries, finish_turn = [], finish.finish_turn
+    monkeypatch.setattr(finish, "finish_turn", lambda *told: (tries.append(told), finish_turn(*told))[1])
+    hold = model.hold_reply(reply=[f"w{n} " for n in range(15)])
     turn_id = begin(client)
     wait_for_text(app, turn_id)
     servers.stop_database()
@@ -136,8 +138,8 @@ def test_database_away_at_the_end_then_back(app, servers, client, anonymous, mod
         assert client.get("/api/conversations").status_code == 503
         ready = anonymous.get("/readyz")
         assert (ready.status_code, ready.get_json()["database"], ready.get_json()["redis"]) == (503, "away", "ok")
-        wait_until(lambda: "w14" in turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id)), "text")
-        time.sleep(0.5)
+        hold.release()
+        wait_until(lambda: bool(tries), "the first try")
     finally:
         servers.start_database()
     row = wait_for_end(app, turn_id)
@@ -224,17 +226,18 @@ def test_recovery_keeps_what_tools_did(app, client, monkeypatch):
 def test_a_viewer_hears_the_end_that_somebody_else_wrote(app, client, model, monkeypatch):
     """Its writer lost the lease, goes on, and finds the row finished."""
     monkeypatch.setattr(turn, "FIRST_SAVE", 60.0)  # what stores the text on its way would notice first, and stop it
-    model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.05)
+    hold = model.hold_reply()
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen: list[Event] = []
     for event in iterate(response):
         seen.append(event)
-        if len(seen) == 3:
+        if len(seen) == 2:
             turn_id = seen[0].data["assistant_message_id"]
             with app.app_context():
                 finished = finish.finish_turn(turn_id, Outcome("interrupted", "w0 ", error_code="interrupted"))
                 db.session.commit()
                 turnlog.report(app.extensions["redis"], turn_id, finished.kind, finished.data)
+            hold.release()
     assert names(seen)[-2:] == ["error", "settled"]
     assert seen[-2].data["message"]["status"] == "interrupted"
 
@@ -272,7 +275,7 @@ def test_a_viewer_of_a_turn_that_ended_without_a_word_is_told(app, client, monke
 
 
 def test_the_runner_survives_an_emptied_redis_without_being_taken_for_dead(app, client, model):
-    model.script(reply=[f"w{n} " for n in range(160)], token_delay=0.05)
+    model.hold_reply()
     turn_id = begin(client)
     wait_for_text(app, turn_id)
     app.extensions["redis"].flushall()
@@ -320,10 +323,10 @@ def _is_refused(port: int) -> bool:
 @pytest.mark.once
 def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
     """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
-    _live.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
+    _live.start_web(turn_lease_seconds=2, turn_drain_seconds=60)
     headers = {"Authorization": f"Bearer {client.person.token}"}
-    model.script(match="killed", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
-    model.script(match="drained", reply=[f"d{n} " for n in range(40)], token_delay=0.2)
+    model.hold_reply(match="killed")
+    hold = model.hold_reply(match="drained", reply=[f"d{n} " for n in range(40)])
     with httpx2.Client(base_url=_live.url, headers=headers, timeout=30) as http:
         conversation = http.post("/api/conversations", json={}).json()["conversation_id"]
         path = f"/api/conversations/{conversation}/messages"
@@ -331,7 +334,7 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
         wait_for_text(app, turn_id)
         _live.kill_web()
         assert message(app, turn_id)["status"] == "streaming"
-        _live.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
+        _live.start_web(turn_lease_seconds=2, turn_drain_seconds=60)
         events = parse(http.get(f"/api/chat/turns/{turn_id}/stream").text)
         assert (events[-1].name, events[-1].data["code"]) == ("error", "interrupted")
         assert deltas(events) == message(app, turn_id)["content"] != ""
@@ -339,8 +342,9 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
         wait_for_text(app, turn_id)
         with http.stream("GET", f"/api/chat/turns/{turn_id}/stream") as viewer:
             os.kill(_live.web_pid, signal.SIGTERM)
-            wait_until(lambda: _is_refused(_live.port), "a refusal", seconds=5)  # who waited would wait in vain
+            wait_until(lambda: _is_refused(_live.port), "a refusal")  # who waited would wait in vain
             assert message(app, turn_id)["status"] == "streaming"
+            hold.release()
             assert "event: done" in viewer.read().decode()
     _live.stop_web()
     row = message(app, turn_id)
@@ -349,19 +353,18 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
 
 def test_what_cannot_be_read_among_requests_to_stop_stops_none_of_the_others(app, client, model):
     """It ended the only task that reads them: nobody could stop a reply until the process was started again."""
-    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.05)
+    model.hold_reply()
     turn_id = begin(client)
     wait_for_text(app, turn_id)
     redis = app.extensions["redis"]
     redis.xadd(turnlog.STOPS, {"none": "of ours"})
-    time.sleep(0.5)
     turnlog.request_stop(redis, turn_id)
     wait_until(lambda: message(app, turn_id)["status"] == "stopped", "the stop", seconds=10)
 
 
 def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, model):
     model.script(match="short", reply="done", first_delay=0.3)
-    model.script(match="long", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
+    model.hold_reply(match="long", reply=[f"w{n} " for n in range(9)])
     runner = TurnRunner(app, settings, app.extensions["chat_client"], app.extensions["chat"].hub)
     turns = []
     for text in ("short", "long"):
@@ -371,7 +374,7 @@ def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, m
             turns.append(started.reply.message_id)
             runner.submit(turns[-1], started.header)
     wait_for_text(app, turns[1])
-    runner.drain(1.5)
+    runner.drain(4)
     short, long = (message(app, turn_id) for turn_id in turns)
     assert (short["status"], short["content"]) == ("complete", "done")
     assert (long["status"], long["error_code"]) == ("interrupted", "shutdown")
@@ -382,10 +385,11 @@ def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, m
 
 
 def test_a_stream_that_is_left_does_not_end_the_turn(app, client, model):
-    model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.02)
+    hold = model.hold_reply(reply=[f"w{n} " for n in range(20)])
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     events = iterate(response)
     turn_id = next(events).data["assistant_message_id"]
     next(events)
     response.close()
+    hold.release()
     assert wait_for_end(app, turn_id)["content"] == "".join(f"w{n} " for n in range(20))

@@ -1,7 +1,6 @@
 """Turns over the JSON API: the events, stopping, repeating, waiting in line, and what a viewer may miss."""
 
 import threading
-import time
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -10,7 +9,6 @@ import pytest
 from flask import Flask
 from redis.exceptions import ConnectionError as RedisAway
 
-from fakemodel.script import Hold
 from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
@@ -22,8 +20,6 @@ from webapp.chat.turns.follow import follow
 from webapp.chat.turns.stream_hub import Hub
 from webapp.db.base import db, expect_writes, write_transaction, writing
 from webapp.extensions import make_redis
-
-SLOW = {"token_delay": 0.03}
 
 
 def ask(client: ApiClient, text: str = "Hello", **fields: Any) -> list[Event]:
@@ -88,10 +84,14 @@ def test_following_the_jobs_brings_the_title_and_the_end(app, client, run_jobs):
 
 def test_resuming_from_every_event_loses_and_doubles_nothing(app, client, model):
     """By the query or the header, and from the tables once Redis has lost the stream."""
-    model.script(reply=[f"wörd{n} 🌊 " for n in range(8)], token_delay=0.06)
-    events = ask(client)
+    hold = model.hold_reply(after=4, reply=[f"wörd{n} 🌊 " for n in range(8)], token_delay=0.06)
+    events = []
+    for event in iterate(client.post("/api/chat/stream", json={"message": "Hello"})):
+        events.append(event)
+        if event.name == "delta":
+            hold.release()
     text = events[-1].data["message"]["content"]
-    assert len(events) > 5, "several deltas"
+    assert len(events) > 3, "several deltas"
     path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
 
     def resume(events: list[Event], kept: bool, where: str) -> None:
@@ -126,7 +126,7 @@ def test_what_is_no_cursor_is_the_beginning_and_one_from_the_future_the_end(clie
 
 def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(app, client, api, model, settings):
     """Two of them in another process: with a hub of their own."""
-    model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
+    hold = model.hold_reply(after=15, reply=[f"w{n} " for n in range(30)])
     turn_id = begin(client)
     other = Hub(app.extensions["redis"], make_redis(settings.redis_url, tailing=True))
     results: list[str] = []
@@ -135,11 +135,13 @@ def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(app, client,
         entries = follow(app, hub or app.extensions["chat"].hub, turn_id)
         results.append(deltas(parse(b"".join(sse.json_events(entries)).decode())))
 
-    threads = []
-    for number in range(8):
-        threads.append(threading.Thread(target=view, args=(other if number % 4 == 0 else None,)))
-        threads[-1].start()
-        time.sleep(0.1)
+    threads = [threading.Thread(target=view, args=(other if number % 4 == 0 else None,)) for number in range(8)]
+    for number, thread in enumerate(threads):
+        thread.start()
+        if number == 2:
+            wait_for_text(app, turn_id)
+        if number == 5:
+            hold.release()
     for thread in threads:
         thread.join(20)
     expected = "".join(f"w{n} " for n in range(30))
@@ -148,7 +150,7 @@ def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(app, client,
 
 
 def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app, client, model):
-    model.script(reply=[f"w{n} " for n in range(50)], **SLOW)
+    model.script(reply=[f"w{n} " for n in range(50)], token_delay=0.02)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen: list[Event] = []
     for event in iterate(response):
@@ -165,7 +167,7 @@ def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app, client, model):
 
 
 def test_stop_keeps_what_has_arrived(app, client, model):
-    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
+    model.hold_reply(reply=[f"w{n} " for n in range(400)])
     turn_id = begin(client)
     wait_for_text(app, turn_id)
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
@@ -184,7 +186,7 @@ def test_stop_keeps_what_has_arrived(app, client, model):
 @pytest.mark.parametrize("way", WAYS_OUT)
 def test_a_reply_stops_when_its_account_goes_out_of_use(app, client, model, way):
     """Whoever still reads the stream gets nothing more of it."""
-    model.script(reply=[f"w{n} " for n in range(2_000)], token_delay=0.02)
+    model.hold_reply()
     turn_id = begin(client)
     wait_for_text(app, turn_id)
     put_out_of_use(app, client.person, way)
@@ -196,7 +198,7 @@ def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatc
     monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
     monkeypatch.setattr("webapp.chat.sse.app_settings", lambda: SimpleNamespace(web_threads=2))
     monkeypatch.setattr("webapp.chat.sse._viewers", sse.OpenStreams())
-    model.script(reply=[f"w{n} " for n in range(150)], token_delay=0.02)
+    model.hold_reply(after=75, reply=[f"w{n} " for n in range(150)], token_delay=0.02)
     if address.startswith("/v1"):
         body = {"model": "test-chat", "messages": [{"role": "user", "content": "Hello"}], "stream": True}
         answer = client.post(address, json=body, buffered=False)
@@ -229,10 +231,11 @@ def test_stop_before_the_first_text(app, client, model):
 
 
 def test_a_second_message_waits_and_reads_the_first_reply(app, client, model):
-    model.script(match="^first$", reply=[f"w{n} " for n in range(15)], token_delay=0.02)
+    hold = model.hold_reply(match="^first$", reply=[f"w{n} " for n in range(15)])
     model.script(match="second", reply="noted")
     first = begin(client, "first")
     second = begin(client, "second", conversation_id=message(app, first)["conversation_id"])
+    hold.release()
     assert wait_for_end(app, second)["content"] == "noted"
     text = message(app, first)["content"]
     assert text == "".join(f"w{n} " for n in range(15))
@@ -265,21 +268,17 @@ def test_regenerate_edit_versions_and_restore(app, client, model):
 
 
 def test_no_connection_is_held_while_a_reply_is_written_or_watched(app, client, model):
-    model.script(reply=[f"w{n} " for n in range(40)], **SLOW)
-    response = client.post("/api/chat/stream", json={"message": "Hello"})
-    held = []
-    for event in iterate(response):
-        if event.name == "delta":
-            with app.app_context():
-                held.append(db.engine.pool.checkedout())
-    assert len(held) > 8
-    busy = [count for count in held[:-3] if count]
-    assert len(busy) < len(held) / 2, "only while it is stored, which takes a slow machine longer"
+    hold = model.hold_reply()
+    events = iterate(client.post("/api/chat/stream", json={"message": "Hello"}))
+    assert [next(events).name for _ in range(2)] == ["turn", "delta"]
+    with app.app_context():
+        wait_until(lambda: db.engine.pool.checkedout() == 0, "all connections back, but while it is stored")
+    hold.release()
+    assert names(list(events))[-1] == "done"
 
 
 def test_waiting_for_a_response(app, client, model):
-    hold = Hold(after=3)
-    model.script(reply=[f"w{n} " for n in range(30)], hold=hold)
+    hold = model.hold_reply()
     turn_id = begin(client)
     asked = message(app, turn_id)["parent_id"]
     early = client.get(f"/api/messages/{asked}/response")
@@ -294,7 +293,7 @@ def test_waiting_for_a_response(app, client, model):
 
 
 def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, client, model, monkeypatch):
-    model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
+    model.hold_reply()
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen = []
     for event in iterate(response):

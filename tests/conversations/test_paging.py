@@ -20,11 +20,7 @@ from webapp.conversations.schemas import ConversationQuery, MessagesQuery
 from webapp.db.base import add_row, db
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SHARED = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SHARED = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def _fill(user_id: int, seconds: list[int]) -> None:

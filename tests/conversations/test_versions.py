@@ -148,9 +148,7 @@ def test_any_sequence_of_changes_leaves_one_chain(user):
     Conversing.user_id = user.user_id
     run_state_machine_as_test(
         Conversing,
-        settings=settings(
-            max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(max_examples=12, stateful_step_count=12, suppress_health_check=list(HealthCheck)),
     )
 
 

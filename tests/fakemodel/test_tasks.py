@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from fakemodel.tasks import SUMMARY_CHARS, run_task, summary_of
 from fakemodel.tasks.request import TaskRequest
@@ -69,7 +69,6 @@ def test_points_are_assessed_by_the_words_they_share():
     assert assessment.relevant_quotes == ["I live with my sister in a small living place"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=60) | st.sampled_from(["My name is Alex.", "I prefer ", "Always "])))
 def test_any_text_gives_grounded_operations(parts):
     extraction, state, _ = extract(["".join(parts)])

@@ -64,7 +64,7 @@ def test_what_is_no_text_no_plain_digits_or_a_number_of_seconds_is_refused(kind,
 
 
 def test_a_line_is_one_is_stripped_and_shows_itself_alone():
-    assert LINE.validate_python("  a b\n") == "a b"
+    assert LINE.validate_python("  a\tb\n") == "a b"
     assert LINE.validate_python("Ann\r\nBcc:\u2028x\x85y\u202egpj.exe\x1b[2J") == "Ann Bcc: x ygpj.exe[2J"
     assert LINE.validate_python("علی‌رضا 👩‍🌾 « a »") == "علی‌رضا 👩‍🌾 « a »"
 

@@ -24,7 +24,7 @@ from webapp.transfer.models import Import
 
 
 @given(st.lists(st.integers(1, 4), max_size=40))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_people_take_turns(app, people):
     redis = app.extensions["redis"]
     redis.flushdb()

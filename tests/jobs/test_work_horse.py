@@ -80,6 +80,11 @@ def test_it_ends_when_nothing_comes_for_a_while(fork_horse, note, monkeypatch):
     assert one.has_left()
     assert not one.send_order(an_order("second"))
     assert [job_id for job_id, _ in ran(note)] == ["first"]
+    monkeypatch.setattr(work_horse, "has_unfinished_work", lambda: True)
+    one = fork_horse("half")
+    assert one.wait_for_order() is True
+    time.sleep(0.2)
+    assert one.send_order(an_order("rest")) and one.wait_for_order() is True
 
 
 def test_what_is_ordered_at_the_moment_it_leaves_is_done_once(fork_horse, note, monkeypatch):
@@ -107,17 +112,10 @@ def test_after_so_many_jobs_another_follows(fork_horse, monkeypatch):
     wait_until(lambda: not is_alive(one.pid), "its end")
 
 
-def test_where_nothing_is_to_follow_it_leaves(fork_horse):
-    one = fork_horse("first")
-    assert one.wait_for_order() is True
-    assert one.send_order(an_order("alone"))
-    assert one.wait_for_order() is False
-
-
-def test_one_that_has_grown_leaves(fork_horse, monkeypatch):
+def test_where_nothing_is_to_follow_or_it_has_grown_it_leaves(fork_horse, monkeypatch):
+    assert fork_horse("alone").wait_for_order() is False
     monkeypatch.setattr(work_horse, "MAX_MORE_MB", -10_000)
-    one = fork_horse("first")
-    assert one.wait_for_order() is False
+    assert fork_horse("first").wait_for_order() is False
 
 
 def test_its_death_is_seen_at_once(fork_horse, note):

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,8 +17,8 @@ from webapp.journeys.assessment_merge import (
     merge_confidence,
     merge_data,
     merge_texts,
-    next_point,
 )
+from webapp.journeys.point_views import JourneyView
 
 CASES = json.loads(Path(__file__).with_name("assessment_merge.json").read_text(encoding="utf-8"))
 
@@ -121,4 +122,9 @@ def test_newer_values_count_and_empty_ones_say_nothing():
 
 @pytest.mark.parametrize(("points", "following"), CASES["next_is_the_first_of_which_nothing_is_known"])
 def test_next_is_the_first_of_which_nothing_is_known(points, following):
-    assert next_point(points) == following
+    is_open = {"is_skipped": False, "set_aside": None}
+    views = [
+        SimpleNamespace(point=SimpleNamespace(slug=slug), state=PointState(confidence=sure), is_settled=done, **is_open)
+        for slug, done, sure in points
+    ]
+    assert JourneyView(SimpleNamespace(), views).next_slug == following

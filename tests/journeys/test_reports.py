@@ -63,7 +63,7 @@ def test_it_is_made_once_when_all_points_are_addressed(complete, client, run_job
     assert status["download_url"] == f"{base}/download/"
     found = client.get(status["download_url"])
     assert (found.status_code, found.content_type) == (200, "application/pdf")
-    assert found.headers["Cache-Control"] == "no-store"
+    assert found.headers["Cache-Control"] == "private, no-store"
     assert re.fullmatch(r'attachment; filename="a-garden-\d{4}-\d\d-\d\d\.pdf"', found.headers["Content-Disposition"])
     text = text_of(found.data, tmp_path)
     for words in (
@@ -205,8 +205,7 @@ def test_the_front_page_and_marks_on_every_page(tmp_path):
     pages = [page.strip() for page in done.stdout.split("\f")]
     assert pages[0].startswith("For your clinician") and "In the neck" in pages[0]
     assert "Back pain" in pages[1] and "Score" in pages[1]
-    beside = next(line for line in pages[1].splitlines() if "Score" in line)
-    assert "7 of 10" in beside
+    assert "7 of 10" in next(line for line in pages[1].splitlines() if "Score" in line)
 
 
 def test_the_front_page_says_the_same_in_every_form_and_is_left_out_with_nothing_on_it(tmp_path):
@@ -280,7 +279,7 @@ def test_long_answers_flow_over_pages(tmp_path):
     assert int(re.search(r"\d ?/ ?(\d+)", text)[1]) >= 5
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(st.text(max_size=60), st.text(max_size=120))
 def test_any_words_can_be_printed(title, words):
     answer = Answer(title, words, [words], [Quotation(words, AT)], [(title, words)])

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 
 from webapp.llm import lines
 from webapp.llm.answer_filter import AnswerFilter
+from webapp.llm.chunks import LineSplitter
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta
-from webapp.llm.lines import LineSplitter
 from webapp.llm.partial_calls import ToolCall
 from webapp.llm.usage import Usage
 

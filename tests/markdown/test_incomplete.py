@@ -42,7 +42,7 @@ def test_what_never_becomes_a_table_is_shown():
     assert showable("| a |\n| b |\n| c") == "| a |\n| b |\n| c"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.text(st.sampled_from("|-$\\()[]{}`*~#>:1. \nab_^!"), max_size=60))
 def test_what_is_shown_is_a_beginning_of_the_text(text):
     shown = showable(text)

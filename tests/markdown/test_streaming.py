@@ -121,7 +121,7 @@ PLAIN = documents(LINES)
 ANY = documents(LINES + DEFINITIONS * 3)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(ANY, ANY)
 def test_what_is_finished_stays_finished(start, continuation):
     before, tail = split_stable(start)
@@ -131,7 +131,7 @@ def test_what_is_finished_stays_finished(start, continuation):
     assert after[: len(before)] == before
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(ANY, st.lists(st.integers(0, 200), max_size=8))
 def test_streaming_in_any_pieces_finishes_the_same_blocks(text, cuts):
     blocks, tail = split_stable(text)
@@ -153,7 +153,7 @@ def _without_colours(html: str) -> str:
     return re.sub(r'<span class="[a-z0-9]{1,3}">(.*?)</span>', r"\1", str(html), flags=re.DOTALL)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(PLAIN)
 @example("# a | b\n-|-\n")
 @example("## a\n\n> # h\n\n### b\n\na\n-\n")

@@ -36,4 +36,5 @@ def test_reextract_show_and_forget_user(app, user, make_user, model):
 
 def test_unknown_users_and_conversations_are_said_to_be_unknown(app, user):
     assert run(app, "reextract", "--email", "nobody@example.org")[0] == 1
-    assert run(app, "reextract", "--email", user.email, "--conversation", "99")[0] == 1
+    for number, code in (("99", 1), ("9" * 20, 2)):
+        assert run(app, "reextract", "--email", user.email, "--conversation", number)[0] == code

@@ -300,7 +300,6 @@ def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples, monkeypa
         settings=settings(
             max_examples=examples,
             stateful_step_count=25,
-            deadline=None,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         ),

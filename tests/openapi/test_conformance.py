@@ -101,9 +101,7 @@ def case_counts():
 
 
 @SCHEMA.parametrize()
-@settings(
-    deadline=None, derandomize=not CASES, database=None, max_examples=SHARE, suppress_health_check=list(HealthCheck)
-)
+@settings(derandomize=not CASES, database=None, max_examples=SHARE, suppress_health_check=list(HealthCheck))
 def test_anything_is_answered_as_described(case, existing, app, case_counts):
     wishes = {"app": app, "headers": existing.headers(case.operation.definition.raw["security"])}
     shared = [allow_header_conformance] if case.operation.path in ALSO_NAMES else []

@@ -22,7 +22,7 @@ from tests.tools.test_servers import add
 from tests.tools.test_web import ask, calls
 from webapp.admin.backups.backup import make_backup
 from webapp.extensions import redis
-from webapp.tools.web.service import web
+from webapp.tools.web.service import web_of_site
 
 HEADER = "hush-hush-header"
 TOKEN = 'mcp-token/0123456789-"abcdef"'
@@ -136,7 +136,7 @@ def test_keys_of_tools_are_told_nowhere_even_by_servers_that_echo_them(
     searxng.answer = echo
     engine = {"provider": "brave", "address": searxng.url, "api_key": ENGINE, "is_enabled": True}
     shown = [admin.put("/api/web-access", json=engine).text]
-    web.forget()
+    web_of_site.cache_clear()
     server = add(admin, searxng.url, "tell", "refuse", token=TOKEN, for_everyone=True)
     shown += [str(server), admin.post("/api/web-access/test").text]
     calls(

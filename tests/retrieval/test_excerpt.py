@@ -4,14 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.retrieval.excerpt import Excerpt, excerpt, without_marks
 
 CASES = json.loads(Path(__file__).with_name("excerpt.json").read_text(encoding="utf-8"))
-
-# How busy the machine is never decides a test.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def marked_texts(found: Excerpt) -> list[str]:
@@ -48,7 +45,6 @@ def test_the_marks_of_markdown_are_not_read(text, read):
     assert without_marks(text) == read
 
 
-@settings(UNTIMED)
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(10, 80), st.booleans())
 def test_spans_lie_inside_apart_and_in_order(text, query, length, prefix):
     found = excerpt(text, query, length, prefix=prefix)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.retrieval.fusion import (
     best_rows,
@@ -14,10 +14,6 @@ from webapp.retrieval.fusion import (
     with_neighbours,
 )
 from webapp.retrieval.weights import FusionWeights
-
-# How busy the machine is never decides a test.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 
 ALL = np.ones(4, bool)
 NAN = float("nan")
@@ -87,7 +83,6 @@ def test_equal_scores_go_to_the_newest():
     assert best_rows(floats(), np.array([], np.int64), 3).tolist() == []
 
 
-@settings(UNTIMED)
 @given(st.lists(st.integers(0, 30), unique=True), st.integers(0, 12), st.integers(1, 4))
 def test_diversity_keeps_order_limits_and_fills_up(ranked, k, limit):
     taken = diversify(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.interleaving import at_once
 from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
@@ -15,10 +15,6 @@ from webapp.retrieval.fusion import relevant, terms_of, worth_listing
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, NO_SPACE, Filter, Passage, Scope, may_see, visible_rows
 from webapp.retrieval.weights import FusionWeights, Weights
-
-# How busy the machine is never decides a test.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ME = Filter(Scope(1))
@@ -75,7 +71,7 @@ def index() -> UserIndex:
     return UserIndex()
 
 
-@settings(UNTIMED, max_examples=60)
+@settings(max_examples=60)
 @given(owned_passages(), owned_passages(), st.booleans(), st.booleans())
 def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, with_vectors, is_changed):
     index = UserIndex()
@@ -94,7 +90,7 @@ def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, wit
     )
 
 
-@settings(UNTIMED, max_examples=150)
+@settings(max_examples=150)
 @given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1))
 def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds):
     index = UserIndex()
@@ -113,7 +109,6 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds):
     assert set(keys(found)) <= expected and bool(found) == bool(expected)
 
 
-@settings(UNTIMED)
 @given(scopes, st.integers(1, 3), st.none() | st.integers(1, 4), st.booleans())
 def test_columns_and_single_passages_have_one_scope(scope, owner, space, shared):
     mask = visible_rows(scope, np.array([owner]), np.array([space or NO_SPACE]), np.array([shared]))
@@ -322,7 +317,7 @@ def test_searches_and_changes_from_several_threads(index):
     at_once(search, search, change)
 
 
-@settings(UNTIMED, max_examples=60)
+@settings(max_examples=60)
 @given(owned_passages(), st.data())
 def test_nothing_of_what_was_forgotten_stays_in_words_or_vectors(passages, data):
     said = [replace(p, text=f"{p.text} secret{p.id}x{p.piece}") for p in passages]

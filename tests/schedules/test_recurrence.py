@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from icalendar import Calendar
 
 from testkit.people import ApiClient, csrf_token, follow
@@ -79,7 +79,6 @@ def test_what_is_no_rule_is_named(custom):
         rule("custom", "2026-12-06T18:00", custom)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(ZONES),
     st.datetimes(datetime(2026, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001 - local

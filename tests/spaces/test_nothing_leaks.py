@@ -327,7 +327,7 @@ ACTS = st.one_of(
 
 @pytest.mark.parametrize("examples", [8, pytest.param(25, marks=pytest.mark.slow)])
 def test_nobody_is_given_what_they_may_not_see(app, examples):
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(st.lists(ACTS, min_size=5, max_size=16))
     def check(acts):
         try:

@@ -23,7 +23,7 @@ from webapp.text.tokens import MARK, without_middle
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=40), st.text(max_size=3_000))
 def test_no_message_can_end_its_block_and_all_are_there(texts, earlier):
     said = [TranscriptMessage(n, "user", text, AT) for n, text in enumerate(texts, 1)]

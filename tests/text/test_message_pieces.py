@@ -2,17 +2,15 @@
 
 import time
 
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.text.message_pieces import SIZE, pieces_of
 
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 parts = st.lists(
     st.sampled_from(["A sentence. ", "two words\n", "```\ncode()\n```\n", "| a | b |\n", "爬山。", "é" * 30, "\n\n"])
 )
 
 
-@settings(UNTIMED)
 @given(st.text(max_size=300) | parts.map("".join), st.integers(20, 200))
 def test_pieces_hold_everything_in_order_and_none_is_too_long(text, size):
     found = pieces_of(text, size, size // 5)

@@ -1,12 +1,9 @@
 """Token estimates."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.text.tokens import estimate_tokens, shorten
-
-# How busy the machine is never decides a test.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_estimate_is_zero_only_for_nothing():
@@ -29,7 +26,6 @@ def test_estimate_errs_upwards_within_reason(text, least, most):
     assert least <= estimate_tokens(text) <= most
 
 
-@settings(UNTIMED)
 @given(st.text(), st.text())
 def test_estimate_grows_with_text(first, second):
     whole = estimate_tokens(f"{first}\n{second}")
@@ -44,7 +40,6 @@ def test_estimate_takes_lone_surrogates():
 # How busy the machine is never decides a test.
 
 
-@settings(UNTIMED)
 @given(st.text(min_size=1, max_size=400), st.integers(1, 120))
 def test_shortened_text_fits_and_says_so(text, limit):
     short = shorten(text, limit)

@@ -5,14 +5,11 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from webapp.text.words import DateWords, asks_something, date_columns, date_words, words
 
 CASES = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
-
-# How busy the machine is never decides a test.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["words"])
@@ -20,7 +17,6 @@ def test_words(text, expected):
     assert words(text) == expected
 
 
-@settings(UNTIMED)
 @given(st.text())
 def test_words_take_any_text_and_are_stable(text):
     found = words(text)

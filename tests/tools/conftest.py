@@ -31,6 +31,5 @@ def searxng(app: Flask, site: Site) -> Iterator[Site]:
     """The web is on, with the site as its search engine."""
     with app.app_context(), write_transaction():
         web.set_access(WebAccessFields(provider="searxng", address=site.url, is_enabled=True))
-    web.web.forget()
     yield site
-    web.web.forget()
+    web.web_of_site.cache_clear()

@@ -113,7 +113,6 @@ def test_without_the_globe_or_an_admins_word_there_is_none(client, model, searxn
     with app.app_context():
         web.set_access(WebAccessFields(is_enabled=False))
         db.session.commit()
-    web.web.forget()
     assert "Search the web" not in browser.get("/").text
     model.reset()
     model.script(match=HELLO, reply="Hello.")
@@ -248,7 +247,6 @@ def test_an_engine_that_is_away(client, model, searxng, app):
         with app.app_context():
             web.set_access(WebAccessFields(address=f"http://127.0.0.1:{taken.getsockname()[1]}"))
             db.session.commit()
-        web.web.forget()
         calls(model, ("web_search", {"query": "herons"}))
         reply = ask(client, "Search")
     assert reply["status"] == "complete" and "could not be reached" in reply["tool_calls"][0]["output"]["detail"]
@@ -269,8 +267,7 @@ def test_stop_works_in_the_middle_of_a_call_that_holds_no_connection(app, client
     wait_until(lambda: bool(searxng.asked), "the call")
     # Others of the process may have a connection for a moment; the call holds none.
     wait_until(lambda: pool.checkedout() <= others, "connections given back", seconds=20)  # type: ignore[attr-defined]
-    kinds = [item.kind for item in turnlog.read(app.extensions["redis"], turn_id)]
-    assert kinds[-1] == "tool_start"
+    assert [item.kind for item in turnlog.read(app.extensions["redis"], turn_id)][-1] == "tool_start"
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
     row = wait_for_end(app, turn_id, seconds=5)
     assert row["status"] == "stopped" and row["content"] == "Let me look."
@@ -309,7 +306,7 @@ def test_a_turn_without_the_web_sends_no_statement_more(app, client, model):
         model.script(match=HELLO, reply="Hello.")
         conversation = client.post("/api/conversations", json={}).json["conversation_id"]
         if cold:
-            web.web.forget()
+            web.web_of_site.cache_clear()
         with app.app_context(), count_queries() as statements:
             wait_for_end(app, begin(client, conversation_id=conversation))
             sent[cold] = len([text for text in statements if "web_access" in text])

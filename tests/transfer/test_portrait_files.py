@@ -73,7 +73,7 @@ def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
         assert login(other).get(PLACE).status_code == 404
     answer = login(user).get(PLACE)
     assert answer.status_code == 200 and answer.mimetype == "application/pdf"
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Cache-Control"] == "private, no-store"
     assert re.fullmatch(r'attachment; filename="portrait-\d{4}-\d\d-\d\d\.pdf"', answer.headers["Content-Disposition"])
     text = " ".join(text_of(answer.data, tmp_path).split())
     assert "What I know of you" in text and f"{ADA}¹ {KESTREL}²" in text
@@ -98,8 +98,7 @@ def test_a_spaces_is_its_members_and_has_no_quotes_of_others(app, api, make_user
     space_id = make_space(anna, "The trip", "project")
     join(anna, space_id, ben)
     anna.put(f"/api/spaces/{space_id}", json={"has_portrait": True})
-    boat = add(anna, BOAT, space_id=space_id, visibility="shared")
-    tell(app, anna.person, boat, BOAT)
+    tell(app, anna.person, add(anna, BOAT, space_id=space_id, visibility="shared"), BOAT)
     model.script(
         match="portrait", structured={"sentences": [{"text": "Anna owns a boat called Kestrel.", "notes": [1]}]}
     )

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from testkit.people import Person, csrf_token, post_form
 from tests.support.queries import scalars
 from webapp.db.base import add_row, db, write_transaction
-from webapp.memories.models import Memory, MemoryTombstone
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store.outside_proposals import Proposal, propose
@@ -74,8 +74,9 @@ def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(app, user, login, m
         some.contradicts_id = held.memory_id
     answer = decide(login(user), number, "accept")
     assert "5 memories kept. 1 left as they were: they contradict another." in answer.text
-    waiting = scalars(app, db.select(Memory.memory_id).where(Memory.needs_review))
-    assert len(waiting) == 1
+    assert len(scalars(app, db.select(Memory.memory_id).where(Memory.needs_review))) == 1
+    kept = db.select(MemoryChangeSet.counts).where(MemoryChangeSet.cause == "review_accept")
+    assert scalars(app, kept) == [{"updated": 4}, {"updated": 1}], "one change for each batch"
 
 
 def test_a_group_is_dropped_as_a_whole_and_not_learned_again(app, user, make_import, browser):

@@ -299,7 +299,7 @@ WORDS = st.lists(st.text("abcdefgh 花é", min_size=1, max_size=12).filter(str.s
 @pytest.mark.parametrize("examples", [3, pytest.param(8, marks=pytest.mark.slow)])
 def test_what_was_exported_deleted_and_restored_is_exported_the_same(app, make_user, examples):
     # A smaller example would take minutes to find.
-    @hypothesis_settings(max_examples=examples, deadline=None, phases=[Phase.explicit, Phase.generate])
+    @hypothesis_settings(max_examples=examples, phases=[Phase.explicit, Phase.generate])
     @given(talks=TALKS, words=WORDS)
     def check(talks, words):
         person = make_user()

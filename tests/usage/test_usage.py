@@ -61,8 +61,7 @@ def test_a_reply_is_counted_as_the_server_reports_it(app, client, model, run_job
 def test_people_read_round_numbers_and_the_exact_ones_on_hover(app, client, login, user):
     """The page said "175,376"; what programs read stays exact."""
     _spend(app, user, 175_276)
-    page = login(user).get("/usage").text
-    assert '<td><span title="175,376">175,000</span></td>' in page
+    assert '<td><span title="175,376">175,000</span></td>' in login(user).get("/usage").text
     german = login(user).get("/usage", headers={"Accept-Language": "de"}).text
     assert '<td><span title="175.376">175.000</span></td>' in german
     assert client.get("/api/usage").get_json()["total"]["chat_input_tokens"] == 175_276

@@ -1,14 +1,7 @@
 """JSON endpoints of one's own account and tokens, and of all accounts for admins."""
 
-from webapp.accounts import deletion, idempotency, passkeys, password_proof, service, sessions, site, tokens
-from webapp.accounts.auth import (
-    admin_only,
-    count_attempt,
-    current_identity,
-    current_user_id,
-    password_required,
-    session_only,
-)
+from webapp.accounts import auth, deletion, idempotency, passkeys, service, sessions, site, tokens
+from webapp.accounts.auth import admin_only, current_identity, current_user_id, password_required, session_only
 from webapp.accounts.schemas import (
     AccountChanges,
     AccountOut,
@@ -54,22 +47,21 @@ def update_account(body: AccountChanges) -> AccountOut:
 @session_only
 def delete_account(body: PasswordProof) -> None:
     """Delete your account and everything that is yours, for good."""
-    user_id = _password_attempt()
-    deletion.delete_account(user_id, body.password)
+    deletion.delete_account(_password_attempt(), body.password)
 
 
 @blueprint.post("/account/password")
 @session_only
 def change_password(body: PasswordChange) -> None:
     """Change your password; your other sessions end."""
-    password_proof.renew_session(service.change_password(_password_attempt(), body))
+    auth.renew_session(service.change_password(_password_attempt(), body))
 
 
 @blueprint.post("/account/proof")
 @session_only
 def prove_password(body: PasswordProof) -> None:
     """Confirm your password in this session, before you create a token or change a role."""
-    password_proof.prove_password(body.password)
+    auth.prove_password(body.password)
 
 
 @blueprint.post("/account/email")
@@ -78,15 +70,14 @@ def change_email(body: EmailChange) -> AccountOut:
     """Change the address you sign in with; your other sessions end."""
     user = service.change_email(_password_attempt(), body)
     answer = AccountOut.of(user)
-    password_proof.renew_session(user)
+    auth.renew_session(user)
     return answer
 
 
 @blueprint.get("/account/tokens")
 def list_tokens() -> TokenList:
     """Your API tokens that can still be used."""
-    rows = tokens.list_tokens(current_user_id())
-    return TokenList(tokens=[TokenOut.from_row(row) for row in rows])
+    return TokenList(tokens=[TokenOut.from_row(row) for row in tokens.list_tokens(current_user_id())])
 
 
 @blueprint.post("/account/tokens", status=201)
@@ -159,7 +150,7 @@ def get_site() -> SiteOut:
 def update_site(body: SiteChanges) -> SiteOut:
     """Open or close registration, or set how many schedules each person may have."""
     if body.registration_open is not None:
-        service.set_registration_open(body.registration_open)
+        site.set_setting(site.REGISTRATION_OPEN, body.registration_open)
     if "schedules_per_person" in body.model_fields_set:
         site.set_setting(site.SCHEDULES_PER_PERSON, body.schedules_per_person)
     return _site()
@@ -175,15 +166,14 @@ def _site() -> SiteOut:
 def _password_attempt() -> int:
     """Return the user who is about to prove the current password; attempts are limited, also for a stolen session."""
     user_id = current_user_id()
-    count_attempt("password", str(user_id))
+    auth.count_attempt("password", str(user_id))
     return user_id
 
 
 @blueprint.get("/account/passkeys")
 def list_passkeys() -> PasskeyList:
     """The passkeys that sign you in, oldest first. They are added in Settings, by the browser that creates them."""
-    rows = passkeys.list_passkeys(current_user_id())
-    return PasskeyList(passkeys=[PasskeyOut.from_row(row) for row in rows])
+    return PasskeyList(passkeys=[PasskeyOut.from_row(row) for row in passkeys.list_passkeys(current_user_id())])
 
 
 @blueprint.patch("/account/passkeys/<int:passkey_id>")

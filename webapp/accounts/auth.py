@@ -16,16 +16,23 @@ from webapp.accounts import identities, password_check, scopes, service, session
 from webapp.accounts.access import (
     BROWSER_ONLY,
     access_of,
-    admin_only,
-    cookieless,
-    login_required,
-    password_required,
-    public,
-    session_only,
-    writes,
+    admin_only as admin_only,
+    cookieless as cookieless,
+    login_required as login_required,
+    password_required as password_required,
+    public as public,
+    session_only as session_only,
+    writes as writes,
 )
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.identity import Identity, current_identity, current_user_id, require_identity, session_identity
+from webapp.accounts.emails import spelling
+from webapp.accounts.identity import (
+    Identity as Identity,
+    current_identity as current_identity,
+    current_user_id as current_user_id,
+    require_identity as require_identity,
+    session_identity,
+)
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.site import init_first_account
@@ -42,27 +49,6 @@ from webapp.http.views import (
     wants_json,
     wants_partial,
 )
-
-__all__ = [
-    "Identity",
-    "admin_only",
-    "cookieless",
-    "count_attempt",
-    "current_identity",
-    "current_user_id",
-    "end_session",
-    "reset_attempts",
-    "init_auth",
-    "public",
-    "password_required",
-    "safe_next",
-    "session_only",
-    "login_required",
-    "require_identity",
-    "start_session",
-    "writes",
-]
-
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +76,25 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
     db.session.commit()
 
 
+def renew_session(user: User) -> None:
+    """Commit the new credentials of a user; the session that changed them continues, the others have ended."""
+    db.session.commit()
+    reset_attempts("password", str(user.user_id))
+    start_session(user, is_renewed=True)
+
+
+def prove_password(password: str) -> None:
+    """Note in this session that its user has just given the password; commits. Raises Invalid, TooMany."""
+    identity = require_identity()
+    account = str(identity.user_id)
+    count_attempt("password", account)
+    service.prove_password(identity.user_id, password)
+    if identity.session_id is not None:
+        sessions.prove(identity.session_id)
+    db.session.commit()
+    reset_attempts("password", account)
+
+
 def end_session() -> None:
     """Sign out in this browser; its cookie is worthless from now on. Commits."""
     identity = current_identity()
@@ -106,12 +111,12 @@ def end_session() -> None:
 def count_attempt(action: str, account: str, *, everywhere: bool = False) -> None:
     """Count an attempt of the caller's address at an account's password, or of all `everywhere`. Raises TooMany."""
     address = request.remote_addr or ""
-    throttle.count_attempt(action, address, service.spelling(account) or account, everywhere=everywhere)
+    throttle.count_attempt(action, address, spelling(account), everywhere=everywhere)
 
 
 def reset_attempts(action: str, account: str) -> None:
     """Forget the attempts at an account after a success."""
-    throttle.reset_attempts(action, request.remote_addr or "", service.spelling(account) or account)
+    throttle.reset_attempts(action, request.remote_addr or "", spelling(account))
 
 
 def safe_next(target: str | None, default: str = "/") -> str:

@@ -10,6 +10,7 @@ from webapp.accounts.schemas import NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import first_account
 from webapp.db.base import db, write_transaction
+from webapp.http.validation import MAX_ID
 
 users = AppGroup("user", help="Accounts.")
 api_tokens = AppGroup("token", help="API tokens.")
@@ -120,7 +121,7 @@ def list_tokens(email: str) -> None:
 
 @api_tokens.command("revoke")
 @email_option
-@click.argument("token_id", type=int)
+@click.argument("token_id", type=click.IntRange(1, MAX_ID))
 def revoke_token(email: str, token_id: int) -> None:
     """Revoke a token."""
     with write_transaction():

@@ -12,15 +12,21 @@ _LOCAL = re.compile(r"(?:(?!=\?)[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]){1,64}")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
-def normalise_email(text: str) -> str:
-    """Return the address in lower case with an ASCII domain, of one label too. Raises ValueError."""
-    local, separator, domain = unicodedata.normalize("NFKC", text).strip().lower().rpartition("@")
+def spelling(text: str) -> str:
+    """Return the address as accounts are stored with it: in lower case, with an ASCII domain; also if it is none."""
+    local, _, domain = unicodedata.normalize("NFKC", text).strip().lower().rpartition("@")
     try:
-        domain = domain.encode("idna").decode("ascii")
+        return f"{local}@{domain.encode('idna').decode('ascii')}"
     except UnicodeError:
-        domain = ""
-    if not separator or not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
+        return f"{local}@"
+
+
+def normalise_email(text: str) -> str:
+    """Return the spelling of what may become an account's address, of one label too. Raises ValueError."""
+    address = spelling(text)
+    local, _, domain = address.rpartition("@")
+    if not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
         raise ValueError("must look like name@example.org")
-    if len(local) + 1 + len(domain) > MAX_EMAIL:
+    if len(address) > MAX_EMAIL:
         raise ValueError(say("is longer than %(max_email)s characters", max_email=MAX_EMAIL))
-    return f"{local}@{domain}"
+    return address

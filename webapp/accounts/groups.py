@@ -64,8 +64,7 @@ def set_members(group_id: int, user_ids: Collection[int]) -> None:
     """Make these people the members of a group; those the provider added stay. Raises NotFound, Invalid."""
     get_group(group_id)
     new_ids = set(user_ids)
-    existing = set(db.session.scalars(select(User.user_id).where(User.user_id.in_(new_ids))))
-    if new_ids - existing:
+    if new_ids - set(db.session.scalars(select(User.user_id).where(User.user_id.in_(new_ids)))):
         raise Invalid.field("user_ids", "names somebody who has no account")
     member_ids = set(db.session.scalars(select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)))
     _remove(group_id, member_ids - new_ids)

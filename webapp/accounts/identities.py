@@ -12,6 +12,7 @@ from flask import session
 from sqlalchemy import delete, select
 
 from webapp.accounts import service
+from webapp.accounts.emails import spelling
 from webapp.accounts.models import User, UserIdentity
 from webapp.accounts.schemas import Registration, UserChanges
 from webapp.config import Settings
@@ -135,17 +136,6 @@ def user_of(provider_claims: ProviderClaims, *, creates: bool, admin_group: str)
     return user
 
 
-def link(user: User, issuer: str, subject: str, email: str) -> None:
-    """Let a person who has just signed in to this account come from the provider too, if it has their address there."""
-    try:
-        is_theirs = service.find_user(email).user_id == user.user_id
-    except NotFound:
-        return
-    if is_theirs and _user_of_identity(ProviderClaims(issuer, subject)) is None:
-        _remember(user, issuer, subject)
-        user.email_verified_at = user.email_verified_at or now()
-
-
 def issuers_of(user_id: int) -> list[str]:
     """Return the providers at which somebody can sign in to this account."""
     statement = select(UserIdentity.issuer).where(UserIdentity.user_id == user_id).distinct()
@@ -230,5 +220,8 @@ def wait(provider_claims: ProviderClaims) -> None:
 
 def link_waiting(user: User, waiting: dict[str, Any] | None) -> None:
     """Link whoever waited to the account that has just been signed in to, if it is the one with their address."""
-    if waiting and time.time() - waiting["at"] < SECONDS:
-        link(user, waiting["issuer"], waiting["subject"], waiting["email"])
+    if not waiting or time.time() - waiting["at"] >= SECONDS or spelling(waiting["email"]) != user.email:
+        return
+    if _user_of_identity(ProviderClaims(waiting["issuer"], waiting["subject"])) is None:
+        _remember(user, waiting["issuer"], waiting["subject"])
+        user.email_verified_at = user.email_verified_at or now()

@@ -58,6 +58,12 @@ def require_identity() -> Identity:
     return identity
 
 
+def is_admin() -> bool:
+    """Return whether an admin is behind the request."""
+    identity = current_identity()
+    return bool(identity and identity.is_admin)
+
+
 def current_user_id() -> int:
     """Return the user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
     identity = require_identity()

@@ -18,7 +18,7 @@ from webapp.accounts.models import AccountMail, User
 from webapp.accounts.schemas import Registration, UserSettings
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import add_row, count_rows, db, get_or_raise, now, rows_changed
-from webapp.errors import DomainError, Invalid, NotFound, TooMany
+from webapp.errors import DomainError, Invalid, TooMany, require
 from webapp.extensions import app_settings
 from webapp.http.validation import parse_id
 from webapp.i18n.marks import N_
@@ -129,17 +129,13 @@ def check(kind: str, token: str) -> AccountMail:
 
 def join(token: str, name: str, password: str) -> User:
     """Create the requested account, with a verified address. Raises InvalidLink, Invalid."""
-    mail = _use(JOIN, token)
-    return service.create_user(Registration(email=mail.email, name=name, password=password))
+    return service.create_user(Registration(email=_use(JOIN, token).email, name=name, password=password))
 
 
 def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> User:
     """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
     except for the kinds of access they keep. Raises InvalidLink, Invalid."""
-    mail = _use(RESET, token)
-    if mail.user_id is None:
-        raise NotFound("There is no such account.")
-    user = service.reset_password(mail.user_id, password)
+    user = service.reset_password(require(_use(RESET, token).user_id, "There is no such account."), password)
     access_kinds.end_access(user.user_id, but=kept_sessions)
     user.email_verified_at = now()
     db.session.flush()
@@ -148,8 +144,7 @@ def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> 
 
 def verify(token: str) -> User:
     """Mark the user's address as verified; returns the user. Raises InvalidLink."""
-    mail = _use(VERIFY, token)
-    user = service.get_user(mail.user_id or 0)
+    user = service.get_user(_use(VERIFY, token).user_id or 0)
     user.email_verified_at = now()
     signals.note(user.user_id, "email_verified")
     db.session.flush()

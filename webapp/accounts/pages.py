@@ -1,20 +1,23 @@
-"""Pages of accounts: register, sign in and out. Those of Settings are in settings_pages.py."""
+"""Pages of accounts: register, sign in and out, choose a language. Those of Settings are in settings_pages.py."""
 
 from types import SimpleNamespace
 
 from flask import redirect, render_template, request, url_for
 
 from webapp.accounts import auth, service
-from webapp.accounts.auth import current_identity, public
+from webapp.accounts.auth import current_identity, current_user_id, public
 from webapp.accounts.password_check_pages import complete_sign_in
+from webapp.accounts.preferences import UserSettings
 from webapp.accounts.schemas import Credentials, Registration
 from webapp.accounts.site import first_account, has_users, registration_is_open
 from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid
-from webapp.extensions import app_settings
+from webapp.extensions import app_settings, this_app
 from webapp.http.forms import on_form, read_form
 from webapp.http.views import PageBlueprint, ViewResult
+from webapp.i18n import LANGUAGES, dates
 from webapp.i18n.marks import N_
+from webapp.i18n.request_language import COOKIE, language_of
 
 blueprint = PageBlueprint("accounts_pages", __name__, access="user")
 
@@ -44,11 +47,10 @@ def register_form(errors: dict[str, str] | None = None) -> str:
             values=request.form,
             next=request.args.get("next", ""),
         )
-    values = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
     return render_template(
         "accounts/register.html",
         errors=errors or {},
-        values=values,
+        values=SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")}),
         registration_open=registration_is_open(),
         first_account=not has_users(),
         asks_for_token=first_account().needs_token(),
@@ -109,3 +111,50 @@ def make_account() -> ViewResult:
 def logout() -> ViewResult:
     auth.end_session()
     return redirect(url_for(".login"), 303)
+
+
+language_blueprint = PageBlueprint("language_pages", __name__)
+
+COOKIE_SECONDS = 365 * 86_400
+
+
+@language_blueprint.post("/language")
+@public
+def choose() -> ViewResult:
+    """Use that language from now on: for the account if somebody is signed in, else for this browser."""
+    code = request.form.get("language", "")
+    if code and code not in LANGUAGES:
+        raise Invalid("There is no such language.")
+    identity = current_identity()
+    if identity is not None and identity.via == "session":
+        service.change_settings(current_user_id(), language=code)
+        db.session.commit()
+    location = (
+        url_for("accounts_pages.login") if identity is None else url_for("accounts_pages.general", _anchor="language")
+    )
+    response = redirect(auth.safe_next(request.form.get("next"), location), 303)
+    if code:
+        response.set_cookie(COOKIE, code, max_age=COOKIE_SECONDS, samesite="Lax")
+    else:
+        response.delete_cookie(COOKIE)
+    return response
+
+
+UNSET = "UTC"
+
+
+def learn_from_browser() -> None:
+    """Store the time zone this browser reported, for an account that has none yet, and its language."""
+    identity, zone = current_identity(), request.cookies.get("tz", "")
+    if identity is None:
+        return
+    settings = UserSettings.of(identity.settings)
+    changes: dict[str, str] = {}
+    if settings.timezone == UNSET != zone and dates.is_time_zone(zone):
+        changes["timezone"] = zone
+    if not settings.language and request.accept_languages:
+        code = language_of(this_app()).code
+        if code != settings.document_language:
+            changes["browser_language"] = code
+    if changes:
+        service.change_settings(identity.user_id, **changes)

@@ -144,8 +144,7 @@ def recognise(credential: str, place: Place, challenge: str) -> User:
 
 def list_passkeys(user_id: int) -> list[Passkey]:
     """Return a user's passkeys, oldest first."""
-    statement = select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.passkey_id)
-    return list(db.session.scalars(statement))
+    return list(db.session.scalars(select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.passkey_id)))
 
 
 def count(user_id: int) -> int:

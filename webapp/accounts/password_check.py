@@ -42,8 +42,7 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
 def _interrupt_until_passed(path: str, next_url: str, detail: str) -> Response:
     if wants_json():
         raise Forbidden(detail)
-    target = f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else "")
-    return redirect_to(target, 403)
+    return redirect_to(f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else ""), 403)
 
 
 def _way_back(user_id: int, *, keeps_form: bool) -> str:

@@ -4,7 +4,7 @@ import time
 
 from flask import flash, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, passkeys, password_check, password_proof, second_factor, service
+from webapp.accounts import auth, identities, passkeys, password_check, second_factor, service
 from webapp.accounts.auth import current_user_id, password_required, public
 from webapp.accounts.models import User
 from webapp.accounts.schemas import PasswordChange
@@ -108,7 +108,7 @@ def confirm() -> ViewResult:
 @on_form(_confirm_form, PASSWORD_LABELS, otherwise="password")
 def prove() -> ViewResult:
     """Note that the password was given just now, and go back."""
-    password_proof.prove_password(request.form.get("password", "")[:1_000])
+    auth.prove_password(request.form.get("password", "")[:1_000])
     return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
 
 
@@ -131,7 +131,7 @@ def new_password() -> ViewResult:
 def set_new_password() -> ViewResult:
     """Set it; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
-    password_proof.renew_session(service.change_password(current_user_id(), read_form(PasswordChange)))
+    auth.renew_session(service.change_password(current_user_id(), read_form(PasswordChange)))
     return redirect(url_for("conversations_pages.new"), 303)
 
 

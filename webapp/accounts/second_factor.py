@@ -126,5 +126,4 @@ def _recovery_code() -> str:
 
 def _digest(code: str) -> str:
     # About 79 random bits: a fast hash will do.
-    plain = "".join(ch for ch in code.lower() if ch.isalnum())
-    return digest_of(plain)
+    return digest_of("".join(ch for ch in code.lower() if ch.isalnum()))

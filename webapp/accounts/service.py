@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts import sessions, signals, tokens
-from webapp.accounts.emails import normalise_email
+from webapp.accounts.emails import spelling
 from webapp.accounts.models import AccountDeletion, SiteSetting, User
 from webapp.accounts.passwords import hash_password, is_outdated, password_problem, verify_password
 from webapp.accounts.schemas import (
@@ -16,11 +17,12 @@ from webapp.accounts.schemas import (
     EmailChange,
     PasswordChange,
     Registration,
+    SettingsChanges,
     UserChanges,
     UserQuery,
     UserSettings,
 )
-from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
+from webapp.accounts.site import has_users, registration_is_open
 from webapp.db.base import db, now
 from webapp.db.conflicts import insert_unless_taken
 from webapp.db.text_search import contains_words
@@ -105,6 +107,11 @@ def update_account(user_id: int, changes: AccountChanges) -> User:
         user.settings = UserSettings(**merged).model_dump(mode="json")
     db.session.flush()
     return user
+
+
+def change_settings(user_id: int, **changes: Any) -> User:
+    """Change settings of a user, by the names of `SettingsChanges`."""
+    return update_account(user_id, AccountChanges(settings=SettingsChanges(**changes)))
 
 
 def user_settings(user_id: int) -> UserSettings:
@@ -209,11 +216,6 @@ def update_user(user_id: int, changes: UserChanges) -> User:
     return user
 
 
-def set_registration_open(is_open: bool) -> None:
-    """Open or close registration."""
-    set_setting(REGISTRATION_OPEN, is_open)
-
-
 def update_last_seen(user_id: int, before: datetime) -> None:
     """Record that the user was here now, unless that was recorded after `before`."""
     db.session.execute(
@@ -255,14 +257,6 @@ def _set_password(user: User, password: str, field: str) -> None:
     user.must_change_password = False
     user.auth_version += 1
     db.session.flush()
-
-
-def spelling(email: str) -> str:
-    """Return the address as stored; an invalid one matches no account."""
-    try:
-        return normalise_email(email)
-    except ValueError:
-        return ""
 
 
 def _email_conflict() -> Invalid:

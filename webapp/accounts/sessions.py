@@ -96,8 +96,7 @@ def update_last_seen(session_id: int, before: datetime) -> None:
 
 def purge() -> int:
     """Delete the rows of sessions that ended a while ago; returns how many."""
-    past = UserSession.expires_at < now() - timedelta(days=RETENTION_DAYS)
-    return rows_changed(delete(UserSession).where(past))
+    return rows_changed(delete(UserSession).where(UserSession.expires_at < now() - timedelta(days=RETENTION_DAYS)))
 
 
 def active_sessions(moment: Any) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import flash, make_response, redirect, render_template, request, url_for
 
-from webapp.accounts import auth, password_proof, second_factor, service, sessions, tokens
+from webapp.accounts import auth, second_factor, service, sessions, tokens
 from webapp.accounts.access_kinds import end_access, list_access
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, password_required
@@ -54,12 +54,9 @@ def settings() -> ViewResult:
 
 
 @blueprint.post("/settings/profile")
+@on_form(lambda errors: _general(errors, name=request.form.get("name", "")), PROFILE_LABELS, otherwise="name")
 def profile() -> ViewResult:
-    try:
-        service.update_account(current_user_id(), AccountChanges(name=read_form(AccountChanges).name))
-    except Invalid as error:
-        errors = sentences(error, PROFILE_LABELS, otherwise="name")
-        return _general(errors, name=request.form.get("name", "")), 422
+    service.update_account(current_user_id(), AccountChanges(name=read_form(AccountChanges).name))
     return commit_and_redirect(url_for(".general"), _("Saved."))
 
 
@@ -69,7 +66,7 @@ def appearance() -> ViewResult:
     theme = request.form.get("theme", "")
     if theme not in THEMES:
         raise Invalid("There is no such theme.")
-    service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))
+    service.change_settings(current_user_id(), theme=theme)
     db.session.commit()
     answer = ("", 204) if wants_partial() else redirect(url_for(".general", _anchor="appearance"), 303)
     response = make_response(answer)
@@ -110,9 +107,21 @@ def password() -> ViewResult:
     auth.count_attempt("password", str(user_id))
     user = service.change_password(user_id, read_form(PasswordChange))
     end_access(user_id, but=list_access(user_id).keys() - set(request.form.getlist("ended")))
-    password_proof.renew_session(user)
+    auth.renew_session(user)
     flash(_("Your password has been changed. You have been signed out everywhere else."))
     return redirect(url_for(".security"), 303)
+
+
+def _tokens(errors: dict[str, str] | None = None, *, new_token: Any = None) -> str:
+    return render_template(
+        "accounts/tokens.html",
+        errors=errors or {},
+        values=request.form,
+        chosen=request.form.getlist("scopes"),
+        new_token=new_token,
+        tokens=tokens.list_tokens(current_user_id()),
+        scopes=SCOPE_WORDS,
+    )
 
 
 @blueprint.get("/settings/tokens")
@@ -123,13 +132,10 @@ def tokens_page() -> ViewResult:
 
 @blueprint.post("/settings/tokens")
 @password_required
+@on_form(_tokens, TOKEN_LABELS, otherwise="token_name")
 def create_token() -> ViewResult:
     """Create an API token; the next page is the only one that ever shows it."""
-    try:
-        token, secret = tokens.create_token(current_user_id(), _new_token())
-    except Invalid as error:
-        db.session.rollback()
-        return _tokens(sentences(error, TOKEN_LABELS, otherwise="token_name"), values=request.form), 422
+    token, secret = tokens.create_token(current_user_id(), _new_token())
     return show_once(url_for(".tokens_page"), new_token={"name": token.name, "secret": secret})
 
 
@@ -190,15 +196,3 @@ def _general(errors: dict[str, str] | None = None, *, name: str | None = None) -
 def _personalisation(errors: dict[str, str] | None = None, **values: Any) -> str:
     stored = service.user_settings(current_user_id()).model_dump()
     return render_template("accounts/personalisation.html", errors=errors or {}, values={**stored, **values})
-
-
-def _tokens(errors: dict[str, str] | None = None, *, values: Any = None, new_token: Any = None) -> str:
-    return render_template(
-        "accounts/tokens.html",
-        errors=errors or {},
-        values=values or {},
-        chosen=values.getlist("scopes") if values else [],
-        new_token=new_token,
-        tokens=tokens.list_tokens(current_user_id()),
-        scopes=SCOPE_WORDS,
-    )

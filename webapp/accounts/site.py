@@ -37,8 +37,7 @@ def set_setting(key: str, value: Any) -> None:
 
 def registration_is_open() -> bool:
     """Return whether anybody may register: as an admin has set it, else as configured; always for the first account."""
-    configured = app_settings().registration_open
-    return bool(get_setting(REGISTRATION_OPEN, configured)) or not has_users()
+    return bool(get_setting(REGISTRATION_OPEN, app_settings().registration_open)) or not has_users()
 
 
 def schedules_per_person() -> int:

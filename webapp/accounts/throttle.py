@@ -32,8 +32,7 @@ def init_throttle(app: Flask) -> None:
             parse_many(rate)
         except ValueError:
             raise ConfigError(f"{name}: {rate!r} is not a rate such as '10 per minute; 60 per hour'") from None
-    pool = redis.of(app).connection_pool
-    options: dict[str, Any] = {"connection_pool": pool}
+    options: dict[str, Any] = {"connection_pool": redis.of(app).connection_pool}
     storage = storage_from_string(app.config["RATELIMIT_STORAGE_URI"], **options)
     _shared.put(app, FixedWindowRateLimiter(storage))
 
@@ -86,5 +85,4 @@ def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:
         counter = _local
         allowed = counter.hit(limit, *key)
     if not allowed:
-        wait = max(1, round(counter.get_window_stats(limit, *key).reset_time - time.time()))
-        raise TooMany.within(wait)
+        raise TooMany.within(max(1, round(counter.get_window_stats(limit, *key).reset_time - time.time())))

@@ -70,8 +70,7 @@ def schedule() -> dict[str, JobSpec]:
 
 def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[Job], bool]:
     """Return a page of a queue's jobs in a state, newest end first, and whether there are more."""
-    first = (page - 1) * PAGE_LENGTH
-    ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
+    ids = _ids(client, queue, state, (page - 1) * PAGE_LENGTH, PAGE_LENGTH + 1)
     page_jobs = PlainJob.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
     return [job for job in page_jobs if job is not None], len(ids) > PAGE_LENGTH
 

@@ -4,13 +4,14 @@ from flask import render_template, url_for
 
 from webapp.accounts.auth import current_user_id, writes
 from webapp.accounts.service import get_user
+from webapp.audit.service import note_look
 from webapp.db.base import db
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
 from webapp.memories.prompt.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.showing.admin_view import note_look, view_as_admin
+from webapp.memories.search import view_as_admin
 
 blueprint = PageBlueprint("admin_journeys", __name__, access="admin")
 

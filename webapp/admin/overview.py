@@ -149,8 +149,7 @@ def versions(client: Redis) -> dict[str, str]:
 def without_credentials(url: str) -> str:
     """Return an address without a user and a password, a query or a fragment."""
     parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=host, query="", fragment="").geturl()
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 DAYS = 30

@@ -14,7 +14,7 @@ from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import on_form, read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -63,7 +63,7 @@ def overview() -> ViewResult:
 @blueprint.post("/admin/registration")
 def registration() -> ViewResult:
     is_open = _switch("open")
-    service.set_registration_open(is_open)
+    site.set_setting(site.REGISTRATION_OPEN, is_open)
     return commit_and_redirect(
         url_for(".users", _anchor="registration"),
         _("Anyone can create an account now.") if is_open else _("Registration is closed."),
@@ -78,13 +78,14 @@ def users() -> ViewResult:
 
 @blueprint.post("/admin/users")
 @password_required
+@on_form(
+    lambda errors: _render_users(errors=errors, values=request.form),
+    N_({"email": "The address", "name": "The name"}),
+    otherwise="email",
+)
 def add_user() -> ViewResult:
     """Create an account for somebody; its password is shown once."""
-    try:
-        user, password = people.add(read_form(NewUser))
-    except Invalid as error:
-        errors = sentences(error, N_({"email": "The address", "name": "The name"}), otherwise="email")
-        return _render_users(errors=errors, values=request.form), 422
+    user, password = people.add(read_form(NewUser))
     return show_once(url_for(".user", user_id=user.user_id), password=password)
 
 
@@ -98,24 +99,16 @@ def user(user_id: int) -> ViewResult:
 @password_required
 def set_admin(user_id: int) -> ViewResult:
     user = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
-    message = (
-        _("%(email)s is now an admin.", email=user.email)
-        if user.is_admin
-        else _("%(email)s is no longer an admin.", email=user.email)
-    )
-    return _respond(user_id, message)
+    words = N_("%(email)s is now an admin.") if user.is_admin else N_("%(email)s is no longer an admin.")
+    return commit_and_redirect(url_for(".user", user_id=user_id), _(words, email=user.email))
 
 
 @blueprint.post("/admin/users/<int:user_id>/active")
 @password_required
 def set_active(user_id: int) -> ViewResult:
     user = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
-    message = (
-        _("%(email)s can sign in again.", email=user.email)
-        if user.is_active
-        else _("%(email)s has been deactivated.", email=user.email)
-    )
-    return _respond(user_id, message)
+    words = N_("%(email)s can sign in again.") if user.is_active else N_("%(email)s has been deactivated.")
+    return commit_and_redirect(url_for(".user", user_id=user_id), _(words, email=user.email))
 
 
 @blueprint.post("/admin/users/<int:user_id>/password")
@@ -156,10 +149,6 @@ def _render_users(*, partial: bool = False, **extra: Any) -> str:
 def _render_user(user: User, **extra: Any) -> str:
     context: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.count_holdings(user.user_id)}
     return render_template("admin/user.html", **{**context, **extra})
-
-
-def _respond(user_id: int, message: str) -> ViewResult:
-    return commit_and_redirect(url_for(".user", user_id=user_id), message)
 
 
 def _switch(name: str) -> bool:

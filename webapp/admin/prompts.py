@@ -11,7 +11,7 @@ from webapp.db.base import db
 from webapp.digests.service import existing_conversation, note_look
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import on_form, read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -39,17 +39,17 @@ def editor(name: str) -> ViewResult:
 
 
 @blueprint.post("/<name>/versions")
+@on_form(
+    lambda errors, name: _render(name, draft=_draft(), errors=errors),
+    N_({"prompt_text": "The prompt", "note": "The note"}),
+    otherwise="prompt_text",
+)
 def save(name: str) -> ViewResult:
     """Save the text as a new version, and put it into use if that was the button."""
-    try:
-        data = read_form(NewPromptVersion)
-        row = service.add_version(
-            current_user_id(), name, data.prompt_text, set_active=request.form.get("set_active") == "1", note=data.note
-        )
-    except Invalid as error:
-        errors = sentences(error, N_({"prompt_text": "The prompt", "note": "The note"}), otherwise="prompt_text")
-        db.session.rollback()
-        return _render(name, draft=_draft(), errors=errors), 422
+    data = read_form(NewPromptVersion)
+    row = service.add_version(
+        current_user_id(), name, data.prompt_text, set_active=request.form.get("set_active") == "1", note=data.note
+    )
     db.session.commit()
     is_active = service.get_prompt(name).active_version == row.version
     flash(
@@ -73,9 +73,7 @@ def compare(name: str) -> ViewResult:
     before, after = (_require_number(_number(request.args.get(side))) for side in ("a", "b"))
     lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
     context: dict[str, Any] = {"lines": lines, "before": before, "after": after}
-    if wants_partial():
-        return render_template("prompts/_comparison.html", **context)
-    return _render(name, **context)
+    return render_template("prompts/_comparison.html", **context) if wants_partial() else _render(name, **context)
 
 
 @blueprint.post("/<name>/preview")
@@ -122,10 +120,8 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
     prompt = service.get_prompt(name)
     versions = list(service.versions(name))
     shown_version = version if version in {row.version for row in versions} else prompt.active_version
-    source = next(row for row in versions if row.version == shown_version)
-    text = source.prompt_text if draft is None else draft
+    text = next(row for row in versions if row.version == shown_version).prompt_text if draft is None else draft
     activations = service.activations(name)
-    people = names_of([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
     context: dict[str, Any] = {
         "prompt": prompt,
         "definition": prompt.definition,
@@ -134,7 +130,7 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
         "text": text,
         "volatile": changes_the_prefix(text),
         "activations": activations,
-        "people": people,
+        "people": names_of([*(row.created_by for row in versions), *(row.activated_by for row in activations)]),
         "errors": {},
         "conversations": trials.recent_conversations(current_user_id()),
         "form": request.form,

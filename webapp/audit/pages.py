@@ -68,8 +68,7 @@ def _lines(user_id: int) -> Iterator[str]:
     for _ in range(DOWNLOAD_LIMIT // 100):
         page = service.list_events(user_id, PageQuery(limit=100, cursor=cursor))
         for event in page.items:
-            fields = AuditEventOut.of(event).model_dump(mode="json")
-            yield json.dumps(fields, ensure_ascii=False) + "\n"
+            yield json.dumps(AuditEventOut.of(event).model_dump(mode="json"), ensure_ascii=False) + "\n"
         cursor = page.next_cursor
         if cursor is None:
             return

@@ -11,6 +11,8 @@ from redis.exceptions import RedisError
 from sqlalchemy import delete, select
 
 from webapp.accounts.identity import current_identity
+from webapp.accounts.service import names_of
+from webapp.audit.actions import Action
 from webapp.audit.models import AuditEvent
 from webapp.db.base import after_commit, db, now, pending_actions, rows_changed
 from webapp.extensions import redis
@@ -102,9 +104,7 @@ def purge(days: int) -> int:
     """Delete events older than `days`, a few thousand at most; returns how many."""
     past = select(AuditEvent.event_id).where(AuditEvent.created_at < now() - timedelta(days=days))
     ids = db.session.scalars(past.order_by(AuditEvent.event_id).limit(PURGE_BATCH)).all()
-    if not ids:
-        return 0
-    return rows_changed(delete(AuditEvent).where(AuditEvent.event_id.in_(ids)))
+    return rows_changed(delete(AuditEvent).where(AuditEvent.event_id.in_(ids))) if ids else 0
 
 
 @dataclass(frozen=True)
@@ -131,3 +131,11 @@ class _RecordMark:
 def _mark_of_record(user_id: int, action: str, target: str, actor: Actor, seconds: int) -> _RecordMark:
     parts = repr((user_id, str(action), target, actor.kind, actor.user_id, actor.token_id))
     return _RecordMark(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)
+
+
+def note_look(admin_id: int, user_id: int, action: str, *, is_change: bool = False) -> None:
+    """Record that an admin, also on the command line, viewed or changed somebody's data, for that person to see."""
+    actor = current_actor()
+    if actor == SYSTEM:
+        actor = Actor("person", admin_id, names_of([admin_id])[admin_id])
+    record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, action, actor=actor)

@@ -5,8 +5,7 @@ import re
 from webapp.accounts.scopes import WORDS
 from webapp.audit.actions import Action
 from webapp.i18n.marks import N_, NN_
-from webapp.i18n.request_language import gettext, ngettext
-from webapp.i18n.stored_texts import values_in
+from webapp.i18n.request_language import gettext, ngettext, values_in
 from webapp.network import outbound
 
 Forms = tuple[str | tuple[str, str], ...]

@@ -172,11 +172,10 @@ def edit_message(message_id: Id, body: EditedMessage) -> MessageStarted:
 @blueprint.get("/messages/<int:message_id>/versions")
 def list_versions(message_id: Id) -> Versions:
     """The versions of a message, oldest first."""
-    message = messages.get_message(current_user_id(), message_id)
     return Versions(
         versions=[
             Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
-            for row in messages.versions_of(message)
+            for row in messages.versions_of(messages.get_message(current_user_id(), message_id))
         ]
     )
 
@@ -184,8 +183,7 @@ def list_versions(message_id: Id) -> Versions:
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
 def restore_version(message_id: Id, version_id: Id) -> Restored:
     """Put an earlier version back, with what followed it then."""
-    row = service.restore_version(current_user_id(), message_id, version_id)
-    return Restored(message=MessageOut.of(row))
+    return Restored(message=MessageOut.of(service.restore_version(current_user_id(), message_id, version_id)))
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
@@ -209,7 +207,6 @@ def get_response(message_id: Id, query: WaitQuery) -> Answer:
 @blueprint.get("/messages/<int:message_id>/pipeline_steps")
 def get_pipeline_steps(message_id: Id) -> PipelineSteps:
     """Return how a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
-    steps = service.pipeline_steps(current_user_id(), message_id)
     return PipelineSteps(
         message_id=message_id,
         pipeline_steps=[
@@ -220,7 +217,7 @@ def get_pipeline_steps(message_id: Id) -> PipelineSteps:
                 prompt=step.data.get("prompt"),
                 data={name: value for name, value in step.data.items() if name != "prompt"},
             )
-            for step in steps
+            for step in service.pipeline_steps(current_user_id(), message_id)
         ],
         receipt=receipt_of(current_user_id(), message_id),
     )

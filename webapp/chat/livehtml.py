@@ -82,8 +82,7 @@ class _Page:
 
     def wait(self, item: Entry) -> str:
         """Return HTML that tells what the reply waits for, and how much of the time should be over by now."""
-        elapsed = max(0.0, time.time() - order(item.id)[0] / 1000)
-        return self._render("wait", **item.data, elapsed=round(elapsed))
+        return self._render("wait", **item.data, elapsed=round(max(0.0, time.time() - order(item.id)[0] / 1000)))
 
     def finish(self) -> str:
         """Return HTML of the reply as it was stored."""

@@ -6,8 +6,9 @@ from flask import Response, make_response, redirect, render_template, request, s
 from redis.exceptions import RedisError
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_identity, current_user_id, require_identity
-from webapp.accounts.language_pages import learn_from_browser
+from webapp.accounts.auth import current_user_id, require_identity
+from webapp.accounts.identity import is_admin
+from webapp.accounts.pages import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
 from webapp.chat.composer_form import read_attachments, read_message_parameters, read_origins
@@ -48,8 +49,7 @@ def _turns() -> dict[str, Any]:
 
 def failure_of(message: Message) -> str:
     """Return why a reply failed, in words for its reader: only an administrator is told what they alone can fix."""
-    identity = current_identity()
-    if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
+    if message.error_code in SET_UP_ERRORS and not is_admin():
         return _("The assistant is not set up correctly. Please tell your administrator.")
     detail, reason = split_reason(message.error_detail or N_("The model did not answer."))
     return f"{_(detail)} {_('The model server says: “%(reason)s”.', reason=reason)}" if reason else _(detail)
@@ -133,8 +133,7 @@ def news(conversation_id: int) -> ViewResult:
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
-    shown = request.args.get("shown", type=int)
-    context = _newer_messages(conversation, shown)
+    context = _newer_messages(conversation, request.args.get("shown", type=int))
     is_same = not context["messages"] and not context["redraw"]
     remembered = changes_since(conversation_id, request.args.getlist("remembered")) if is_same else {}
     new_title = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
@@ -244,14 +243,13 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
         )
     else:
         # Include what was said elsewhere in the meantime, so that nothing is missing before it.
-        last_id = request.headers.get("Last-Message", type=int)
         response = make_response(
             render_template(
                 "chat/_news.html",
                 conversation=conversation,
                 is_sent=True,
                 remembered={},
-                **_newer_messages(conversation, last_id),
+                **_newer_messages(conversation, request.headers.get("Last-Message", type=int)),
             )
         )
     response.headers["HX-Trigger"] = CHANGED

@@ -20,7 +20,7 @@ from webapp.i18n.request_language import gettext as _
 from webapp.llm.settings import Target
 from webapp.parameters import Parameters
 from webapp.providers.clients import completions
-from webapp.providers.model_choice import choice, choices, remember_parameters, remembered_parameters
+from webapp.providers.model_choice import choice, remember_parameters, remembered_parameters, target_of
 
 blueprint = PageBlueprint("parameter_pages", __name__, access="user")
 
@@ -109,7 +109,7 @@ def _choose(conversation: Conversation | None) -> ViewResult:
     before = own_parameters(conversation)
     try:
         parameters = _read_parameters(before)
-        if _is_for_next_message():
+        if request.form.keys() & {"once", "not_once"} and wants_partial():  # nothing is stored
             return _render_parameters(conversation, once=_for_next_message(parameters, before))
     except Invalid as error:
         return _render_parameters(conversation, _field_errors(error)), 422
@@ -131,11 +131,6 @@ def _read_parameters(before: Parameters) -> Parameters:
     if "temperature" in values:
         values["temperature"] = values["temperature"].replace(",", ".")
     return validate(Parameters, {"top_p": before.top_p, **values})
-
-
-def _is_for_next_message() -> bool:
-    """Return whether the choice, or its undo, is for the next message only, and nothing is stored."""
-    return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
 
 
 def _for_next_message(parameters: Parameters, before: Parameters) -> Parameters:
@@ -184,6 +179,4 @@ def _render_parameters(
 def _target(conversation: Conversation | None) -> Target | None:
     """Return the model that answers in a conversation, or in the next one."""
     model_id = conversation.model if conversation else request.args.get("model") or choice().begins_with
-    targets = {offer.target.id: offer.target for offer in choices()}
-    default = next((offer.target for offer in choices() if offer.is_default), None)
-    return targets.get(model_id or "", default)
+    return target_of(model_id)

@@ -188,13 +188,12 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
         raise Conflict("This is an earlier version. Restore it first.")
     embed_ahead(user_id, content)
     abandoned = _streaming_after(message)
-    carried = carry_spans(message.content, content, message.provenance)
     question, reply = messages.add_exchange(
         conversation,
         content,
         parent_id=message.parent_id,
         custom_payload={name: value for name, value in (message.custom_payload or {}).items() if name != SAID_AT},
-        spans=[*spans, *carried],
+        spans=[*spans, *carry_spans(message.content, content, message.provenance)],
     )
     messages.supersede_from(conversation, message.message_id, question, keep=[reply.message_id])
     db.session.flush()
@@ -207,8 +206,7 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     """Put an earlier version of a message back, with what followed it then. Raises NotFound, Conflict."""
     message = messages.get_message(user_id, message_id)
-    conversation = get_conversation(user_id, message.conversation_id, lock=True)
-    return messages.restore_version(conversation, message, version_id)
+    return messages.restore_version(get_conversation(user_id, message.conversation_id, lock=True), message, version_id)
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
@@ -226,8 +224,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
 def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     ask_to_stop(turn.abandoned)
-    place = take_place()
-    runtime().runner.submit(turn.turn_id, turn.header, place=place, consent=turn.consent, client=turn.client)
+    runtime().runner.submit(turn.turn_id, turn.header, place=take_place(), consent=turn.consent, client=turn.client)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -105,8 +105,7 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
     turn, is_new = opening_messages.start_point(user_id, conversation_id, slug)
     reply_id = turn.reply.message_id
     journey = db.session.get(Journey, turn.conversation.journey_id)
-    point = find_point(turn.conversation, slug)
-    questions = questions_of(journey, point, language_of(this_app()).code)
+    questions = questions_of(journey, find_point(turn.conversation, slug), language_of(this_app()).code)
     db.session.commit()
     if is_new:
         service.launch(turn)

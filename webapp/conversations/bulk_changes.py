@@ -21,7 +21,7 @@ from webapp.conversations.service import (
     update_conversation,
 )
 from webapp.db.base import db, now
-from webapp.errors import Invalid, NotFound
+from webapp.errors import Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.i18n.marks import NN_, say_n
 from webapp.i18n.request_language import gettext as _
@@ -123,9 +123,7 @@ def store_previous(user_id: int, before: Before) -> str | None:
 
 def restore_one(user_id: int, word: str) -> str:
     """Restore the conversations and say how many, leaving what is gone. Raises NotFound for a bad key; RedisError."""
-    value = redis().getdel(_key(user_id, word))
-    if value is None:
-        raise NotFound("This can no longer be undone.")
+    value: Any = require(redis().getdel(_key(user_id, word)), "This can no longer be undone.")
     before = {number: ConversationChanges(**fields) for number, fields in json.loads(value)}
     statement = owned_conversations(user_id).where(Conversation.conversation_id.in_(before))
     rows = db.session.scalars(statement.order_by(Conversation.conversation_id).with_for_update()).all()

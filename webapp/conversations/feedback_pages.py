@@ -44,10 +44,9 @@ def rate(message_id: int) -> ViewResult:
 def explain(message_id: int) -> ViewResult:
     """Keep the reasons for a rating."""
     row = feedback.require_feedback(current_user_id(), message_id)
-    choices = WORDS[row.rating]
     fields = NewFeedback(
         rating="down" if row.rating == "down" else "up",
-        reasons=[reason for reason in choices if reason in request.form.getlist("reason")],
+        reasons=[reason for reason in WORDS[row.rating] if reason in request.form.getlist("reason")],
         comment=request.form.get("comment", "").replace("\x00", "").replace("\r\n", "\n").strip()[:2_000],
         may_read="may_read" in request.form,
     )

@@ -58,7 +58,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     if query.is_pinned is not None:
         statement = statement.where(Conversation.is_pinned == query.is_pinned)
     if query.tag:
-        statement = statement.where(_is_tagged(query.tag))
+        statement = statement.where(contains_words(Conversation.tag_lines, f"\n{query.tag}\n"))
     # Left alone, MariaDB looks up the user and reads every newer row again: a page costs as much as all before it.
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     if query.q:
@@ -114,10 +114,6 @@ def _is_writing() -> ColumnElement[bool]:
         Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
     )
     return statement.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql").exists()
-
-
-def _is_tagged(tag: str) -> ColumnElement[bool]:
-    return contains_words(Conversation.tag_lines, f"\n{tag}\n")
 
 
 def _first_mentions(

@@ -196,11 +196,10 @@ def undelete(conversation_id: int) -> ViewResult:
 @blueprint.get("/sidebar")
 def sidebar() -> ViewResult:
     """A page of the list; `count` is how many are shown, `after` is the last heading shown."""
-    count = request.args.get("count", LIST_LENGTH, type=int)
     view = message_views.sidebar(
         current_user_id(),
         cursor=requested_cursor(),
-        count=min(100, max(1, count)),
+        count=min(100, max(1, request.args.get("count", LIST_LENGTH, type=int))),
         after=request.args.get("after"),
         space_id=_space_id(),
     )
@@ -256,5 +255,4 @@ def _commit(notice: str, location: str, *, undo: str | None = None) -> ViewResul
 def _open_now() -> int | None:
     """Return the conversation shown on the page an HTMX request comes from."""
     path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
-    last = path.rpartition("/c/")[2]
-    return parse_id(last) if "/c/" in path else None
+    return parse_id(path.rpartition("/c/")[2]) if "/c/" in path else None

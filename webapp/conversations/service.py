@@ -49,8 +49,7 @@ def create_conversation(
         persona = persona_in(user_id, fields.space_id, persona)
     journey_id = title = None
     if fields.journey is not None:
-        journey = require(find_journey(fields.journey, user_id), "There is no such journey.")
-        journey_id, title = journey
+        journey_id, title = require(find_journey(fields.journey, user_id), "There is no such journey.")
     moment = now()
     row = Conversation(
         user_id=user_id,

@@ -18,7 +18,7 @@ from webapp.digests import service
 from webapp.digests.models import ConversationMemoryVersion
 from webapp.digests.redaction import without_forgotten
 from webapp.digests.schemas import ConversationMemoryData, ModelDigest
-from webapp.errors import Conflict, DomainError, NotFound, OutOfDate, Unavailable
+from webapp.errors import Conflict, DomainError, OutOfDate, Unavailable
 from webapp.extensions import app_settings
 from webapp.llm.errors import ModelError
 from webapp.memories.prompt.conversation_memory import memory_is_on
@@ -109,9 +109,7 @@ def generate_now(conversation_id: int) -> GenerationResult:
     except ModelError as error:
         raise Unavailable(error.detail) from None
     if digest.version is None:
-        conversation = db.session.get(Conversation, conversation_id)
-        if conversation is None or conversation.deleted_at is not None:
-            raise NotFound("There is no such conversation.")
+        service.existing_conversation(conversation_id)
         raise Conflict("Memory is switched off for this conversation, so it has no digest.")
     return digest
 

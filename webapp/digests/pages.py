@@ -33,8 +33,7 @@ def _header() -> dict[str, Any]:
 @blueprint.get("")
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
-    conversation = _own_conversation(conversation_id)
-    return _render(conversation, editing="edit" in request.args)
+    return _render(_own_conversation(conversation_id), editing="edit" in request.args)
 
 
 @blueprint.post("")

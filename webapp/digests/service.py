@@ -12,6 +12,7 @@ from webapp.accounts.auth import Identity
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.service import get_user
+from webapp.audit import service as audit
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now, write_transaction
@@ -20,7 +21,6 @@ from webapp.digests.schemas import ConversationMemoryData, stored_digest
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.secrets import find_secret
-from webapp.memories.showing import admin_view
 from webapp.prompts.placeholders import DIGEST
 from webapp.prompts.values import source_of
 
@@ -210,5 +210,5 @@ def note_look(identity: Identity, owner_id: int, action: str) -> None:
     if not identity.is_admin or owner_id == identity.user_id:
         return
     with write_transaction():
-        admin_view.note_look(identity.user_id, owner_id, action)
+        audit.note_look(identity.user_id, owner_id, action)
     log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": action})

@@ -37,8 +37,7 @@ def create_file() -> FileOut:
     file = request.files.get("file")
     if file is None:
         raise Invalid.field("file", "is missing")
-    row = store_upload(current_user_id(), file.filename or "file", stream_of(file))
-    return FileOut.from_row(row)
+    return FileOut.from_row(store_upload(current_user_id(), file.filename or "file", stream_of(file)))
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/files", status=201)

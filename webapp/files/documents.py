@@ -47,8 +47,7 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
     row = get_file(user_id, file_id, lock=True)  # it cannot be deleted before the document names its bytes
     statement = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
     original = Original(row.digest, row.media_type, row.name)
-    pages = db.session.scalars(statement).all()
-    return _add(user_id, space_id, title.strip()[:255], original, pages, row.reason)
+    return _add(user_id, space_id, title.strip()[:255], original, db.session.scalars(statement).all(), row.reason)
 
 
 def upload_to_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:

@@ -75,8 +75,7 @@ class Folder:
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """Yield the keys with a prefix, with the time at which each was written."""
-        folder = self.root / prefix.rpartition("/")[0]
-        for path in folder.rglob("*"):
+        for path in (self.root / prefix.rpartition("/")[0]).rglob("*"):
             key = path.relative_to(self.root).as_posix()
             with suppress(FileNotFoundError):  # deleted in the meantime
                 if key.startswith(prefix) and not key.startswith(PARTS) and path.is_file():

@@ -1,19 +1,25 @@
-"""Attaching files in the composer, and viewing their pages."""
+"""Files attached in the composer and documents of spaces as original files: adding them, and viewing their pages."""
 
 from contextlib import suppress
 from typing import Any
 
-from flask import g, render_template, request, url_for
+from flask import Response, flash, g, redirect, render_template, request, url_for
 from markupsafe import Markup
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import DomainError, NotFound
 from webapp.extensions import app_settings
-from webapp.files import service
-from webapp.files.api import limit_files, send_content, send_picture, stream_of
+from webapp.files import documents, service
+from webapp.files.api import (
+    limit_files,
+    send_content,
+    send_document,
+    send_document_picture,
+    send_picture,
+    stream_of,
+)
 from webapp.files.citations import Citable, link_citations, names_a_page, split_around
-from webapp.files.documents import citable_documents
 from webapp.files.kinds import PDF
 from webapp.files.models import File
 from webapp.files.pictures import page_tokens
@@ -22,9 +28,10 @@ from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import store_upload
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
-from webapp.i18n.request_language import gettext as _
+from webapp.i18n.request_language import gettext as _, translate
 from webapp.llm.settings import Target
-from webapp.providers.model_choice import choices
+from webapp.providers.model_choice import target_of
+from webapp.spaces.service import require_member, view_space
 from webapp.usage.token_counts import Weights, weights_of
 
 blueprint = PageBlueprint("files_pages", __name__, access="user")
@@ -39,13 +46,6 @@ def _pages_named() -> dict[str, Any]:
 def largest_file() -> int:
     """Return the most bytes a file may have."""
     return app_settings().max_file_bytes
-
-
-def _chosen_model(model_id: str) -> Target | None:
-    """Return the chosen model; for any other value the default, None if there is none."""
-    offers = choices()
-    default = next((offer.target for offer in offers if offer.is_default), None)
-    return next((offer.target for offer in offers if offer.target.id == model_id), default)
 
 
 def _room_for(model: Target | None) -> int:
@@ -69,7 +69,7 @@ def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
         return html
     cache: dict[int, list[Citable]] = g.setdefault("citable", {})
     if conversation_id not in cache:
-        cache[conversation_id] = service.citable(conversation_id) + citable_documents(
+        cache[conversation_id] = service.citable(conversation_id) + documents.citable_documents(
             current_user_id(), conversation_id
         )
     files = cache[conversation_id]
@@ -104,7 +104,7 @@ def attach() -> ViewResult:
             problems.append((file.filename[-60:], error.problem))
     for row in rows:
         db.session.refresh(row)
-    model = _chosen_model(request.form.get("model", "")[:220])
+    model = target_of(request.form.get("model"))
     blind = model is not None and model.sees is False
     return render_template("files/_chips.html", files=rows, problems=problems, room=_room_for(model), blind=blind)
 
@@ -157,3 +157,52 @@ def content(file_id: int) -> ViewResult:
 def delete(file_id: int) -> ViewResult:
     service.delete_file(current_user_id(), file_id)
     return commit_and_redirect(url_for(".index"), _("File deleted."))
+
+
+documents_blueprint = PageBlueprint("document_files", __name__, access="user")
+
+
+@documents_blueprint.post("/spaces/<int:space_id>/documents/files", endpoint="add")
+@limit_files
+def add_documents(space_id: int) -> ViewResult:
+    """Take in files as documents of a space."""
+    require_member(current_user_id(), space_id)
+    for file in request.files.getlist("file")[: service.MAX_ATTACHED]:
+        if not file.filename:
+            continue
+        try:
+            document = documents.upload_to_space(current_user_id(), space_id, file.filename, stream_of(file))
+            db.session.commit()
+            flash(_("“%(title)s” has been added.", title=document.title), "message")
+        except DomainError as error:
+            db.session.rollback()
+            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translate(error.problem)), "error")
+    return redirect(url_for("documents_pages.index", space_id=space_id), 303)
+
+
+@documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>", endpoint="page")
+def document_page(space_id: int, document_id: int, number: int) -> ViewResult:
+    """One page, as it looks if it can be drawn, with certain words highlighted."""
+    user_id = current_user_id()
+    page = documents.page_of_document(user_id, space_id, document_id, number)
+    words = request.args.get("words", "")[:500]
+    return render_template(
+        "spaces/document_page.html",
+        space=view_space(user_id, space_id),
+        document=page.document,
+        page=page,
+        parts=split_around(page.text, words),
+        words=words,
+        tab="documents",
+    )
+
+
+@documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/picture", endpoint="picture")
+def document_picture(space_id: int, document_id: int) -> Response:
+    """A page of a PDF as it looks."""
+    return send_document_picture(space_id, document_id, requested_picture())
+
+
+@documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content", endpoint="content")
+def document_content(space_id: int, document_id: int) -> Response:
+    return send_document(space_id, document_id)

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -67,3 +67,12 @@ def read_data_url(url: Any) -> tuple[str, bytes] | None:
         return head[1].lower(), base64.b64decode(url[head.end() :], validate=True)
     except ValueError:
         return None
+
+
+def picture_in(part: Mapping[str, Any]) -> bytes | None:
+    """Return the bytes of an image in a data URL; None for any other part. Nothing is fetched from elsewhere."""
+    if part.get("type") not in ("image_url", "input_image"):
+        return None
+    image = part.get("image_url")
+    picture = read_data_url(image.get("url") if isinstance(image, dict) else image)
+    return (picture[1] or None) if picture else None

@@ -104,10 +104,9 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     if not picture.is_shown:
         return [{"type": "text", "text": picture.note}]
     try:
-        drawing = draw_picture(
-            picture.digest, picture.media_type, PictureRequest(picture.page, app_settings().image_edge)
-        )
-        data = base64.b64encode(drawing).decode()
+        data = base64.b64encode(
+            draw_picture(picture.digest, picture.media_type, PictureRequest(picture.page, app_settings().image_edge))
+        ).decode()
     except (Invalid, Unavailable, OSError):
         return [{"type": "text", "text": f"[Picture attached: {picture.label}. It could not be read.]"}]
     return [

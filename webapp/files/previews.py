@@ -62,8 +62,7 @@ def draw(data: bytes, media_type: str, requests: list[dict[str, Any]]) -> list[d
         if image.width * image.height > MAX_PIXELS:
             raise NotDrawable("The picture is too large: it can have at most 80 megapixels.")
         image.draft("RGB", (max(request["edge"] for request in requests),) * 2)
-        turned = PIL.ImageOps.exif_transpose(image)
-        flat = _flat(turned)
+        flat = _flat(PIL.ImageOps.exif_transpose(image))
     return [_jpeg(flat, request["edge"]) for request in requests]
 
 
@@ -73,8 +72,7 @@ def _flat(picture: Image) -> Image:
 
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
         clear = picture.convert("RGBA")
-        ground = PIL.Image.new("RGBA", clear.size, "white")
-        return PIL.Image.alpha_composite(ground, clear).convert("RGB")
+        return PIL.Image.alpha_composite(PIL.Image.new("RGBA", clear.size, "white"), clear).convert("RGB")
     return picture.convert("RGB")
 
 

@@ -75,7 +75,9 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     pages = _pages([row.file_id for row in (*full_files, *searched)])
     blocks = [_full_text(row, pages[row.file_id]) for row in full_files]
     blocks += [_outline(row, pages[row.file_id]) for row in searched]
-    blocks += [_missing_file(row) for row in unread]
+    blocks += [
+        f'<file name="{_attribute(row.name)}" shown="no">{row.reason or "not readable"}</file>' for row in unread
+    ]
     stable = "\n".join(["<files>", _NOTE, *blocks, "</files>"])
     best_pages = _best_pages(searched, pages, question, int(window * PAGES_SHARE))
     excerpts = "\n".join(["<file_pages>", *best_pages, "</file_pages>"]) if best_pages else ""
@@ -85,9 +87,7 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
 
 def _size(row: File) -> int:
     """Return the tokens of a file's text."""
-    if row.is_picture:
-        return row.characters // CHARACTERS_A_TOKEN
-    return row.tokens - row.picture_pages * page_tokens()
+    return row.characters // CHARACTERS_A_TOKEN if row.is_picture else row.tokens - row.picture_pages * page_tokens()
 
 
 def has_text(row: File) -> bool:
@@ -127,19 +127,14 @@ def _text(page: FilePage) -> str:
 def _outline(row: File, pages: Sequence[FilePage]) -> str:
     """Return the first line of every page, or of every n-th if there are many."""
     step = max(1, len(pages) // OUTLINE_LINES)
-    lines = [f"{page.page}: {escape_own_tags(' '.join(page.text.split())[:80])}" for page in pages[::step]]
     return "\n".join(
         [
             f'<file name="{_attribute(row.name)}" pages="{row.pages}" shown="outline">',
             "Too long to be shown whole. How its pages begin; pages that bear on the question come with it:",
-            *lines,
+            *[f"{page.page}: {escape_own_tags(' '.join(page.text.split())[:80])}" for page in pages[::step]],
             "</file>",
         ]
     )
-
-
-def _missing_file(row: File) -> str:
-    return f'<file name="{_attribute(row.name)}" shown="no">{row.reason or "not readable"}</file>'
 
 
 def _best_pages(rows: Sequence[File], pages: dict[int, list[FilePage]], question: str, room: int) -> list[str]:

@@ -41,9 +41,7 @@ def request_scan(row: File) -> None:
 
 def files_to_scan() -> list[int]:
     """Return the files whose pages are still to be read; none where they cannot be."""
-    if not is_available():
-        return []
-    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True))))
+    return list(db.session.scalars(select(File.file_id).where(File.scan_due.is_(True)))) if is_available() else []
 
 
 def read_scans(file_id: int, *, seconds: float | None = None) -> bool:

@@ -139,8 +139,7 @@ def existing_contents(digests: Collection[str]) -> set[str]:
 
 def _references_to(digests: Collection[str]) -> CompoundSelect[str | None]:
     files = select(File.digest).where(File.digest.in_(digests))
-    documents = select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests))
-    return union_all(files, documents)
+    return union_all(files, select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests)))
 
 
 def _digest(data: BinaryIO) -> str:

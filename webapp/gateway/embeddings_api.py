@@ -71,6 +71,4 @@ def create() -> ViewResult:
 
 
 def _encode(vector: Any, form: str) -> Any:
-    if form == "float":
-        return vector.tolist()
-    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+    return vector.tolist() if form == "float" else base64.b64encode(vector.astype("<f4").tobytes()).decode()

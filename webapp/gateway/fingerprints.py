@@ -21,8 +21,7 @@ def fingerprint(seed: str, lines: Iterable[TextLine], *, origin: str = "") -> st
 
 def normal(text: str) -> str:
     """Return a text without details that clients change when they send it back, and without marks of images."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join(line for line in lines if line not in (IMAGE, PICTURE)).strip()
+    return "\n".join(line for line in text.replace("\r\n", "\n").split("\n") if line not in (IMAGE, PICTURE)).strip()
 
 
 def is_same_reply(stored: str, sent: str, *, is_partial: bool, placeholder: str) -> bool:

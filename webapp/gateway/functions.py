@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.errors import Invalid
-from webapp.llm.partial_calls import returned_fields
+from webapp.llm.partial_calls import ToolCall, returned_fields
 from webapp.llm.structured import describe_schema
 from webapp.tools.calls import depth_of
 from webapp.tools.client_tools import ClientTools
@@ -33,21 +33,11 @@ class UnsupportedRequest(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call as a client sends it back."""
-
-    id: str
-    name: str
-    arguments: str
-    returned: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Round:
     """The assistant's words when it called a client's tools, the calls, and their results by call id."""
 
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[ToolCall, ...]
     results: Mapping[str, str]
 
 
@@ -158,7 +148,7 @@ def _problem(schema: Any) -> str:
     return ""
 
 
-def read_calls(raw: Sequence[Any] | None) -> tuple[Call, ...]:
+def read_calls(raw: Sequence[Any] | None) -> tuple[ToolCall, ...]:
     """Return the calls in a message by the assistant. Raises UnsupportedRequest."""
     calls = []
     for item in raw or ():
@@ -169,11 +159,11 @@ def read_calls(raw: Sequence[Any] | None) -> tuple[Call, ...]:
             raise UnsupportedRequest(
                 "messages", "Each of tool_calls must have an id, and a function with a name and arguments."
             )
-        calls.append(Call(number, name, arguments, returned_fields(item)))
+        calls.append(ToolCall(number, name, arguments, returned_fields(item)))
     return tuple(calls)
 
 
-def read_rounds(lines: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
+def read_rounds(lines: Sequence[tuple[str, str, tuple[ToolCall, ...], str]]) -> tuple[Round, ...]:
     """Return the rounds after the last user message: role, text, calls, tool_call_id. Raises UnsupportedRequest."""
     rounds: list[Round] = []
     for role, text, calls, call_id in lines:
@@ -228,9 +218,7 @@ def read_flat_format(source: Any) -> dict[str, Any] | None:
 
 def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a format as a response reports it."""
-    if form is None:
-        return {"type": "text"}
-    return {"type": form["type"], **form.get("json_schema", {})}
+    return {"type": "text"} if form is None else {"type": form["type"], **form.get("json_schema", {})}
 
 
 def format_instructions(form: Mapping[str, Any] | None) -> str:

@@ -41,9 +41,7 @@ class End:
     @property
     def finish(self) -> str:
         """OpenAI's word for why it ended."""
-        if self.calls:
-            return "tool_calls"
-        return wire.finish_of(self.data["message"].get("custom_payload"))
+        return "tool_calls" if self.calls else wire.finish_of(self.data["message"].get("custom_payload"))
 
     @property
     def calls(self) -> Sequence[Mapping[str, Any]]:
@@ -133,8 +131,7 @@ def _let_go() -> None:
 
 
 def _entries(reply: LaunchableReply, patience: float | None) -> Iterator[Entry | None]:
-    launched = reply.turn is not None
-    entries = follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=launched)
+    entries = follow(this_app(), runtime().hub, reply.turn_id, patience=patience, launched=reply.turn is not None)
     return watch(this_app(), require_identity(), entries)
 
 

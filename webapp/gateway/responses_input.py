@@ -106,9 +106,7 @@ class ResponseRequest(BaseModel):
     @property
     def previous(self) -> int | None:
         """Return the id of the reply that it continues from; 0 for an id that is not one of ours, None without any."""
-        if not self.previous_response_id:
-            return None
-        return reply_id(self.previous_response_id)
+        return reply_id(self.previous_response_id) if self.previous_response_id else None
 
 
 def reply_id(name: str) -> int:

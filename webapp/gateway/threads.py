@@ -82,7 +82,7 @@ def _lock_conversation(user_id: int, reply: Message) -> Conversation | None:
 
 
 def _candidates(user_id: int, mark: str) -> Sequence[Message]:
-    replies = (
+    return db.session.scalars(
         select(Message)
         .join(GatewayThread, GatewayThread.message_id == Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
@@ -90,8 +90,7 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
         .where(Conversation.deleted_at.is_(None))
         .order_by(GatewayThread.thread_id.desc())
         .limit(CANDIDATES)
-    )
-    return db.session.scalars(replies).all()
+    ).all()
 
 
 def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:

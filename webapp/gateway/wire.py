@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.chat.schemas import Spans, spans_within
+from webapp.files.picture import picture_in
 from webapp.gateway.fingerprints import IMAGE, PICTURE, TextLine
 from webapp.gateway.functions import (
     Round,
@@ -18,7 +19,6 @@ from webapp.gateway.functions import (
     read_rounds,
     read_tools,
 )
-from webapp.gateway.pictures import picture_in
 from webapp.http.validation import Line, SearchText, encodable
 from webapp.llm.partial_calls import returned_fields
 from webapp.parameters import RequestParameters

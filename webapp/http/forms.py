@@ -101,9 +101,12 @@ def sentence(label: str, item: Mapping[str, Any]) -> str:
 
 
 def on_form(
-    form: Callable[[dict[str, str]], str], labels: Mapping[str, str], *, otherwise: str = ""
+    form: Callable[..., str], labels: Mapping[str, str], *, otherwise: str = ""
 ) -> Callable[[Callable[P, ViewResult]], Callable[P, ViewResult]]:
-    """Say on the form itself why what was posted is refused. Goes directly above the view."""
+    """Say on the form itself why what was posted is refused; `form` takes the errors by field and what the view takes.
+
+    Goes directly above the view, whose form no script sends: those show 422 alone.
+    """
 
     def mark(view: Callable[P, ViewResult]) -> Callable[P, ViewResult]:
         @wraps(view)
@@ -113,7 +116,7 @@ def on_form(
             except (Invalid, Unauthenticated, Forbidden, Conflict, TooMany) as error:
                 db.session.rollback()
                 headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-                return form(sentences(error, labels, otherwise=otherwise)), error.status, headers
+                return form(sentences(error, labels, otherwise=otherwise), *args, **kwargs), error.status, headers
 
         return answer
 

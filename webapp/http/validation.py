@@ -85,8 +85,8 @@ def encodable(value: str) -> str:
 
 
 def _in_one_line(value: str) -> str:
-    """Return a text with spaces for line ends, and without signs for machines and marks that turn writing around."""
-    return _UNSHOWN.sub("", " ".join(value.splitlines())).strip()
+    """Return a text with spaces for line ends and tabs, without control characters and bidirectional marks."""
+    return _UNSHOWN.sub("", " ".join(value.expandtabs(1).splitlines())).strip()
 
 
 def _fits_text_column(value: str) -> str:

@@ -82,8 +82,8 @@ def period_name(year: int, month: int, code: str) -> str:
 def _month(year: int, month: int, is_this_year: bool, code: str) -> str:
     day, locale = date(year, month, 1), locale_of(code)
     # A month alone has no skeleton in any of our languages; its pattern needs none.
-    name = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
-    return _as_heading(str(name))
+    name = str(format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale))
+    return name[:1].upper() + name[1:]
 
 
 @cache
@@ -109,7 +109,3 @@ def greeting(now: datetime, name: str) -> str:
 def _weekday(day: date, code: str) -> str:
     names = dates.DAYS if code == SOURCE else get_day_names("wide", "stand-alone", locale_of(code))
     return str(names[day.weekday()])
-
-
-def _as_heading(words: str) -> str:
-    return words[:1].upper() + words[1:]

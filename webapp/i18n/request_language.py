@@ -1,7 +1,9 @@
 """The reader's language, and translation into it during a request."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -102,8 +104,7 @@ def translate(text: str) -> str:
             name: translate(value) if isinstance(value, Sentence) else value for name, value in text.values.items()
         }
         if text.plural:
-            form = catalog().ungettext(text.message, text.plural, text.number)
-            return str(form % values)
+            return str(catalog().ungettext(text.message, text.plural, text.number) % values)
         return gettext(text.message, **values)
     if not text or isinstance(text, LazyString):
         return str(text)
@@ -119,3 +120,30 @@ def about_field(message: str, field: str) -> str:
         source = f"%(field)s {message.replace('%', '%%')}"
     text: str = catalog().ugettext(source)
     return text % values if text != source else ""
+
+
+_VALUES = {"num": r"\d+", "number": r"\d+"}
+"""How values look by name, where a text that is stored in English is found again by its form."""
+
+
+def values_in(form: str, text: str) -> dict[str, str] | None:
+    """Return the values of a form in a text (`%(num)s`, `%(number)s`: digits); None if it has another form."""
+    match = _pattern(form).fullmatch(text)
+    return match.groupdict() if match else None
+
+
+def translate_stored(text: str, forms: Iterable[str]) -> str:
+    """Return a text of one of these forms, the first that fits, in the reader's language; empty for one of none."""
+    for form in forms:
+        if (values := values_in(form, text)) is not None:
+            return gettext(form, **values)
+    return ""
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    parts = re.split(r"%\((\w+)\)s", form)
+    pieces = (
+        f"(?P<{part}>{_VALUES.get(part, '.+?')})" if odd % 2 else re.escape(part) for odd, part in enumerate(parts)
+    )
+    return re.compile("".join(pieces), re.DOTALL)

@@ -1,12 +1,17 @@
 """JSON endpoints for services; an admin may use them too, and what they read is recorded."""
 
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
 from webapp.accounts.auth import require_identity
+from webapp.conversations.models import Message
+from webapp.db.base import db
 from webapp.digests.schemas import ConversationMemoryOut
 from webapp.digests.service import digests_of_user, get_digest, note_look, reachable_conversation, require_user
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
-from webapp.internal.service import finished_messages
 
 blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal", access="service")
 
@@ -17,7 +22,7 @@ def messages_for_brain(conversation_id: Id, query: HistoryQuery) -> MessagesForB
     conversation = reachable_conversation(require_identity(), conversation_id)
     user_id, title = conversation.user_id, conversation.title
     note_look(require_identity(), user_id, f"messages of conversation {conversation_id}")
-    rows = finished_messages(conversation_id, after=query.after or 0, limit=query.limit + 1)
+    rows = _finished_messages(conversation_id, after=query.after or 0, limit=query.limit + 1)
     page_rows = rows[: query.limit]
     return MessagesForBrain(
         conversation_id=conversation_id,
@@ -51,3 +56,19 @@ def user_memories(user_id: Id, query: DigestsQuery) -> UserMemories:
         memories=[ConversationMemoryOut.of(row) for row in page_rows],
         next_after=page_rows[-1].id if len(rows) > query.limit else None,
     )
+
+
+def _finished_messages(conversation_id: int, *, after: int, limit: int) -> Sequence[Message]:
+    """Return current messages after `after`, oldest first, without failed, unfinished or empty ones."""
+    return db.session.scalars(
+        select(Message)
+        .where(
+            Message.conversation_id == conversation_id,
+            Message.superseded_by_id.is_(None),
+            Message.status.in_(("complete", "stopped", "interrupted")),
+            Message.content != "",
+            Message.message_id > after,
+        )
+        .order_by(Message.message_id)
+        .limit(limit)
+    ).all()

@@ -35,8 +35,7 @@ class LockedPoint:
         self.conversation: Conversation = get_conversation(user_id, conversation_id, lock=True)
         self.point: ConversationPoint = find_point(self.conversation, slug)
         self.row: PointMemory = hold_memory(user_id, self.point)
-        quotes = load_evidence([self.row.point_memory_id], conversation_id)
-        self.all: list[Quote] = quotes[self.row.point_memory_id]
+        self.all: list[Quote] = load_evidence([self.row.point_memory_id], conversation_id)[self.row.point_memory_id]
 
     @property
     def evidence(self) -> list[Quote]:
@@ -95,8 +94,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
             memory.confidence / max(1, len(point.completion_criteria)), point.confidence_threshold - REOPENING_MARGIN
         )
         assessment = Assessment(False, max(share, state.confidence), now())
-        merged = merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1)
-        write_state(row, merged)
+        write_state(row, merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1))
     row.confirmed_at = now()
     return lock.finish()
 
@@ -152,8 +150,7 @@ def withdraw_answer(user_id: int, conversation_id: int, slug: str, evidence_id: 
     wrong = lock.piece(evidence_id)
     lock.remember()
     _retire(wrong, "not right")
-    left = len(lock.evidence) - 1
-    write_state(lock.row, after_lost_evidence(lock.state, left))
+    write_state(lock.row, after_lost_evidence(lock.state, len(lock.evidence) - 1))
     return lock.finish()
 
 

@@ -72,8 +72,7 @@ def list_points(conversation_id: Id) -> ConversationPoints:
 def summary_status(conversation_id: Id) -> SummaryStatus:
     """Return whether the PDF summary exists and reflects what is known now."""
     state = reports.report_state(current_user_id(), conversation_id)
-    url = url_for(".download_summary", conversation_id=conversation_id)
-    return SummaryStatus.of(state, url)
+    return SummaryStatus.of(state, url_for(".download_summary", conversation_id=conversation_id))
 
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
@@ -87,27 +86,18 @@ def download_summary(conversation_id: Id, query: SummaryQuery) -> ViewResult:
         response = jsonify(SummaryPending().model_dump())
         response.headers["Retry-After"] = "3"
         return response, 202
-    return pdf_response(*report)
+    return download(*report, "application/pdf")
 
 
 def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"]) -> Response:
-    """Return the summary as a Markdown or JSON file that no cache may keep."""
+    """Return the summary as a Markdown or JSON file."""
     _, report = reports.current_report(user_id, conversation_id)
     day = now().date()
     if form == "json":
         text, media_type = jsonify(as_data(report, day)).get_data(), "application/json"
     else:
         text, media_type = as_markdown(report, day, texts_in(report.language)).encode(), "text/markdown"
-    response = download(text, file_name(report, day, form), media_type)
-    response.headers["Cache-Control"] = "no-store"
-    return response
-
-
-def pdf_response(pdf: bytes, name: str) -> Response:
-    """Return a PDF to download under a name, which no cache may keep: what it rests on may be forgotten."""
-    response = download(pdf, name, "application/pdf")
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return download(text, file_name(report, day, form), media_type)
 
 
 PLACE = "/conversations/<int:conversation_id>/points/<point>"
@@ -144,8 +134,7 @@ def reopen(conversation_id: Id, point: Slug, body: ReopenRequest) -> PointOut:
 @idempotency.idempotent
 def reset(conversation_id: Id, point: Slug) -> PointReset:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
-    count = service.reset_here(current_user_id(), conversation_id, point)
-    return PointReset(conversations_read_again=count)
+    return PointReset(conversations_read_again=service.reset_here(current_user_id(), conversation_id, point))
 
 
 def _store_answer(conversation_id: int, point: str, body: PointAnswer) -> PointView:

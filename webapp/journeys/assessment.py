@@ -111,8 +111,7 @@ def store_assessments(
 
 def _merge(conversation: Conversation, point: ConversationPoint, grounded: GroundedAssessment, messages: int) -> None:
     row = hold_memory(conversation.user_id, point)
-    quotes = load_evidence([row.point_memory_id], conversation.conversation_id)
-    quotes_of_point = quotes[row.point_memory_id]
+    quotes_of_point = load_evidence([row.point_memory_id], conversation.conversation_id)[row.point_memory_id]
     left = [item for item in quotes_of_point if item.retired_at is None]
     state = after_lost_evidence(state_of(row), len(left))
     if len(left) < row.evidence_count:

@@ -107,13 +107,6 @@ def merge_data(data: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return {**data, **{name: value for name, value in new.items() if value not in (None, "", [], {})}}
 
 
-def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
-    """Return the next of (slug, is addressed, confidence): the first unknown, else the first open; None if none is."""
-    still_open = [(slug, confidence) for slug, addressed, confidence in points if not addressed]
-    untouched = [slug for slug, confidence in still_open if confidence == 0]
-    return next(iter(untouched or [slug for slug, _ in still_open]), None)
-
-
 def _unit(value: float) -> float:
     return min(1.0, max(0.0, float(value)))
 
@@ -133,8 +126,7 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
     """Return the named values for each quote; a value belongs to the quote that shares most of its words."""
     result: list[dict[str, Any]] = [{} for _ in quotes]
     for name, value in data.items():
-        places = assign([f"{value} {name.replace('_', ' ')}"], quotes)
-        for place, statements in enumerate(places):
+        for place, statements in enumerate(assign([f"{value} {name.replace('_', ' ')}"], quotes)):
             if statements:
                 result[place][name] = value
     return result
@@ -143,8 +135,7 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 def keyword_count(statement: str, keywords: Iterable[str]) -> int:
     """Return how many keywords a statement contains, in any form; the words of one must be there together, in order."""
     text = f" {' '.join(terms_of(statement))} "
-    phrases = [" ".join(terms_of(keyword)) for keyword in keywords]
-    return sum(f" {keyword} " in text for keyword in phrases if keyword)
+    return sum(f" {keyword} " in text for keyword in [" ".join(terms_of(keyword)) for keyword in keywords] if keyword)
 
 
 def shares_words(first: str, other: str) -> bool:

@@ -74,8 +74,7 @@ def get_editable(user_id: int, slug: str, *, lock: bool = False) -> Work:
 
 def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     """Create a journey, which nobody else sees before it is published. Raises Conflict, Invalid."""
-    author = get_or_raise(User, user_id)
-    owner_id = user_id if is_private or not author.is_admin else None
+    owner_id = user_id if is_private or not get_or_raise(User, user_id).is_admin else None
     if owner_id is not None and count_rows(Journey.owner_id == owner_id) >= MAX_OWN:
         raise Conflict("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN)
     fixture = body.complete()
@@ -112,7 +111,8 @@ def _free_slug(user_id: int, base: str, *, is_asked_for: bool) -> str:
 def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
     """Change the draft of a journey; what is published stays. Raises NotFound, Forbidden, Conflict, Invalid."""
     work = get_editable(user_id, slug, lock=True)
-    _require_not_in_file(work.journey)
+    if work.journey.source == "file":
+        raise Conflict("This journey is kept in a file. Change it there, or duplicate it to change the copy here.")
     if body.slug not in (None, slug):
         raise Invalid.field("slug", "cannot be changed; duplicate the journey instead")
     definition = {**definition_of(body.complete()), "slug": slug}
@@ -168,8 +168,7 @@ def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str
 
 
 def _copy_title(definition: dict[str, Any]) -> JourneyBody:
-    title = f"{definition['title'][:240]} (copy)"
-    return JourneyBody.model_validate({**definition, "slug": None, "title": title})
+    return JourneyBody.model_validate({**definition, "slug": None, "title": f"{definition['title'][:240]} (copy)"})
 
 
 def archive(user_id: int, slug: str) -> None:
@@ -197,11 +196,6 @@ def visible_journey(user_id: int, slug: str) -> Journey | None:
 def _account_deleted(_sender: object, *, user_id: int) -> None:
     """Delete the journeys that belong to a user alone."""
     db.session.execute(delete(Journey).where(Journey.owner_id == user_id))
-
-
-def _require_not_in_file(row: Journey) -> None:
-    if row.source == "file":
-        raise Conflict("This journey is kept in a file. Change it there, or duplicate it to change the copy here.")
 
 
 @dataclass(frozen=True, slots=True)

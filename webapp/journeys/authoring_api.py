@@ -1,6 +1,5 @@
 """JSON endpoints for writing journeys: drafts, publishing, rolling back, duplicating, files in and out."""
 
-from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from flask import Response
@@ -9,8 +8,8 @@ from pydantic import BaseModel, Field, ValidationError
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.errors import Invalid
-from webapp.http.json_api import api_blueprint
-from webapp.http.validation import Input, Instant, Whole
+from webapp.http.json_api import Responses, api_blueprint
+from webapp.http.validation import Input, Instant, Output, Whole
 from webapp.http.views import ViewResult, download
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
@@ -20,7 +19,7 @@ from webapp.journeys.schemas import Slug
 
 blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys", access="user")
 
-FILE: dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None] = {
+FILE: Responses = {
     200: {"description": "The journey as a file", "content": {"application/json": {}, "application/yaml": {}}}
 }
 
@@ -31,7 +30,7 @@ class NewJourneyQuery(BaseModel):
     )
 
 
-class JourneyVersionItem(BaseModel):
+class JourneyVersionItem(Output):
     number: int
     created_at: Instant
     is_published: bool
@@ -64,11 +63,7 @@ class JourneyWork(BaseModel):
             has_draft=row.draft is not None,
             published_version=row.published_version,
             versions=[
-                JourneyVersionItem(
-                    number=version.number,
-                    created_at=version.created_at,
-                    is_published=version.number == row.published_version,
-                )
+                JourneyVersionItem.from_row(version, is_published=version.number == row.published_version)
                 for version in work.versions
             ],
         )
@@ -103,8 +98,7 @@ def import_journey(body: ImportBody, query: NewJourneyQuery) -> JourneyWork:
         definition = read_definition(body.text)
     except ValidationError as error:
         raise Invalid.field("text", "\n".join(problems(error))) from None
-    work = authoring.create_draft(current_user_id(), definition, is_private=query.private)
-    return JourneyWork.of(work)
+    return JourneyWork.of(authoring.create_draft(current_user_id(), definition, is_private=query.private))
 
 
 @blueprint.put("/journeys/<slug>")

@@ -82,8 +82,7 @@ def read_definition(text: str) -> JourneyBody:
     try:
         data = json.loads(text) if text.lstrip().startswith("{") else load_yaml(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise Invalid.field("text", "cannot be read: %(reason)s", reason=reason) from None
+        raise Invalid.field("text", "cannot be read: %(reason)s", reason=" ".join(str(error).split())[:200]) from None
     if not isinstance(data, Mapping):
         raise Invalid.field("text", "is not a journey")
     return JourneyBody.model_validate(data)
@@ -98,11 +97,7 @@ def write_definition(fixture: Mapping[str, Any], form: Format) -> str:
 
 def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
     """Return a journey in the form of a file, without defaults."""
-    data = fixture.model_dump()
-    data["points"] = [
-        {name: value for name, value in point.items() if name != "keeps" or value} for point in data["points"]
-    ]
-    return {name: value for name, value in data.items() if name != "front_page" or value}
+    return fixture.model_dump(exclude_none=True)
 
 
 def fixture_of(journey: Journey, points: Iterable[ConversationPoint]) -> JourneyFixture:

@@ -108,9 +108,7 @@ def _current_point_lines(point: CurrentPoint) -> list[str]:
 
 
 def _set_aside_lines(now: GuideSituation) -> list[str]:
-    if not now.set_aside:
-        return []
-    return [_bullet_list("Set aside at their wish; do not ask about these:", now.set_aside)]
+    return [_bullet_list("Set aside at their wish; do not ask about these:", now.set_aside)] if now.set_aside else []
 
 
 def _bullet_list(head: str, items: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.db.conflicts import insert_unless_taken
-from webapp.errors import NotFound
+from webapp.errors import require
 from webapp.journeys.assessment_merge import keyword_count
 from webapp.journeys.guide_section import CurrentPoint, GuideSituation, guide_section, without_knowledge
 from webapp.journeys.models import ConversationPoint, Journey, JourneyGuide, PointMemory
@@ -33,9 +33,8 @@ def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
     current = next((item for item in view.points if item.point.point_id == guide.point_id), None)
     if current is not None and current.set_aside is None and (not current.is_settled or current.conflicts):
         return current
-    if view.next_slug is not None:
-        return view.view(view.next_slug)
-    return next((item for item in view.points if item.conflicts or (item.is_settled and item.to_check)), None)
+    to_check = (item for item in view.points if item.conflicts or (item.is_settled and item.to_check))
+    return view.next_point() or next(to_check, None)
 
 
 def guidance_for(conversation: Conversation) -> Guidance:
@@ -43,7 +42,7 @@ def guidance_for(conversation: Conversation) -> Guidance:
     view = journey_view(conversation.user_id, conversation.journey_id, conversation)
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)
-    following = view.view(view.next_point(current.point.slug) or "") if current else None
+    following = view.next_point(current.point.slug) if current else None
     moment = GuideSituation(
         view.journey.title,
         view.addressed,
@@ -110,11 +109,10 @@ def journey_lines(conversation: Conversation) -> list[str]:
     if conversation.journey_id is None:
         return []
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
-    ordered = sorted(view.points, key=lambda item: item.is_settled)
     return [
         f"{item.point.title} ({'addressed' if item.is_settled else 'open'})"
         + (f": {'; '.join(item.extracted_points)}" if item.extracted_points else "")
-        for item in ordered
+        for item in sorted(view.points, key=lambda item: item.is_settled)
     ]
 
 
@@ -126,11 +124,8 @@ def guide_of(conversation_id: int) -> JourneyGuide:
 
 def hold_guide(conversation_id: int) -> JourneyGuide:
     """Return the stored guide of a conversation, created if necessary."""
-    row = db.session.get(JourneyGuide, conversation_id)
-    if row is not None:
-        return row
-    row = JourneyGuide(conversation_id=conversation_id, is_paused=False, report_due=False)
-    if insert_unless_taken(row):
+    row = guide_of(conversation_id)
+    if row in db.session or insert_unless_taken(row):
         return row
     return db.session.get_one(JourneyGuide, conversation_id, populate_existing=True)
 
@@ -146,16 +141,7 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
     row = db.session.scalar(statement)
     if row is not None:
         return row
-    row = PointMemory(
-        user_id=user_id,
-        journey_id=point.journey_id,
-        point_id=point.point_id,
-        is_addressed=False,
-        confidence_score=0.0,
-        evidence_count=0,
-        message_count_analyzed=0,
-        manually_initiated=False,
-    )
+    row = PointMemory(user_id=user_id, journey_id=point.journey_id, point_id=point.point_id)
     if insert_unless_taken(row):
         return row
     return db.session.scalars(statement).one()  # another conversation's turn created it first
@@ -182,9 +168,7 @@ def set_point_aside(conversation: Conversation, point: ConversationPoint, choice
 
 def pause(user_id: int, conversation_id: int, *, paused: bool) -> None:
     """Stop asking about the points of a conversation, or go on. Raises NotFound if it follows no journey."""
-    conversation = get_conversation(user_id, conversation_id, lock=True)
-    if conversation.journey_id is None:
-        raise NotFound("This conversation follows no journey.")
+    require(get_conversation(user_id, conversation_id, lock=True).journey_id, "This conversation follows no journey.")
     hold_guide(conversation_id).is_paused = paused
 
 

@@ -13,11 +13,11 @@ from webapp.db.base import db, now
 from webapp.errors import Invalid, require
 from webapp.extensions import this_app
 from webapp.http.validation import MAX_ID, parse_id
-from webapp.http.views import PageBlueprint, ViewResult, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, download, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.journeys import answers, reports
-from webapp.journeys.api import pdf_response, text_response
+from webapp.journeys.api import text_response
 from webapp.journeys.definitions import questions_of
 from webapp.journeys.guides import guide_of, pause
 from webapp.journeys.point_views import JourneyView, PointView
@@ -35,7 +35,7 @@ def _points() -> dict[str, Any]:
         "load_begun": conversations_to_continue,
         "load_points": _load_points,
         "load_next_point": _load_next_point,
-        "is_guide_paused": _is_guide_paused,
+        "is_guide_paused": lambda conversation: guide_of(conversation.conversation_id).is_paused,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
         "load_questions": _load_questions,
     }
@@ -43,8 +43,7 @@ def _points() -> dict[str, Any]:
 
 def _load_questions(view: JourneyView | None = None, point: PointView | None = None) -> list[str]:
     """Return what to offer above the composer, in the language of the page."""
-    code = language_of(this_app()).code
-    return questions_of(view.journey if view else None, point.point if point else None, code)
+    return questions_of(view.journey if view else None, point.point if point else None, language_of(this_app()).code)
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
@@ -53,22 +52,16 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
         return None
     cache: dict[int, JourneyView] = g.setdefault("journey_views", {})
     if conversation.conversation_id not in cache:
-        view = journey_view(conversation.user_id, conversation.journey_id, conversation)
-        cache[conversation.conversation_id] = view
+        cache[conversation.conversation_id] = journey_view(conversation.user_id, conversation.journey_id, conversation)
     return cache[conversation.conversation_id]
-
-
-def _is_guide_paused(conversation: Conversation) -> bool:
-    """Return whether the person asked not to be asked."""
-    return guide_of(conversation.conversation_id).is_paused
 
 
 def _load_next_point(conversation: Conversation, view: JourneyView) -> PointView | None:
     """Return the point to offer in a conversation: the next one apart from that it is at."""
     guide = guide_of(conversation.conversation_id)
-    current_slug = next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
-    slug = view.next_point(current_slug)
-    return view.view(slug) if slug else None
+    return view.next_point(
+        next((item.point.slug for item in view.points if item.point.point_id == guide.point_id), None)
+    )
 
 
 @blueprint.get("/journeys")
@@ -80,16 +73,14 @@ def picker() -> ViewResult:
 @blueprint.get("/journeys/<slug>/restart")
 def confirm_restart(slug: str) -> ViewResult:
     """Show what starting a finished journey over will do."""
-    user_id = current_user_id()
-    progress = next((item for item in journeys_with_progress(user_id) if item.journey.slug == slug), None)
+    progress = next((item for item in journeys_with_progress(current_user_id()) if item.journey.slug == slug), None)
     return render_template("journeys/confirm_restart.html", item=require(progress, "There is no such journey."))
 
 
 @blueprint.get("/c/<int:conversation_id>/points")
 def points(conversation_id: int) -> ViewResult:
     """The points of a conversation: the panel as a fragment or, without scripts, as a page."""
-    conversation = get_conversation(current_user_id(), conversation_id)
-    return _show(conversation)
+    return _show(get_conversation(current_user_id(), conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/confirm")
@@ -141,7 +132,7 @@ def summary(conversation_id: int) -> ViewResult:
     """The PDF summary, created if necessary."""
     report = wait_for_report(current_user_id(), conversation_id)
     if report is not None:
-        return pdf_response(*report)
+        return download(*report, "application/pdf")
     flash(_("The summary is being created. Try again in a moment."))
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 

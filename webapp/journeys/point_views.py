@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.http.validation import Instant
-from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts, next_point
+from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts
 from webapp.journeys.guidance import PointGuide
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.journeys.replacements import Disagreement, Interpretation, disagreements
@@ -245,18 +245,14 @@ class JourneyView:
 
     @property
     def next_slug(self) -> str | None:
-        """Return the point to talk about next."""
-        return self.next_point(None)
+        """Return the slug of the point to talk about next."""
+        view = self.next_point()
+        return view.point.slug if view else None
 
-    def next_point(self, slug: str | None) -> str | None:
-        """Return the point to talk about next, leaving out the given one; those left for later come last."""
-        points = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
-        now = [view for view in points if view.set_aside != "later"]
-        for group in (now, points):
-            following = next_point([(view.point.slug, view.is_settled, view.state.confidence) for view in group])
-            if following is not None:
-                return following
-        return None
+    def next_point(self, but: str | None = None) -> PointView | None:
+        """Return the open point to talk about next, except `but`: unknown ones first, those for later last."""
+        points = (view for view in self.points if view.point.slug != but and not (view.is_settled or view.is_skipped))
+        return min(points, key=lambda view: (view.set_aside == "later", view.state.confidence > 0), default=None)
 
     def view(self, slug: str) -> PointView | None:
         return next((view for view in self.points if view.point.slug == slug), None)

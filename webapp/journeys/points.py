@@ -227,10 +227,9 @@ def _prefilled_memories(
         }
         best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * MAX_PREFILLS]
         hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}
-    nearest = relevant_memories(points, hits)
     prefills = {
         point_id: [by_id[memory_id] for memory_id in sorted(scores, key=lambda memory_id: -scores[memory_id])]
-        for point_id, scores in nearest.items()
+        for point_id, scores in relevant_memories(points, hits).items()
     }
     sources = _sources({memory.memory_id for items in prefills.values() for memory in items})
     conversation_id = conversation.conversation_id

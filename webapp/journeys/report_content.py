@@ -177,8 +177,7 @@ def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
         *(f"- **{_line(name)}**: {_line(value)}" for name, value in answer.values),
         *(f"- {wording.disagreement(_line(text))}" for text in answer.unclear),
     ]
-    quotes = [f"> {_line(quote.text)}\n> — {wording.source(quote)}" for quote in answer.quotes]
-    return ["\n".join(lines), *quotes]
+    return ["\n".join(lines), *[f"> {_line(quote.text)}\n> — {wording.source(quote)}" for quote in answer.quotes]]
 
 
 def _line(text: str) -> str:

@@ -60,8 +60,7 @@ def _make(conversation_id: int) -> bool:
             return True
         if not source.evidence_ids:
             return False
-        wording = texts_in(source.report.language)
-        pdf = make_pdf(source.report, now().date(), wording)
+        pdf = make_pdf(source.report, now().date(), texts_in(source.report.language))
         if _store(conversation_id, source, pdf):
             return True
     log.warning("summary given up: it changes while it is made", extra={"conversation_id": conversation_id})
@@ -72,9 +71,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
     """Store the pages, unless what they were made from has changed; False then, or if another job was faster."""
     try:
         with write_transaction():
-            conversation = db.session.scalar(
-                select(Conversation).where(Conversation.conversation_id == conversation_id).with_for_update()
-            )
+            conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
             if conversation is None or conversation.journey_id is None:
                 return False
             if source_of(conversation).digest != source.digest:

@@ -30,8 +30,7 @@ class _Pages(Pages):
     """Pages whose footer has the journey and the day."""
 
     def __init__(self, journey: str, day: date, wording: ReportTexts):
-        foot = f"{journey} · {wording.in_full(day)}"
-        super().__init__(journey, foot, tag=wording.tag, is_rtl=wording.is_rtl)
+        super().__init__(journey, f"{journey} · {wording.in_full(day)}", tag=wording.tag, is_rtl=wording.is_rtl)
         self.day, self.wording = day, wording
 
 
@@ -123,8 +122,7 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
 def _bullet(pages: _Pages, statement: str) -> None:
     pages.set_text_color(*INK)
     pages.ensure_room(6)
-    top = pages.get_y()
-    pages.set_xy(pages.left_edge(0, INDENT), top)
+    pages.set_xy(pages.left_edge(0, INDENT), pages.get_y())
     pages.cell(INDENT, 5.8, "•", align=pages.start)
     pages.text_block(statement, height=5.8, indent=INDENT)
 

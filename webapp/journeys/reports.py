@@ -1,7 +1,6 @@
 """The summary of a journey's conversation: its sources, and whether the stored one, typeset by a worker, is current."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -203,18 +202,14 @@ def _answer(item: PointView, journey: Journey, language: str) -> Answer:
     return Answer(
         translate_journey_text(journey, item.point.title, language),
         translate_journey_text(journey, item.point.description, language),
-        _statements(item, quotes),
+        # Without what the quotes that are shown say already.
+        merge_texts(quotes, item.extracted_points)[len(merge_texts((), quotes)) :],
         list(quotes.values()),
         [(name, value) for name, value in values if value],
         item.is_settled,
         is_skipped=item.is_skipped,
         unclear=[f"{label(pair.name)}: {pair.one_says} / {pair.other_says}" for pair in item.conflicts],
     )
-
-
-def _statements(item: PointView, quotes: Mapping[str, Quotation]) -> list[str]:
-    """Return what was understood, without what the quotes shown already say."""
-    return merge_texts(quotes, item.extracted_points)[len(merge_texts((), quotes)) :]
 
 
 def _value(value: object) -> str:

@@ -190,22 +190,15 @@ class ConversationPoints(BaseModel):
 
     @classmethod
     def of(cls, conversation_id: int, view: JourneyView | None) -> ConversationPoints:
-        if view is None:
-            return cls(
-                conversation_id=conversation_id,
-                journey=None,
-                points=[],
-                progress=Progress(addressed=0, total=0),
-                next_point=None,
-                all_addressed=False,
-            )
+        points = view.points if view else []
+        next_slug = view.next_slug if view else None
         return cls(
             conversation_id=conversation_id,
-            journey=JourneyOut.from_row(view.journey),
-            points=[PointOut.from_view(item, view.next_slug) for item in view.points],
-            progress=Progress(addressed=view.addressed, total=len(view.points)),
-            next_point=view.next_slug,
-            all_addressed=view.is_complete,
+            journey=JourneyOut.from_row(view.journey) if view else None,
+            points=[PointOut.from_view(item, next_slug) for item in points],
+            progress=Progress(addressed=sum(item.is_settled for item in points), total=len(points)),
+            next_point=next_slug,
+            all_addressed=view is not None and view.is_complete,
         )
 
 

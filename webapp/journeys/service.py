@@ -125,7 +125,7 @@ class JourneyProgress:
     @property
     def next_point(self) -> PointView | None:
         """Return the topic to talk about next."""
-        return self.view.view(self.view.next_slug) if self.view.next_slug else None
+        return self.view.next_point()
 
 
 def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
@@ -152,13 +152,12 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
 
 def last_conversation(user_id: int, journey_id: int) -> Conversation | None:
     """Return the conversation in which a user last began a journey."""
-    query = (
+    return db.session.scalar(
         owned_conversations(user_id)
         .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
         .order_by(Conversation.conversation_id.desc())
         .limit(1)
     )
-    return db.session.scalar(query)
 
 
 def _last_conversations(user_id: int) -> dict[int, Conversation]:

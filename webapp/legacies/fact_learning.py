@@ -55,8 +55,7 @@ def vectors_of(statements: Sequence[LegacyFact]) -> Vectors:
     if not texts:
         return Vectors()
     client = embedder()
-    rows = client.embed_passages(texts)
-    return Vectors(client.model, dict(zip(texts, rows, strict=True)))
+    return Vectors(client.model, dict(zip(texts, client.embed_passages(texts), strict=True)))
 
 
 def keep_facts(

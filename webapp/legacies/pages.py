@@ -10,8 +10,7 @@ from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.db.base import db
-from webapp.errors import Invalid
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import on_form, read_form
 from webapp.http.validation import Page, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -57,16 +56,12 @@ def index(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/facts")
+@on_form(lambda errors, space_id: _index(space_id, errors), LABELS, otherwise="content")
 def add(space_id: int) -> ViewResult:
     user_id = current_user_id()
     service.require_member(user_id, space_id)
-    try:
-        fields = read_form(NewFact)
-        facts.add_fact(user_id, space_id, fields.category, fields.content, shared=fields.visibility == "shared")
-    except Invalid as error:
-        db.session.rollback()
-        problems = sentences(error, LABELS, otherwise="content")
-        return _index(space_id, errors=problems, values=request.form), 422
+    fields = read_form(NewFact)
+    facts.add_fact(user_id, space_id, fields.category, fields.content, shared=fields.visibility == "shared")
     return commit_and_redirect(url_for(".index", space_id=space_id))
 
 
@@ -114,13 +109,12 @@ def ask(conversation_id: int) -> ViewResult:
 def move(conversation_id: int) -> ViewResult:
     """Move a conversation; the form has said what happens to memories."""
     to = parse_id(request.form.get("to", ""))
-    confirmed = request.form.get("confirm") == "1"
-    changes = ConversationChanges(space_id=to, confirm=confirmed)
+    changes = ConversationChanges(space_id=to, confirm=request.form.get("confirm") == "1")
     conversations.update_conversation(current_user_id(), conversation_id, changes)
     return commit_and_redirect(url_for("conversations_pages.show", conversation_id=conversation_id), _("Moved."))
 
 
-def _index(space_id: int, **context: Any) -> str:
+def _index(space_id: int, errors: dict[str, str] | None = None) -> str:
     user_id = current_user_id()
     preview = request.args.get("as") == "member"
     listing = facts.view_as_member(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
@@ -132,5 +126,6 @@ def _index(space_id: int, **context: Any) -> str:
         waiting=facts.count_waiting(user_id, space_id),
         categories=CATEGORIES,
         tab="facts",
-        **{"errors": {}, "values": {}, **context},
+        errors=errors or {},
+        values=request.form,
     )

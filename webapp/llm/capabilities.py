@@ -42,8 +42,7 @@ class Capabilities:
 
     def refuse_tool(self, base_url: str, model: str, fingerprint: str) -> None:
         """Remember that the server refuses a tool; the rest are not affected."""
-        tools = self._tools(base_url, model) | {fingerprint: time.time() + _LIFETIME}
-        self._store_tools(base_url, model, tools)
+        self._store_tools(base_url, model, self._tools(base_url, model) | {fingerprint: time.time() + _LIFETIME})
 
     def forget_tools(self, base_url: str, model: str, fingerprints: Collection[str]) -> None:
         """Offer tools again that the server refused."""

@@ -153,7 +153,8 @@ class CompletionClient:
         spent = Usage(requests=0)
         while True:
             thinks = self.capabilities.thinks(base_url, body["model"])
-            request = adapt_body(_with_reasoning_room(body) if thinks else body, base_url, self.capabilities)
+            room = {"max_tokens": body["max_tokens"] + ROOM} if thinks and "max_tokens" in body else {}
+            request = adapt_body(body | room, base_url, self.capabilities)
             try:
                 payload = _payload(post(client, "/chat/completions", request, settings=self.settings, read=read))
                 if not thinks and has_thought(payload):
@@ -183,11 +184,6 @@ class CompletionClient:
 def _with_answer(error: ModelError, answer: Completion) -> ModelError:
     error.answer = answer
     return error
-
-
-def _with_reasoning_room(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the same request, with room for reasoning besides the answer."""
-    return {**body, "max_tokens": body["max_tokens"] + ROOM} if "max_tokens" in body else body
 
 
 class _FormatRefused(Exception):

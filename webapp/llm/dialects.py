@@ -35,9 +35,7 @@ def any_of(marks: Iterable[str]) -> str:
 
 
 def _pattern(mark: str) -> str:
-    if re.fullmatch(r"<[\w:]+>", mark):
-        return rf"{re.escape(mark[:-1])}(?:\s[^<>\n]{{0,200}})?>"
-    return re.escape(mark)
+    return rf"{re.escape(mark[:-1])}(?:\s[^<>\n]{{0,200}})?>" if re.fullmatch(r"<[\w:]+>", mark) else re.escape(mark)
 
 
 def may_begin(text: str, marks: Iterable[str]) -> bool:

@@ -142,8 +142,7 @@ def encodable(text: str) -> str:
 
 def normalise_rows(rows: Vector) -> Vector:
     """Return rows scaled to unit length, as float32; rows of zeros stay zero."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(lengths, 1e-12), dtype=np.float32)
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12), dtype=np.float32)
 
 
 def _rows(payload: Any, count: int) -> Vector:

@@ -126,8 +126,7 @@ class MultilingualEmbedder:
             return np.empty((0, DIM), np.float32)
         with self._lock:
             _, engine, parts = self._load()
-            vectors = engine.passage([_passage(text) for text in texts])
-            return _align(vectors, parts["passage"], parts["languages"])
+            return _align(engine.passage([_passage(text) for text in texts]), parts["passage"], parts["languages"])
 
     def _load(self) -> tuple[int, Any, dict[str, Vector]]:
         if self._loaded is None or not self.loaded:

@@ -48,8 +48,7 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     values = {
         str(payload[name]).lower() for name in ("code", "type", "param", "status") if payload.get(name) is not None
     }
-    status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
-    return message, values, status
+    return message, values, next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
 
 
 def _words_of(value: object, depth: int) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .chunks import OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
+from .chunks import LineSplitter, OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
 from .error_bodies import error_fields, quotable
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
-from .lines import LineSplitter
 from .partial_calls import PartialCalls, ToolCall
 from .usage import THOUGHT_FIELDS, Usage, later_usage
 
@@ -248,8 +247,7 @@ class StreamDecoder:
         if reason:
             self._reason = finish_of(str(reason))
             if self._reason == "error":
-                sources = (payload, choice, delta or {})
-                source = next((source for source in sources if source.get("error")), None)
+                source = next((source for source in (payload, choice, delta or {}) if source.get("error")), None)
                 raise classify_payload(source) if source else InterruptedAnswer()
             if self._reason == "content_filter" and not (self.started or self._texts):
                 raise RefusedByModel

@@ -8,8 +8,7 @@ from pathlib import Path
 
 def resident_megabytes() -> float:
     """Return the resident memory in MiB, including pages shared with other processes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
 def return_free_memory() -> None:

@@ -128,8 +128,7 @@ def learn_rejection(exc: BaseException, body: Mapping[str, Any], base_url: str, 
 
 def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
     """Return the feature of `body`, never `tools`, that an answer (400, 404, 422, 500, 501) blames, or None."""
-    status = getattr(exc, "status_code", None)
-    if status not in (400, 404, 422, 500, 501):
+    if getattr(exc, "status_code", None) not in (400, 404, 422, 500, 501):
         return None
     payload = getattr(exc, "body", None)
     message, codes, _ = error_fields(payload)

@@ -250,5 +250,4 @@ def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> flo
         if error.retry_after > settings.max_retry_wait:
             return None
         return error.retry_after + random.uniform(0, 0.1) * settings.retry_base
-    ceiling = min(settings.max_retry_wait, settings.retry_base * 2**attempt)
-    return float(ceiling * random.uniform(0.5, 1.0))
+    return float(min(settings.max_retry_wait, settings.retry_base * 2**attempt) * random.uniform(0.5, 1.0))

@@ -63,8 +63,7 @@ def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
             extra = {key: value for key, value in node.items() if key not in ("$ref", *_UNSUPPORTED)}
             return visit({**copy.deepcopy(target), **extra}) if extra else {"$ref": node["$ref"]}
         if len(node.get("allOf", ())) == 1:
-            only = node.pop("allOf")[0]
-            return visit({**only, **node})
+            return visit({**node.pop("allOf")[0], **node})
         if "oneOf" in node:
             node["anyOf"] = node.pop("oneOf")
         names = ("properties", "$defs", "definitions")

@@ -127,8 +127,7 @@ class WrittenCalls:
 
     def _parse_value(self, name: str, key: str, value: str) -> Any:
         value = html.unescape(value.removeprefix("\n").removesuffix("\n"))
-        kind = self._types.get(known_name(name, self._names), {}).get(key, "string")
-        if kind == "string":
+        if self._types.get(known_name(name, self._names), {}).get(key, "string") == "string":
             return value
         try:
             return json.loads(value)

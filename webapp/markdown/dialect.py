@@ -85,8 +85,7 @@ def _without_images(children: list[Token], state: StateCore) -> Iterator[Token]:
             yield child
             continue
         source = str(child.attrGet("src") or "")
-        renderer = cast(RendererHTML, state.md.renderer)
-        alt = renderer.renderInlineAsText(child.children, state.md.options, state.env)
+        alt = cast(RendererHTML, state.md.renderer).renderInlineAsText(child.children, state.md.options, state.env)
         if depth or not is_allowed_link(source):
             yield _text(alt, child.level)
         else:

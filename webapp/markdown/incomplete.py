@@ -24,9 +24,7 @@ def showable(text: str) -> str:
     last = lines[-1]
     if fence is not None:
         is_open, mark = fence
-        if is_open or (last and not last.strip().strip(mark)):
-            return text[: len(text) - len(last)]
-        return text
+        return text[: len(text) - len(last)] if is_open or (last and not last.strip().strip(mark)) else text
     if last and _MARKS.fullmatch(last):
         text = text[: len(text) - len(last)]
         lines[-1] = ""
@@ -107,14 +105,10 @@ def _inline(text: str) -> str:
         elif len(text) - index < MAX_INLINE and (index >= line_start or block_end(text[index:]) is not None):
             return text[:index]
     rest = text[line_start:]
-    tag = _TAG.search(rest)
-    if tag:
-        text = text[: line_start + tag.start()]
-        rest = text[line_start:]
-    link = _LINK.search(rest)
-    if link:
-        text = text[: line_start + link.start()]
-        rest = text[line_start:]
+    for pattern in (_TAG, _LINK):
+        if match := pattern.search(rest):
+            text = text[: line_start + match.start()]
+            rest = text[line_start:]
     emphasis = len(re.findall(r"(?<!\\)\*\*", re.sub(r"`[^`\n]*`", "", rest)))
     if emphasis % 2:
         return text[: -len("**")] if text.endswith("**") else text.rstrip("*") + "**"

@@ -52,7 +52,8 @@ class StreamRenderer:
         self._wait_for = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
         if growth == GROWTH and self._tail.count("[") > MANY_BRACKETS:
             self._wait_for = 2 * len(self._tail)
-        return Update([render(block, self._outline) for block in blocks], self._render_tail())
+        tail = render_growing(self._tail, self._code, self._outline) if self._tail.strip() else Markup("")
+        return Update([render(block, self._outline) for block in blocks], tail)
 
     def finish(self) -> Update:
         """Return the end of the text: the tail becomes final, nothing is left."""
@@ -61,9 +62,6 @@ class StreamRenderer:
         self._wait_for = 0
         last = [tail] if tail.strip() else []
         return Update([render(block, self._outline) for block in (*blocks, *last)], Markup(""))
-
-    def _render_tail(self) -> Markup:
-        return render_growing(self._tail, self._code, self._outline) if self._tail.strip() else Markup("")
 
 
 _PARSER = make_parser(inline_definitions=True)
@@ -90,7 +88,7 @@ def split_stable(text: str) -> tuple[list[str], str]:
     ends = _complete_lines(text)
     if not ends:
         return [], text
-    lines = _normalise(text[: ends[-1]])
+    lines = _LINE_END.split(text[: ends[-1]])[:-1]
     blocks = _top_level(lines)
     parts: list[str] = []
     cut = 0
@@ -109,11 +107,6 @@ def _complete_lines(text: str) -> list[int]:
     if ends and text.endswith("\r"):
         ends.pop()
     return ends
-
-
-def _normalise(text: str) -> list[str]:
-    lines = _LINE_END.split(text)
-    return lines[:-1]
 
 
 def _top_level(lines: list[str]) -> list[_Block]:

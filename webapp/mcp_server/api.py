@@ -138,8 +138,7 @@ def _read(user_id: int, call: Call) -> dict[str, Any]:
         db.session.rollback()
         code = protocol.INVALID_PARAMS if call.is_stateless else protocol.UNKNOWN_RESOURCE
         raise ProtocolError(code, error.detail or error.title, {"uri": uri[:200]}) from None
-    text = json.dumps(found, ensure_ascii=False)
-    return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
+    return {"contents": [{"uri": uri, "mimeType": "application/json", "text": json.dumps(found, ensure_ascii=False)}]}
 
 
 def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:

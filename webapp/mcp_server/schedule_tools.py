@@ -73,8 +73,7 @@ def _in_reach(rows: Sequence[Schedule]) -> Sequence[Schedule]:
         return rows
     goes_to = {row.schedule_id: row.conversation_id for row in rows if row.is_standing and row.conversation_id}
     columns = select(Conversation.conversation_id, Conversation.space_id)
-    found = db.session.execute(columns.where(Conversation.conversation_id.in_(goes_to.values())))
-    spaces = dict(found.all())
+    spaces = dict(db.session.execute(columns.where(Conversation.conversation_id.in_(goes_to.values()))).all())
     return [row for row in rows if access.includes(spaces.get(goes_to.get(row.schedule_id, 0)))]
 
 

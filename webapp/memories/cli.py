@@ -7,10 +7,11 @@ from sqlalchemy import select
 from webapp.accounts.service import find_user
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
+from webapp.http.validation import MAX_ID
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.showing.admin_view import view_as_admin
+from webapp.memories.search import view_as_admin
 from webapp.memories.store import forgetting, tombstones
 
 memories = AppGroup("memories", help="Memories.")
@@ -27,30 +28,29 @@ def tombstone_key() -> None:
 @memories.command("reextract")
 @_email
 @click.option(
-    "--conversation", "conversation_id", type=int, help="Only this conversation; all of the user's if left out."
+    "--conversation", "only", type=click.IntRange(1, MAX_ID), help="Only this one; all of the user's if left out."
 )
-def reextract(email: str, conversation_id: int | None) -> None:
+def reextract(email: str, only: int | None) -> None:
     """Extract memories again from the start of conversations; duplicates and forgotten memories are not stored."""
-    user_id = _user_id(email)
     statement = select(Conversation.conversation_id).where(
-        Conversation.user_id == user_id, Conversation.deleted_at.is_(None)
+        Conversation.user_id == _user_id(email), Conversation.deleted_at.is_(None)
     )
-    if conversation_id is not None:
-        statement = statement.where(Conversation.conversation_id == conversation_id)
+    if only is not None:
+        statement = statement.where(Conversation.conversation_id == only)
     ids = db.session.scalars(statement.order_by(Conversation.conversation_id)).all()
     db.session.rollback()
     if not ids:
         raise click.ClickException("There is no such conversation.")
     failed = 0
-    for message_id in ids:
+    for conversation_id in ids:
         try:
-            result = extraction.extract(message_id, from_start=True)
+            result = extraction.extract(conversation_id, from_start=True)
         except ModelError as error:
             failed += 1
-            click.echo(f"conversation {message_id}: {error.detail}", err=True)
+            click.echo(f"conversation {conversation_id}: {error.detail}", err=True)
             continue
         summary = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in result.counts.items() if count)
-        click.echo(f"conversation {message_id}: {summary or 'nothing new'}")
+        click.echo(f"conversation {conversation_id}: {summary or 'nothing new'}")
     if failed:
         raise click.ClickException(f"{failed} of {len(ids)} could not be read; run it again later.")
 

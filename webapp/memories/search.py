@@ -1,11 +1,14 @@
 """Search in a user's memories by words."""
 
+import logging
 import math
 import re
 from collections.abc import Sequence
 
 from sqlalchemy import or_
 
+from webapp.accounts.service import get_user
+from webapp.audit import service as audit
 from webapp.db.base import db
 from webapp.db.text_search import contains_words
 from webapp.http.paging import Keyset
@@ -16,6 +19,8 @@ from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import filter_memories, list_memories
 from webapp.text.canonical import fold, trim_punctuation
 from webapp.text.words import search_form
+
+log = logging.getLogger(__name__)
 
 CANDIDATES = 1_000
 MAX_TERMS = 8
@@ -38,9 +43,7 @@ def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, floa
 
 def find_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
     """Return the memories that pass the filters: with `query.q` by relevance, otherwise last changed first."""
-    if query.q:
-        return search_memories(user_id, query).map(lambda item: item[0])
-    return list_memories(user_id, query)
+    return search_memories(user_id, query).map(lambda item: item[0]) if query.q else list_memories(user_id, query)
 
 
 def terms_of(text: str) -> list[str]:
@@ -72,3 +75,11 @@ def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Seque
     statement = filter_memories(user_id, query).where(or_(*matches)).options(*LIST_OPTIONS)
     latest = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)
     return db.session.scalars(latest).all()
+
+
+def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memory]:
+    """Return a page of somebody's memories for an admin, recording the access. Raises NotFound."""
+    get_user(user_id)
+    audit.note_look(admin_id, user_id, "memories")
+    log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
+    return find_memories(user_id, query)

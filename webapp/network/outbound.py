@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
+from webapp.errors import Invalid
 from webapp.i18n.marks import N_, Sentence, say
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -149,6 +150,15 @@ def check_host(url: str, allowed: AllowedHosts) -> None:
     except ValueError:
         if host in _LOCAL or host.endswith(_LOCAL_SUFFIXES):
             raise RequestRefused(LOCAL_ADDRESS) from None
+
+
+def outside_url(field: str, url: str, allowed: AllowedHosts) -> str:
+    """Return an address as it is. Raises Invalid, for this field, where `check_host` refuses it."""
+    try:
+        check_host(url, allowed)
+    except RequestRefused as error:
+        raise Invalid.field(field, error.reason) from None
+    return url
 
 
 def _number(host: str) -> str:

@@ -66,7 +66,7 @@ def metadata() -> ViewResult:
 def register() -> ViewResult:
     """Register a program (RFC 7591)."""
     try:
-        program = Metadata.model_validate(_request_json())
+        program = Metadata.model_validate(request.get_json(silent=True) or {})
     except ValidationError as error:
         problem = problems.field_errors(error)[0]
         place = ".".join(problem["loc"]) or "body"
@@ -96,11 +96,6 @@ def token() -> Response:
 def revoke() -> Response:
     """Revoke a program's token (RFC 7009)."""
     return _commit_answer(server().revoke())
-
-
-def _request_json() -> Any:
-    """Return the JSON of the request; empty if there is none, or none that can be read."""
-    return request.get_json(silent=True) or {}
 
 
 def _commit_answer(answer: Response) -> Response:

@@ -13,8 +13,7 @@ from webapp.http.security_headers import POLICY
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit, commit_and_redirect
 from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
-from webapp.i18n.stored_texts import translate_stored
+from webapp.i18n.request_language import gettext as _, translate_stored
 from webapp.oauth import clients, registry, service
 from webapp.oauth.api import server
 from webapp.spaces.schemas import SpaceQuery
@@ -48,7 +47,7 @@ def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, s
     page = render_template(
         "oauth/consent.html",
         client=client,
-        publisher=_publisher(client.client_id),
+        publisher=clients.redirect_label(client.client_id) if clients.is_document_id(client.client_id) else "",
         to=translate_stored(to, PLACES) or to,
         widest=widest,
         access=request.form.get("access", default),
@@ -137,8 +136,3 @@ def _chosen_spaces() -> frozenset[int] | None:
     if not reach:
         raise Invalid.field("spaces", N_("Choose at least one place the program may look in."))
     return reach
-
-
-def _publisher(client_id: str) -> str:
-    """Return the host that vouches for a program's description; empty for one that registered by itself."""
-    return clients.redirect_label(client_id) if clients.is_document_id(client_id) else ""

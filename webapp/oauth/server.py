@@ -217,8 +217,7 @@ def consent() -> tuple[OAuthClient, str, str | None]:
 def authorize(decision: Consent | None) -> Response:
     """Redirect a person to the program, with a code or with their refusal (None)."""
     provider = _server()
-    grant = provider.get_consent_grant()
-    answer: Response = provider.create_authorization_response(grant_user=decision, grant=grant)
+    answer: Response = provider.create_authorization_response(grant_user=decision, grant=provider.get_consent_grant())
     return answer
 
 
@@ -268,6 +267,5 @@ def _as_answer(tokens: IssuedTokens) -> dict[str, Any]:
 
 
 def _check_resource(parameters: Mapping[str, list[str]], redirect_uri: str | None = None) -> None:
-    resources = parameters.get("resource", [])
-    if any(url.rstrip("/") not in (resource(), issuer()) for url in resources):
+    if any(url.rstrip("/") not in (resource(), issuer()) for url in parameters.get("resource", [])):
         raise InvalidTarget("There is no such resource here.", redirect_uri=redirect_uri)

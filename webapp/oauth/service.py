@@ -216,13 +216,11 @@ def purge(at: datetime) -> None:
     )
     for grant in db.session.scalars(ended).all():
         _close(grant)
-    with_grant = select(OAuthGrant.client_number)
-    with_code = select(OAuthCode.client_number)
     db.session.execute(
         delete(OAuthClient).where(
             OAuthClient.created_at < at - UNUSED_CLIENT,
-            OAuthClient.client_number.not_in(with_grant),
-            OAuthClient.client_number.not_in(with_code),
+            OAuthClient.client_number.not_in(select(OAuthGrant.client_number)),
+            OAuthClient.client_number.not_in(select(OAuthCode.client_number)),
         )
     )
 

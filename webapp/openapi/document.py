@@ -141,8 +141,7 @@ def _refine(method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
     if facts.idempotent:
         parameters.append(_IDEMPOTENCY_KEY)
     answers = operation["responses"]
-    streams = any("text/event-stream" in answer.get("content", {}) for answer in answers.values())
-    if streams and method == "get":
+    if any("text/event-stream" in answer.get("content", {}) for answer in answers.values()) and method == "get":
         parameters.append(_LAST_EVENT_ID)
     possible = _possible_statuses(method, operation) | answers.keys() - {"422"}  # which flask-openapi3 adds to each
     successes = {status: answer for status, answer in answers.items() if status.startswith("2")}
@@ -181,8 +180,7 @@ def _possible_statuses(method: str, operation: Mapping[str, Any]) -> set[str]:
 
 def _describe_operation(operation: dict[str, Any], facts: ViewFacts) -> None:
     """Make the first sentence the summary, and the others, with who may call the operation, the description."""
-    text = operation.get("summary", "").strip()
-    summary, _, rest = text.partition(". ")
+    summary, _, rest = operation.get("summary", "").strip().partition(". ")
     notes = [operation.get("description", "").replace("<br/>", "\n").strip(), rest.strip()]
     if facts.access == "admin":
         notes.append("For admins only.")
@@ -220,8 +218,7 @@ def _mark_optional_bodies(document: Mapping[str, Any]) -> None:
     for _, _, operation in operations(document):
         body = operation.get("requestBody", {"content": {}})
         for content in body["content"].values():
-            schema = schemas[content["schema"]["$ref"].removeprefix(_REF)]
-            body["required"] = bool(schema.get("required"))
+            body["required"] = bool(schemas[content["schema"]["$ref"].removeprefix(_REF)].get("required"))
 
 
 def _plain_names(document: dict[str, Any]) -> None:

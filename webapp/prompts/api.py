@@ -28,8 +28,7 @@ NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
 def list_prompts(query: PageQuery) -> PromptList:
     """Every prompt that the product sends to a model."""
     names = list(CATALOGUE)
-    keyset = Keyset("prompts", query, int)
-    page = keyset.page_of(service.list_prompts(), lambda prompt: (names.index(prompt.name),))
+    page = Keyset("prompts", query, int).page_of(service.list_prompts(), lambda prompt: (names.index(prompt.name),))
     return PromptList.of(page.map(PromptOut.of))
 
 

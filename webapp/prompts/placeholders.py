@@ -170,8 +170,7 @@ def _read(match: re.Match[str]) -> Placeholder:
     if not match["keys"]:
         return Placeholder(match[0], DIGEST, MEMORY_KEYS, budget=room)
     keys = list(dict.fromkeys(match["keys"][2:].split("__")))
-    valid = tuple(key for key in keys if key in MEMORY_KEYS)
-    return Placeholder(match[0], DIGEST, valid, room)
+    return Placeholder(match[0], DIGEST, tuple(key for key in keys if key in MEMORY_KEYS), room)
 
 
 def _value(value: Any) -> str:

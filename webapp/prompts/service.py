@@ -8,7 +8,7 @@ from sqlalchemy import ScalarSelect, Select, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.db.base import add_row, db, now
-from webapp.errors import Conflict, Invalid, NotFound, require
+from webapp.errors import Conflict, Invalid, require
 from webapp.prompts.catalogue import CATALOGUE, Definition, default_text, definition_of, problems_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
 
@@ -58,10 +58,7 @@ def _active() -> Select[int, str]:
 
 def definition(name: str) -> Definition:
     """Return the prompt of that name or alias. Raises NotFound."""
-    prompt = definition_of(name)
-    if prompt is None:
-        raise NotFound("There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE))
-    return prompt
+    return require(definition_of(name), "There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE))
 
 
 def list_prompts() -> list[Prompt]:
@@ -117,8 +114,7 @@ def add_version(
 def activate(admin_id: int | None, name: str, version: int) -> Prompt:
     """Put a version into use. Raises NotFound, Conflict for a text that is not acceptable any more."""
     prompt = _lock_prompt(definition(name))
-    row = get_version(prompt.name, version)
-    if problems := problems_of(prompt.definition, row.prompt_text):
+    if problems := problems_of(prompt.definition, get_version(prompt.name, version).prompt_text):
         raise Conflict("This version cannot be used: it %(found)s.", found=problems[0])
     if prompt.active_version != version:
         _activate(prompt, version, admin_id)

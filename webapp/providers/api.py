@@ -1,7 +1,8 @@
 """JSON endpoints of connections and of servers on this machine, for admins, and of the models users may choose."""
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import current_identity, login_required
+from webapp.accounts.auth import login_required
+from webapp.accounts.identity import is_admin
 from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
@@ -52,11 +53,9 @@ def list_models() -> ModelList:
 
 def choices() -> list[ModelOut]:
     """Return the models the caller can choose, with what a test of their connection found out about them."""
-    identity = current_identity()
-    is_admin = bool(identity and identity.is_admin)
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
     offers = model_choice.choices()
-    grade_by_key = grades.grades_of([offer.target for offer in offers]) if is_admin else {}
+    grade_by_key = grades.grades_of([offer.target for offer in offers]) if is_admin() else {}
     return [
         ModelOut(
             id=offer.target.id,

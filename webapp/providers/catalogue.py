@@ -80,13 +80,12 @@ def models_for_user(user_id: int, *, is_admin: bool) -> list[OfferedModel]:
     settings = app_settings()
     models = _offers_for(user_id, is_admin=is_admin)
     default = None if environment_wins(settings) else _default_of(models)
-    home_is_default = default is None
     home = OfferedModel(
         Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
         settings.model.chat_model,
         None,
         for_admins=False,
-        is_default=home_is_default,
+        is_default=default is None,
         fallback_rank=None,
         input_price=None,
         output_price=None,

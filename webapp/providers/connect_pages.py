@@ -17,7 +17,7 @@ from webapp.providers import connection_setup, downloads, local_servers, service
 from webapp.providers.api import run_test
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.providers.models import ModelConnection
-from webapp.providers.providers import PROVIDERS, Provider
+from webapp.providers.providers import PROVIDERS
 from webapp.providers.schemas import NewConnection, OfferFields, header_lines
 from webapp.providers.server_models import Choice, stored_speed
 from webapp.providers.status import status
@@ -154,10 +154,10 @@ def _show_connection(row: ModelConnection) -> ViewResult:
 
 def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
     provider = PROVIDERS.get(chosen)
+    defaults = {"name": provider.name, "base_url": provider.base_url} if provider else {}
     context = _local() if chosen == LOCAL else {"servers": [] if errors else _servers()}
     fields = {name: (values or {}).get(name, "") for name in ("name", "base_url", "headers")}
-    secrets = unseal((values or {}).get("sealed"))
-    key = (values or {}).get("api_key", "").strip() or secrets.api_key
+    key = (values or {}).get("api_key", "").strip() or unseal((values or {}).get("sealed")).api_key
     return render_template(
         "models/connect.html",
         tiles=PROVIDERS.values(),
@@ -165,14 +165,10 @@ def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = N
         provider=provider,
         needs_key=bool(provider and provider.keys),
         errors=errors or {},
-        values=_defaults(provider) | {name: text for name, text in fields.items() if text},
+        values=defaults | {name: text for name, text in fields.items() if text},
         sealed=seal(Secrets(key)) if key else "",
         **context,
     )
-
-
-def _defaults(provider: Provider | None) -> dict[str, str]:
-    return {"name": provider.name, "base_url": provider.base_url} if provider else {}
 
 
 def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") -> str:
@@ -209,8 +205,7 @@ def _local() -> dict[str, Any]:
         "offers": downloads.fitting_models(memory, language_of(this_app()).code),
         "programs": downloads.programs(),
     }
-    digest = hashlib.sha256(repr([context["servers"], fetcher, run]).encode()).hexdigest()[:16]
-    return context | {"seen": digest}
+    return context | {"seen": hashlib.sha256(repr([context["servers"], fetcher, run]).encode()).hexdigest()[:16]}
 
 
 def _first_message(error: DomainError | ValidationError) -> str:

@@ -7,7 +7,7 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -62,8 +62,7 @@ def model_list_error_text(exc: Exception) -> str:
 
 def picture_error_text(exc: Exception) -> str:
     """Return the same for a picture: a refused request means a refused picture."""
-    status = classify_exception(exc).status
-    return NO_PICTURES if status in (400, 404, 415, 422, 500, 501) else error_text(exc)
+    return NO_PICTURES if classify_exception(exc).status in (400, 404, 415, 422, 500, 501) else error_text(exc)
 
 
 SECONDS = 20.0
@@ -116,9 +115,8 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
         return result
     result["model"] = model_name
     # A test says what it met: it does not try again what took long.
-    with_model = CompletionClient(replace(settings, max_retries=0), Capabilities())
     seconds = _timeout(settings)
-    try:
+    with closing(CompletionClient(replace(settings, max_retries=0), Capabilities())) as with_model:
         result["chat"] = _try(
             lambda: with_model.complete_text(_user_messages("Say hi."), model=model_name, timeout=seconds).model
         )
@@ -133,8 +131,6 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
             seen = [{"role": "user", "content": picture}]
             result["images"] = _try(lambda: _raw(settings, model_name, messages=seen), picture_error_text)
         result["embeddings"] = _embeddings(settings, embedding_model, names)
-    finally:
-        with_model.close()
     return result
 
 
@@ -236,16 +232,15 @@ def _stream(settings: ModelSettings, model: str, speed: dict[str, float]) -> int
 async def _first_pieces(settings: ModelSettings, model: str, prompt: str) -> list[tuple[float, int]]:
     """Return when each of the first pieces of a reply arrived, read as replies are, and its characters."""
     pieces: list[tuple[float, int]] = []
-    client = ChatClient(settings)
-    try:
-        async with aclosing(client.stream(_user_messages(prompt), model=model)) as events:
-            async for event in events:
-                if isinstance(event, (TextDelta, ReasoningDelta)) and event.text:
-                    pieces.append((time.perf_counter(), len(event.text)))
-                if len(pieces) >= MAX_PIECES:
-                    break
-    finally:
-        await client.aclose()
+    async with (
+        aclosing(ChatClient(settings)) as client,
+        aclosing(client.stream(_user_messages(prompt), model=model)) as events,
+    ):
+        async for event in events:
+            if isinstance(event, (TextDelta, ReasoningDelta)) and event.text:
+                pieces.append((time.perf_counter(), len(event.text)))
+            if len(pieces) >= MAX_PIECES:
+                break
     return pieces
 
 
@@ -270,11 +265,8 @@ def embedding_problem(settings: ModelSettings) -> str:
 
 def background_problem(settings: ModelSettings, model: str) -> str:
     """Return why a server's model cannot do background work, which needs structured answers; empty if it can."""
-    client = CompletionClient(settings, Capabilities())
-    try:
+    with closing(CompletionClient(settings, Capabilities())) as client:
         result = _try(lambda: _ask_structured(client, model))
-    finally:
-        client.close()
     return "" if result["ok"] else str(result["detail"])
 
 
@@ -286,9 +278,5 @@ def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) ->
 
 
 def _embed(settings: ModelSettings) -> int:
-    embedder = OpenAIEmbedder(settings, Capabilities())
-    try:
-        vectors = embedder.embed_passages(["hello"])
-    finally:
-        embedder.close()
-    return len(vectors[0])
+    with closing(OpenAIEmbedder(settings, Capabilities())) as embedder:
+        return len(embedder.embed_passages(["hello"])[0])

@@ -83,8 +83,7 @@ def start_pull(places: Mapping[str, str], name: str, model: str) -> Pull:
     pull = replace(resumed, state="running", problem="")
     client.delete(_stop(name))
     _store(client, name, pull)
-    run = threading.Thread(target=_run, args=(client, name, places[name], pull), name="pull", daemon=True)
-    run.start()
+    threading.Thread(target=_run, args=(client, name, places[name], pull), name="pull", daemon=True).start()
     return pull
 
 

@@ -26,9 +26,7 @@ def seal(secrets: Secrets) -> str:
 
 def unseal(stored: str | None) -> Secrets:
     """Return stored secrets; empty if the installation's secret has changed since."""
-    if not stored:
-        return Secrets()
-    return _decrypt(current_app.config["SECRET_KEY"], stored)
+    return _decrypt(current_app.config["SECRET_KEY"], stored) if stored else Secrets()
 
 
 @lru_cache(maxsize=256)

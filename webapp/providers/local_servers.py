@@ -84,8 +84,7 @@ def _probe(name: str, address: str) -> Nearby | None:
     except (KeyError, TypeError):
         return None
     rows = [row for row in rows if 0 < len(row.name) <= 200]
-    models = [choice.name for choice in choices_of(rows)]
-    return Nearby(name, address, models, can_pull=_is_ollama(address))
+    return Nearby(name, address, [choice.name for choice in choices_of(rows)], can_pull=_is_ollama(address))
 
 
 def _is_ollama(address: str) -> bool:

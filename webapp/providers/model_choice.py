@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from webapp.accounts.auth import current_identity, current_user_id
-from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSettings
-from webapp.accounts.service import update_account
+from webapp.accounts.identity import current_identity, current_user_id, is_admin
+from webapp.accounts.schemas import UserSettings
+from webapp.accounts.service import change_settings
 from webapp.errors import Invalid
+from webapp.llm.settings import Target
 from webapp.parameters import Parameters
 from webapp.providers.catalogue import models_for_user
 from webapp.providers.repository import OfferedModel
@@ -22,8 +23,7 @@ class Choice:
 
 def choices() -> list[OfferedModel]:
     """Return the models that the caller may choose."""
-    identity = current_identity()
-    return models_for_user(current_user_id(), is_admin=bool(identity and identity.is_admin))
+    return models_for_user(current_user_id(), is_admin=is_admin())
 
 
 def choice() -> Choice:
@@ -37,6 +37,13 @@ def choice() -> Choice:
     return Choice(liked, [offer for offer in models if offer.target.id not in likes], begins_with)
 
 
+def target_of(model_id: str | None) -> Target | None:
+    """Return the model of this id if the caller may choose it; else the default, None if there is none."""
+    offers = choices()
+    default = next((offer.target for offer in offers if offer.is_default), None)
+    return next((offer.target for offer in offers if offer.target.id == model_id), default)
+
+
 def check_choice(model_id: str | None) -> None:
     """Raise Invalid for anything but the id of a model that the caller may choose."""
     if model_id and not any(offer.target.id == model_id for offer in choices()):
@@ -46,7 +53,7 @@ def check_choice(model_id: str | None) -> None:
 def remember_choice(model_id: str | None) -> None:
     """Start the caller's next conversation with this model. Costs nothing if it would anyway."""
     if model_id and model_id != _settings().last_model:
-        _change(SettingsChanges(last_model=model_id[:220]))
+        change_settings(current_user_id(), last_model=model_id[:220])
 
 
 def remembered_parameters() -> Parameters:
@@ -57,22 +64,18 @@ def remembered_parameters() -> Parameters:
 def remember_parameters(parameters: Parameters) -> None:
     """Start the caller's next conversation with these."""
     if parameters != _settings().last_parameters:
-        _change(SettingsChanges(last_parameters=parameters))
+        change_settings(current_user_id(), last_parameters=parameters)
 
 
 def set_favourite(model_id: str, *, likes: bool) -> None:
     """Add a model to the caller's favourites, or remove it. Raises Invalid for one they cannot choose."""
     favourites = _settings().favourite_models
-    if likes and not any(offer.target.id == model_id for offer in choices()):
-        raise Invalid.field("model", "is not one of the models you can choose")
+    if likes:
+        check_choice(model_id)
     names = [name for name in favourites if name != model_id]
-    _change(SettingsChanges(favourite_models=[*names, model_id][-50:] if likes else names))
+    change_settings(current_user_id(), favourite_models=[*names, model_id][-50:] if likes else names)
 
 
 def _settings() -> UserSettings:
     identity = current_identity()
     return UserSettings.of(identity.settings if identity else None)
-
-
-def _change(changes: SettingsChanges) -> None:
-    update_account(current_user_id(), AccountChanges(settings=changes))

@@ -7,10 +7,9 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import login_required
 from webapp.accounts.groups import list_groups
-from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.forms import first_sentence, sentences
+from webapp.http.forms import first_sentence, on_form, sentences, validate
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
@@ -59,7 +58,7 @@ def toggle_favourite() -> ViewResult:
     try:
         set_favourite(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
     except Invalid as error:
-        flash(first_sentence(_errors_by_field(error).values()), "error")
+        flash(first_sentence(sentences(error, LABELS, otherwise="name").values()), "error")
     return commit_and_redirect(url_for(".my_models"))
 
 
@@ -83,7 +82,13 @@ def show(connection_id: int) -> ViewResult:
     return _connection(connection_id)
 
 
+_on_connection = on_form(
+    lambda errors, connection_id: _connection(connection_id, errors=errors), LABELS, otherwise="name"
+)
+
+
 @blueprint.post("/admin/models/<int:connection_id>")
+@_on_connection
 def change(connection_id: int) -> ViewResult:
     fields: dict[str, Any] = {
         "name": request.form.get("name", "").strip(),
@@ -95,10 +100,7 @@ def change(connection_id: int) -> ViewResult:
         fields["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
     if request.form.get("headers", "").strip() or "remove_headers" in request.form:
         fields["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
-    try:
-        service.update_connection(connection_id, ConnectionChanges(**fields))
-    except (ValidationError, Invalid) as error:
-        return _connection(connection_id, errors=_errors_by_field(error)), 422
+    service.update_connection(connection_id, validate(ConnectionChanges, fields))
     return commit_and_redirect(url_for(".show", connection_id=connection_id), _("Saved."))
 
 
@@ -120,24 +122,21 @@ def offer(connection_id: int) -> ViewResult:
 
 
 @blueprint.post("/admin/models/<int:connection_id>/embeddings")
+@_on_connection
 def embed(connection_id: int) -> ViewResult:
     """Let a model of this connection make the vectors of the whole site, or none of them."""
     return _let(connection_id, "embedding_model", "embeddings")
 
 
 @blueprint.post("/admin/models/<int:connection_id>/background")
+@_on_connection
 def work(connection_id: int) -> ViewResult:
     """Let a model of this connection do the background work of the whole site, or none of them."""
     return _let(connection_id, "background_model", "background")
 
 
 def _let(connection_id: int, role: str, place: str) -> ViewResult:
-    model = request.form.get(role, "").strip()
-    try:
-        change_connection(connection_id, ConnectionChanges.model_validate({role: model}))
-    except (ValidationError, Invalid) as error:
-        db.session.rollback()
-        return _connection(connection_id, errors=_errors_by_field(error), values={role: model}), 422
+    change_connection(connection_id, validate(ConnectionChanges, {role: request.form.get(role, "").strip()}))
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + f"#{place}", _("Saved."))
 
 
@@ -188,10 +187,6 @@ def _offer(name: str, by_model: dict[str, Any]) -> OfferFields:
     )
 
 
-def _errors_by_field(error: Invalid | ValidationError) -> dict[str, str]:
-    return sentences(error, LABELS, otherwise="name")
-
-
 def _page() -> str:
     rows = service.list_connections(PageQuery(limit=100)).items
     deleted = request.args.get("deleted", 0, type=int)
@@ -211,29 +206,27 @@ def _budget(row: ModelConnection, offer: ModelOffer) -> int | None:
     return tokens if tokens != window and not offer.context_window else None
 
 
-def _connection(
-    connection_id: int, *, errors: dict[str, str] | None = None, values: dict[str, str] | None = None
-) -> str:
+def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> str:
     row = service.get_connection(connection_id)
     offers = service.offers_of(connection_id)
     models = {offer.model for offer in offers}
     all_names = (row.test_result or {}).get("names", [])
-    names = [name for name in all_names if name not in models]
-    error = first_sentence((errors or {}).values())
     return render_template(
         "models/connection.html",
         efforts=get_args(Effort),
         row=row,
         offers=offers,
-        names=names,
+        names=[name for name in all_names if name not in models],
         all_names=all_names,
         windows=(row.test_result or {}).get("windows") or {},
         speed={kind: stored_speed(row.test_result, kind) for kind in ("prompt", "generation")},
         budgets={offer.model: _budget(row, offer) for offer in offers},
-        roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
-        | (values or {}),
+        roles={
+            role: request.form.get(role, stored or "").strip()
+            for role, stored in (("embedding_model", row.embedding_model), ("background_model", row.background_model))
+        },
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
-        error=error,
+        error=first_sentence((errors or {}).values()),
         silence=round(app_settings().first_token_seconds),
         groups=[group for group, _ in list_groups()],
         chosen_groups=service.groups_of_offers(connection_id),

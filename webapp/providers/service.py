@@ -57,8 +57,7 @@ def list_connections(query: PageQuery) -> Page[ModelConnection]:
 
 def create_connection(fields: NewConnection, result: dict[str, Any] | None = None) -> ModelConnection:
     """Return a new connection with its models and test. Raises Conflict, Invalid for a model named twice."""
-    ids = db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()
-    if len(ids) >= MAX_CONNECTIONS:
+    if len(db.session.scalars(select(ModelConnection.connection_id).limit(MAX_CONNECTIONS)).all()) >= MAX_CONNECTIONS:
         raise Conflict("There are already %(most_connections)s connections.", most_connections=MAX_CONNECTIONS)
     row = ModelConnection(
         name=fields.name,

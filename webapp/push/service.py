@@ -34,10 +34,7 @@ def list_subscriptions(user_id: int) -> Sequence[PushSubscription]:
 
 def subscribe(user_id: int, session_id: int, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
     """Notify a browser, with these keys, as long as its session lasts. Raises Invalid, TooMany."""
-    try:
-        outbound.check_host(endpoint, app_settings().outbound_allowed)
-    except outbound.RequestRefused as error:
-        raise Invalid.field("endpoint", error.reason) from None
+    outbound.outside_url("endpoint", endpoint, app_settings().outbound_allowed)
     _check_keys(p256dh, auth)
     get_or_raise(User, user_id, lock=True)
     digest = digest_of(endpoint)

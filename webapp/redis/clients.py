@@ -82,7 +82,9 @@ def open_redis(url: str, **options: Any) -> Redis:
     address = SentinelAddress.parse(url)
     if address is None:
         return Redis.from_url(url, **options)
-    options_of_sentinels = _of_sentinels(address) | {"retry": _retry_once()}
+    # A connection to a Sentinel that was restarted breaks at the next command.
+    once = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
+    options_of_sentinels = _of_sentinels(address) | {"retry": once}
     sentinels: Any = Sentinel(address.sentinels, sentinel_kwargs=options_of_sentinels)  # type: ignore[no-untyped-call]
     kind = _MasterTLS if address.tls else _Master
     client: Redis = sentinels.master_for(
@@ -177,11 +179,6 @@ class _Master(_Unblocked, SentinelManagedConnection):
 
 class _MasterTLS(_Unblocked, SentinelManagedSSLConnection):
     pass
-
-
-def _retry_once() -> Retry:
-    """Retry once: a connection to a Sentinel that was restarted breaks at the next command."""
-    return Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
 
 
 def _of_sentinels(address: SentinelAddress) -> dict[str, Any]:

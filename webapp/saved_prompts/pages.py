@@ -9,7 +9,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.conversations.pages import render_new
 from webapp.db.base import db
 from webapp.errors import DomainError, Invalid
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import on_form, read_form, sentences
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download, wants_partial
 from webapp.i18n.marks import N_
@@ -45,11 +45,9 @@ def new() -> ViewResult:
 
 
 @blueprint.post("/prompts/new")
+@on_form(lambda errors: _form(request.form, errors=errors), LABELS, otherwise="name")
 def create() -> ViewResult:
-    try:
-        prompt = service.create_prompt(current_user_id(), _fields())
-    except Invalid as error:
-        return _form(request.form, errors=sentences(error, LABELS)), 422
+    prompt = service.create_prompt(current_user_id(), _fields())
     return commit_and_redirect(
         url_for(".index"), gettext("Saved “%(name)s”. Type / in a message to use it.", name=prompt.prompt.name)
     )
@@ -58,19 +56,30 @@ def create() -> ViewResult:
 @blueprint.get("/prompts/<int:saved_prompt_id>")
 def show(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id)
-    return _form(_values(prompt.prompt), prompt=prompt)
+    row = prompt.prompt
+    values = {
+        "name": row.name,
+        "description": row.description,
+        "content": row.content,
+        "space": str(row.space_id or ""),
+    }
+    return _form(values, prompt=prompt)
 
 
 @blueprint.post("/prompts/<int:saved_prompt_id>")
+@on_form(
+    lambda errors, saved_prompt_id: _form(
+        request.form, prompt=service.get_prompt(current_user_id(), saved_prompt_id, edit=True), errors=errors
+    ),
+    LABELS,
+    otherwise="name",
+)
 def save(saved_prompt_id: int) -> ViewResult:
     prompt = service.get_prompt(current_user_id(), saved_prompt_id, edit=True)
-    try:
-        values = _fields().model_dump()
-        if prompt.prompt.user_id != current_user_id():
-            del values["space_id"]
-        service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**values))
-    except Invalid as error:
-        return _form(request.form, prompt=prompt, errors=sentences(error, LABELS)), 422
+    values = _fields().model_dump()
+    if prompt.prompt.user_id != current_user_id():
+        del values["space_id"]
+    service.update_prompt(current_user_id(), saved_prompt_id, SavedPromptChanges(**values))
     return commit_and_redirect(url_for(".index"), gettext("Saved."))
 
 
@@ -107,9 +116,7 @@ def fill_variables(saved_prompt_id: int) -> ViewResult:
     except Invalid as error:
         wrong = sentences(error, {variable.name: variable.name for variable in variables})
         return _questions(prompt.prompt, variables, request.form, wrong), 422
-    if wants_partial():
-        return Response(text, mimetype="text/plain")
-    return render_new(content=text, linked_draft=True)
+    return Response(text, mimetype="text/plain") if wants_partial() else render_new(content=text, linked_draft=True)
 
 
 @blueprint.get("/prompts/export")
@@ -134,9 +141,7 @@ def import_file() -> ViewResult:
     db.session.commit()
     imported, skipped, refused = result
     flash(_account(imported, skipped), "message")
-    if refused:
-        return _index(refused=refused)
-    return redirect(url_for(".index"), 303)
+    return _index(refused=refused) if refused else redirect(url_for(".index"), 303)
 
 
 def _fields() -> NewSavedPrompt:
@@ -175,10 +180,6 @@ def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors:
         longest=formats.MAX_CONTENT_LENGTH,
         errors=errors or {},
     )
-
-
-def _values(row: Any) -> dict[str, Any]:
-    return {"name": row.name, "description": row.description, "content": row.content, "space": str(row.space_id or "")}
 
 
 def _questions(prompt: Any, variables: list[Variable], values: Any, errors: dict[str, str]) -> str:

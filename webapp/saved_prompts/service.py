@@ -74,8 +74,7 @@ def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
     _require_room(user_id, 1)
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
-    row = add_row(SavedPrompt(user_id=user_id, **fields.model_dump()))
-    return PromptForReader(row, True)
+    return PromptForReader(add_row(SavedPrompt(user_id=user_id, **fields.model_dump())), True)
 
 
 def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChanges) -> PromptForReader:
@@ -112,13 +111,12 @@ def duplicate_prompt(user_id: int, saved_prompt_id: int) -> PromptForReader:
 def fill_prompt(user_id: int, saved_prompt_id: int, values: Mapping[str, str], moment: datetime) -> str:
     """Return a prompt's text with its variables filled; `moment` is the user's local time. Raises NotFound, Invalid."""
     row = get_prompt(user_id, saved_prompt_id).prompt
-    name = db.session.scalar(select(User.name).where(User.user_id == user_id))
     ready = {
         "CURRENT_DATE": moment.strftime("%Y-%m-%d"),
         "CURRENT_TIME": moment.strftime("%H:%M"),
         "CURRENT_DATETIME": moment.strftime("%Y-%m-%d %H:%M"),
         "CURRENT_WEEKDAY": moment.strftime("%A"),
-        "USER_NAME": name or "",
+        "USER_NAME": db.session.scalar(select(User.name).where(User.user_id == user_id)) or "",
     }
     try:
         return fill(row.content, values, ready)

@@ -21,8 +21,7 @@ def list_schedules(query: PageQuery) -> ScheduleList:
 @idempotency.idempotent
 def create_schedule(body: ScheduleFields) -> ScheduleOut:
     """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
-    row = service.create_schedule(current_user_id(), body, token_id=require_identity().token_id)
-    return ScheduleOut.of(row)
+    return ScheduleOut.of(service.create_schedule(current_user_id(), body, token_id=require_identity().token_id))
 
 
 @blueprint.get("/schedules/feed")

@@ -13,7 +13,7 @@ from webapp.conversations.messages import get_message
 from webapp.db.base import db, now
 from webapp.errors import Invalid
 from webapp.extensions import limiter
-from webapp.http.forms import sentences, validate
+from webapp.http.forms import on_form, sentences, validate
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
@@ -130,16 +130,17 @@ def show(schedule_id: int) -> ViewResult:
 
 
 @blueprint.post("/schedules/<int:schedule_id>")
+@on_form(
+    lambda errors, schedule_id: _form(request.form, service.get_schedule(current_user_id(), schedule_id), errors),
+    LABELS,
+    otherwise="title",
+)
 def save(schedule_id: int) -> ViewResult:
-    row = service.get_schedule(current_user_id(), schedule_id)
-    try:
-        values = _read()
-        values.setdefault("title", service.title_of(values["prompt"]))
-        if not mail_is_set_up():
-            del values["sends_mail"]  # the form did not ask
-        service.change_schedule(current_user_id(), schedule_id, validate(ScheduleEdit, values))
-    except Invalid as error:
-        return _form(request.form, row=row, errors=sentences(error, LABELS)), 422
+    values = _read()
+    values.setdefault("title", service.title_of(values["prompt"]))
+    if not mail_is_set_up():
+        del values["sends_mail"]  # the form did not ask
+    service.change_schedule(current_user_id(), schedule_id, validate(ScheduleEdit, values))
     return commit_and_redirect(url_for(".index"), _("Saved."))
 
 

@@ -41,8 +41,7 @@ def list_schedules(user_id: int) -> Sequence[Schedule]:
 
 def page_of_schedules(user_id: int, query: PageQuery) -> Page[Schedule]:
     """Return a page of the schedules, those due next first. Raises Invalid for a foreign cursor."""
-    keyset = Keyset("schedules", query, int, datetime, int, scope=user_id)
-    return keyset.page_of(
+    return Keyset("schedules", query, int, datetime, int, scope=user_id).page_of(
         list_schedules(user_id), lambda row: (int(row.next_at is None), row.next_at or EPOCH, row.schedule_id)
     )
 
@@ -147,9 +146,8 @@ class ProposedSchedule:
     @property
     def form(self) -> dict[str, Any]:
         """Return the fields of the form that makes it."""
-        text = f"{self.fields.at:%Y-%m-%dT%H:%M}"
         return self.fields.model_dump(include={"prompt", "timezone"}) | {
-            "at": text,
+            "at": f"{self.fields.at:%Y-%m-%dT%H:%M}",
             "repeat": self.fields.repeat or "once",
         }
 
@@ -195,8 +193,7 @@ def title_of(prompt: str) -> str:
 def _title_of_journey(user_id: int, slug: str | None) -> str:
     if not slug:
         raise Invalid.field("prompt", "is needed, unless there is a journey")
-    journey = require(visible_journey(user_id, slug), "There is no such journey.")
-    return journey.title
+    return require(visible_journey(user_id, slug), "There is no such journey.").title
 
 
 def _require_places(user_id: int, journey: str | None, conversation: Place) -> None:

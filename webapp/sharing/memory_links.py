@@ -26,9 +26,8 @@ def find_uses(user_id: int, memory_ids: Collection[int]) -> Uses:
     newest = db.session.execute(
         statement.order_by(Message.message_id.desc()).limit(max(0, MAX_NAMED - len(shared)))
     ).all()
-    replies = [*shared.values(), *(UsedIn.model_validate(row, from_attributes=True) for row in newest)][:MAX_NAMED]
     return Uses(
-        replies,
+        [*shared.values(), *(UsedIn.model_validate(row, from_attributes=True) for row in newest)][:MAX_NAMED],
         _count(_select_replies(memory_ids).where(condition)),
         _count(_select_replies(memory_ids).where(~condition)),
     )

@@ -66,8 +66,7 @@ def create(conversation_id: int) -> Any:
 
 @blueprint.get("/shares")
 def index() -> str:
-    query = ShareQuery(cursor=requested_cursor())
-    page = service.list_shares(current_user_id(), query)
+    page = service.list_shares(current_user_id(), ShareQuery(cursor=requested_cursor()))
     return render_template("sharing/index.html", shares=page.items, share_url=share_url, next_cursor=page.next_cursor)
 
 
@@ -87,11 +86,10 @@ def _edge(name: str) -> int | None:
 
 def _share_page(conversation_id: int, *, error: str = "") -> str:
     conversation = get_conversation(current_user_id(), conversation_id)
-    page = service.list_shares(current_user_id(), ShareQuery(conversation_id=conversation_id, limit=100))
     return render_template(
         "sharing/share.html",
         conversation=conversation,
-        shares=page.items,
+        shares=service.list_shares(current_user_id(), ShareQuery(conversation_id=conversation_id, limit=100)).items,
         share_url=share_url,
         exchanges=service.list_exchanges(current_user_id(), conversation_id),
         error=error,

@@ -66,11 +66,10 @@ def worker() -> ViewResult:
     """The service worker, with the URLs of what it keeps; looked up each time, so that it is never out of date."""
     source = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
     script = source[0].decode() if source else ""
-    shell = [url_for(".offline"), *_shell()]
     names = {
         "version": static_version(),
         "offline": url_for(".offline"),
-        "shell": shell,
+        "shell": [url_for(".offline"), *_shell()],
         "home": url_for("conversations_pages.new"),
         "share": url_for(".share"),
         "words": SHARED,

@@ -14,14 +14,14 @@ from webapp.shell import commands
 from webapp.webhooks import events_api
 
 SERVED = {
-    "accounts": "api pages settings_pages password_check_pages passkey_pages mail_pages oidc_pages language_pages",
+    "accounts": "api pages settings_pages password_check_pages passkey_pages mail_pages oidc_pages",
     "admin": "feedback groups jobs_pages journeys pages prompts",
     "arrivals": "pages",
     "audit": "api pages",
     "chat": "api frames inspector_pages pages parameter_pages start_pages turn_pages",
     "conversations": "api bulk_pages feedback_pages pages",
     "digests": "api pages",
-    "files": "api document_pages pages",
+    "files": "api pages",
     "gateway": "api responses_api embeddings_api",
     "internal": "api",
     "journeys": "api authoring_api authoring_pages pages",
@@ -41,7 +41,7 @@ SERVED = {
     "shell": "manifest service_endpoints",
     "spaces": "api document_pages pages",
     "tasks": "api",
-    "tools": "api pages server_pages admin_pages",
+    "tools": "api pages server_pages",
     "transfer": "account_deletion_pages api pages portrait_files proposal_pages",
     "usage": "api pages",
     "webhooks": "api pages",

@@ -51,9 +51,8 @@ def sweep() -> dict[str, int]:
 
     What fails of it holds up nothing else.
     """
-    recent = now() - timedelta(days=MAX_DELAY_DAYS)
     owed: dict[str, Callable[[], Sequence[int | str]]] = {
-        "title": partial(conversations.conversations_without_title, since=recent),
+        "title": partial(conversations.conversations_without_title, since=now() - timedelta(days=MAX_DELAY_DAYS)),
         "extract": due_extractions,
         "summary": owed_summaries,
         "index": users_awaiting_vectors,
@@ -73,7 +72,7 @@ def sweep() -> dict[str, int]:
         "claimed": claim_due,
         "model": partial(_store, notice_model),
         **{name: partial(_queue, name, find) for name, find in owed.items()},
-        "stalled": _queue_stalled,
+        "stalled": lambda: sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items()),
         "used": partial(_store, partial(flush_uses, redis())),
         "prompts": _store_prompts,
     }
@@ -90,10 +89,6 @@ def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
     ids = find() if name not in READ_BY_A_MODEL or has_worker() else ()
     db.session.rollback()
     return enqueue_owed(name, ids)
-
-
-def _queue_stalled() -> int:
-    return sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items())
 
 
 def _store(work: Callable[[], T]) -> T:

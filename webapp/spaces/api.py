@@ -44,8 +44,7 @@ def list_spaces(query: SpaceQuery) -> SpaceList:
 @idempotency.idempotent
 def create_space(body: NewSpace) -> SpaceOut:
     """Create a project or a legacy."""
-    row = service.create_space(current_user_id(), body)
-    return service.view_space(current_user_id(), row.space_id)
+    return service.view_space(current_user_id(), service.create_space(current_user_id(), body).space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>")
@@ -97,8 +96,7 @@ def accept(space_id: Id) -> SpaceOut:
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>")
 def remove_member(space_id: Id, user_id: Id, query: SpaceEnd) -> None:
     """Decline an invitation, leave, or, as the owner, remove a member."""
-    forget = query.forget == "memories"
-    members.remove(current_user_id(), space_id, user_id, forget=forget)
+    members.remove(current_user_id(), space_id, user_id, forget=query.forget == "memories")
 
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>")

@@ -1,13 +1,9 @@
 """Pages of a space's documents: the list with progress, one document, and pasting."""
 
-from typing import Any
-
 from flask import render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
-from webapp.http.forms import read_form, sentences
+from webapp.http.forms import on_form, read_form
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
@@ -27,13 +23,10 @@ def index(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>/documents")
+@on_form(lambda errors, space_id: _index(space_id, errors), LABELS, otherwise="content")
 def add(space_id: int) -> ViewResult:
     service.require_member(current_user_id(), space_id)
-    try:
-        document = documents.add_document(current_user_id(), space_id, read_form(NewDocument))
-    except (Invalid, Conflict) as error:
-        db.session.rollback()
-        return _index(space_id, errors=sentences(error, LABELS, otherwise="content"), values=request.form), 422
+    document = documents.add_document(current_user_id(), space_id, read_form(NewDocument))
     return commit_and_redirect(
         url_for(".index", space_id=space_id), _("“%(title)s” has been added.", title=document.title)
     )
@@ -66,15 +59,14 @@ def retry(space_id: int, document_id: int) -> ViewResult:
     return commit_and_redirect(url_for(".index", space_id=space_id))
 
 
-def _index(space_id: int, **context: Any) -> str:
-    cursor = requested_cursor()
-    page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=cursor))
-    space = service.view_space(current_user_id(), space_id)
+def _index(space_id: int, errors: dict[str, str] | None = None) -> str:
+    page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=requested_cursor()))
     return render_template(
         "spaces/documents.html",
-        space=space,
+        space=service.view_space(current_user_id(), space_id),
         documents=page.items,
         next_cursor=page.next_cursor,
         tab="documents",
-        **{"errors": {}, "values": {}, **context},
+        errors=errors or {},
+        values=request.form,
     )

@@ -84,8 +84,7 @@ def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
     """Return a document without its text. Raises NotFound."""
     require_member(user_id, space_id)
     statement = _select_documents(user_id, space_id).where(SpaceDocument.document_id == document_id)
-    row = db.session.execute(statement).one_or_none()
-    return _out(require(row, "There is no such document."))
+    return _out(require(db.session.execute(statement).one_or_none(), "There is no such document."))
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:

@@ -6,8 +6,8 @@ from flask import flash, g, make_response, redirect, render_template, request, u
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
-from webapp.errors import Conflict, Invalid
-from webapp.http.forms import read_form, sentences
+from webapp.errors import Conflict
+from webapp.http.forms import on_form, read_form
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor
 from webapp.i18n.marks import N_
@@ -59,14 +59,23 @@ def index() -> ViewResult:
     return _index()
 
 
+def _index(errors: dict[str, str] | None = None) -> str:
+    page = service.list_spaces(current_user_id(), SpaceQuery(limit=50, cursor=requested_cursor()))
+    return render_template(
+        "spaces/index.html",
+        spaces=[s for s in page.items if s.status == "active"],
+        invitations=[s for s in page.items if s.status == "invited"],
+        errors=errors or {},
+        next_cursor=page.next_cursor,
+        values=request.form,
+    )
+
+
 @blueprint.post("/spaces")
+@on_form(_index, LABELS, otherwise="name")
 def create() -> ViewResult:
     """Create a space and switch to it."""
-    try:
-        space = service.create_space(current_user_id(), read_form(NewSpace))
-    except (Invalid, Conflict) as error:
-        db.session.rollback()
-        return _index(errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
+    space = service.create_space(current_user_id(), read_form(NewSpace))
     db.session.commit()
     return _switch_to(space.space_id)
 
@@ -94,14 +103,10 @@ def settings(space_id: int) -> ViewResult:
 
 
 @blueprint.post("/spaces/<int:space_id>")
+@on_form(lambda errors, space_id: _settings(space_id, errors), LABELS, otherwise="name")
 def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
-    try:
-        changes = read_form(SpaceChanges)
-        service.update_space(current_user_id(), space_id, changes)
-    except Invalid as error:
-        db.session.rollback()
-        return _settings(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
+    service.update_space(current_user_id(), space_id, read_form(SpaceChanges))
     return commit_and_redirect(url_for(".about", space_id=space_id), _("Saved. It applies from the next reply."))
 
 
@@ -112,15 +117,11 @@ def member_list(space_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/members")
 @limit_invitations
+@on_form(lambda errors, space_id: _people(space_id, errors), N_({"email": "This"}), otherwise="email")
 def invite(space_id: int) -> ViewResult:
     """Invite somebody by the address of their account."""
-    try:
-        email = read_form(Invitation).email
-        members.invite(current_user_id(), space_id, email)
-    except (Invalid, Conflict) as error:
-        db.session.rollback()
-        errors = sentences(error, N_({"email": "This"}), otherwise="email")
-        return _people(space_id, errors=errors, email=request.form.get("email", "")), 422
+    email = read_form(Invitation).email
+    members.invite(current_user_id(), space_id, email)
     return commit_and_redirect(
         url_for(".member_list", space_id=space_id),
         _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),
@@ -136,8 +137,7 @@ def accept(space_id: int) -> ViewResult:
 
 @blueprint.post("/spaces/<int:space_id>/decline")
 def decline(space_id: int) -> ViewResult:
-    view = service.view_space(current_user_id(), space_id)
-    if view.status != "invited":
+    if service.view_space(current_user_id(), space_id).status != "invited":
         raise Conflict("You have joined this space. You can leave it.")
     members.remove(current_user_id(), space_id, current_user_id())
     return commit_and_redirect(url_for(".index"), _("Declined."))
@@ -198,33 +198,19 @@ def _switch_to(space_id: int) -> ViewResult:
     return current_space.remember_choice(answer, space_id)
 
 
-def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
-    cursor = requested_cursor()
-    page = service.list_spaces(current_user_id(), SpaceQuery(limit=50, cursor=cursor))
-    return render_template(
-        "spaces/index.html",
-        spaces=[s for s in page.items if s.status == "active"],
-        invitations=[s for s in page.items if s.status == "invited"],
-        errors=errors or {},
-        next_cursor=page.next_cursor,
-        values=values or {},
-    )
-
-
-def _settings(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
+def _settings(space_id: int, errors: dict[str, str] | None = None) -> str:
     service.require_member(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    context = {"errors": errors or {}, "values": values or space.model_dump()}
+    context = {"errors": errors or {}, "values": request.form or space.model_dump()}
     return render_template("spaces/settings.html", space=space, tab="settings", **context)
 
 
-def _people(space_id: int, **context: Any) -> str:
-    members_list = members.list_members(current_user_id(), space_id)
-    space = service.view_space(current_user_id(), space_id)
+def _people(space_id: int, errors: dict[str, str] | None = None) -> str:
     return render_template(
         "spaces/members.html",
-        space=space,
-        members=members_list,
+        space=service.view_space(current_user_id(), space_id),
+        members=members.list_members(current_user_id(), space_id),
         tab="members",
-        **{"errors": {}, "email": "", **context},
+        errors=errors or {},
+        email=request.form.get("email", ""),
     )

@@ -60,5 +60,4 @@ _ALWAYS = (
 def persona_prompt(persona_id: str | None, name: str) -> str:
     """Return the instructions that open a persona's replies about somebody; of the default if unknown."""
     persona = PERSONAS.get(persona_id or "", PERSONAS[DEFAULT])
-    name_line = " ".join(name.split())
-    return f"{persona.prompt}\n\n{_ALWAYS}".replace("{name}", name_line)
+    return f"{persona.prompt}\n\n{_ALWAYS}".replace("{name}", " ".join(name.split()))

@@ -112,8 +112,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
     """Delete a space, as its owner; with `forget`, also their memories in it. Raises NotFound, Forbidden."""
-    space = get_space(user_id, space_id, owner=True, lock=True)
-    end_space(space, forgetful=user_id if forget else None)
+    end_space(get_space(user_id, space_id, owner=True, lock=True), forgetful=user_id if forget else None)
 
 
 def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answers:
@@ -175,8 +174,7 @@ def view_space(user_id: int, space_id: int) -> SpaceOut:
 
 def names_of(space_ids: Collection[int]) -> dict[int, str]:
     """Return the names of some spaces. The caller makes sure that the reader belongs to them."""
-    rows = db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids)))
-    return dict(rows.all())
+    return dict(db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids))).all())
 
 
 def _select_spaces(user_id: int) -> Select[*tuple[Any, ...]]:

@@ -174,5 +174,4 @@ def ask(
     texts = [item.content for item in transcript if item.role == "user"]
     # A summary must stay shorter than what it covers, however much has to be restored.
     room = min(len(text) + sum(map(len, texts)) // RESTORE_SHARE, sum(len(item.content) for item in transcript))
-    summary = restore_details(text, texts, min(SUMMARY_CHARS, room))
-    return answer.model_copy(update={"summary": summary}), model
+    return answer.model_copy(update={"summary": restore_details(text, texts, min(SUMMARY_CHARS, room))}), model

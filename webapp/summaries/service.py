@@ -142,8 +142,7 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
             ConversationChunk.message_range_end >= first_id,
         )
     )
-    settings = app_settings()
-    conversation.summary_due = _open_count(conversation.conversation_id) > settings.summary_threshold
+    conversation.summary_due = _open_count(conversation.conversation_id) > app_settings().summary_threshold
 
 
 def _open_count(conversation_id: int) -> int:

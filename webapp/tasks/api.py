@@ -31,8 +31,7 @@ limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"
 def generate_memory_for_conversation(conversation_id: Id, query: SyncQuery) -> Answer:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
     identity = require_identity()
-    conversation = reachable_conversation(identity, conversation_id)
-    owner_id = conversation.user_id
+    owner_id = reachable_conversation(identity, conversation_id).user_id
     if not query.sync:
         return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=conversation_id)), 202
     note_look(identity, owner_id, f"digest of conversation {conversation_id}")

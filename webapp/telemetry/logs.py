@@ -75,9 +75,7 @@ def _text_escape(ch: str) -> str:
 
 def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
     """Return a line with its control characters spelled out, harmless for logs and terminals."""
-    if line.isprintable():
-        return line
-    return "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)
+    return line if line.isprintable() else "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)
 
 
 def configure(log_format: str, log_level: str) -> None:

@@ -41,8 +41,7 @@ _LATIN = ("german", "french", "spanish", "portuguese", "italian", "dutch", "turk
 
 def language_of(folded_words: Sequence[str]) -> str:
     """Return the language of folded words: the script's, or that of the most common words; English if in doubt."""
-    longest = max(folded_words, key=len, default="")
-    first = longest[:1]
+    first = max(folded_words, key=len, default="")[:1]
     if first > "\u02ff":
         return next((language for low, high, language in _SCRIPTS if low <= first <= high), ENGLISH)
     votes = Counter(language for word in folded_words[:200] for language in _SPEAKING.get(word, ()))
@@ -152,9 +151,7 @@ def _ascii_digit(match: re.Match[str]) -> str:
 
 def search_form(text: str) -> str:
     """Return the form of a text in which words are looked for within it: folded, syllables of Hangul in their parts."""
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFD", fold_marks(text))
+    return text.lower() if text.isascii() else unicodedata.normalize("NFD", fold_marks(text))
 
 
 def words(text: str) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, session_only
+from webapp.accounts.identity import is_admin
 from webapp.db.base import db
 from webapp.extensions import limiter
 from webapp.http.json_api import api_blueprint
@@ -19,7 +20,6 @@ from webapp.tools.schemas import (
     WebAccessOut,
     WebTest,
 )
-from webapp.tools.server_pages import is_admin
 from webapp.tools.servers import limit_tries, refusals_by_tool, try_server
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web

@@ -211,8 +211,7 @@ def _in_decimals(work: Callable[[], Decimal]) -> Number:
     with localcontext() as context:
         context.prec, context.Emax, context.Emin = _PRECISION, 1_500, -1_500
         try:
-            result = work()
-            return _check_size(Fraction(result))
+            return _check_size(Fraction(work()))
         except (DecimalException, ValueError, OverflowError):
             raise Unanswerable("That has no answer in real numbers of a sensible size.") from None
 

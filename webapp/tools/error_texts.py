@@ -1,7 +1,7 @@
 """The reasons why a server or search failed, kept in English, in the reader's language: a line here for each."""
 
 from webapp.i18n.marks import N_
-from webapp.i18n.stored_texts import translate_stored
+from webapp.i18n.request_language import translate_stored
 
 TEXTS: tuple[str, ...] = N_(
     (

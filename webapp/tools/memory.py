@@ -64,10 +64,9 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
 
 def _without_text(arguments: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments without forgotten or secret text, which the record of the call must not hold either."""
-    keeps = output.get("reason") not in (None, "secret", "forgotten")
     return (
         arguments
-        if keeps
+        if output.get("reason") not in (None, "secret", "forgotten")
         else {name: value if name == "memory_id" else "[not kept]" for name, value in arguments.items()}
     )
 

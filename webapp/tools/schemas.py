@@ -10,17 +10,15 @@ from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
 
-def _address(value: str) -> str:
-    return server_address(value) if value else ""
-
-
 class WebAccessFields(Input):
     """Only the fields that are given are changed. An empty URL is the engine's usual one."""
 
     provider: Literal["searxng", "brave", "tavily", "pages"] | None = Field(
         None, description="`pages`: no search; only addresses that people write are read."
     )
-    address: Annotated[Line, Field(max_length=500), AfterValidator(_address)] | None = None
+    address: (
+        Annotated[Line, Field(max_length=500), AfterValidator(lambda value: value and server_address(value))] | None
+    ) = None
     api_key: Line | None = Field(None, max_length=2_000, description="Write-only; empty removes it.")
     is_enabled: Flag | None = None
 
@@ -33,9 +31,7 @@ class WebAccessOut(Output):
 
     @classmethod
     def of(cls, row: WebAccess | None) -> "WebAccessOut":
-        if row is None:
-            return cls(provider=None, address="", key_set=False, is_enabled=False)
-        return cls.from_row(row)
+        return cls(provider=None, address="", key_set=False, is_enabled=False) if row is None else cls.from_row(row)
 
 
 ServerName = Annotated[Line, Field(min_length=1, max_length=60)]

@@ -5,7 +5,7 @@ from typing import Any
 from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import current_identity, current_user_id
+from webapp.accounts.identity import current_user_id, is_admin
 from webapp.db.base import db
 from webapp.errors import Conflict, DomainError, Invalid
 from webapp.http.forms import sentences
@@ -22,12 +22,6 @@ blueprint = PageBlueprint("tool_servers", __name__, url_prefix="/settings/tools/
 blueprint.add_app_template_filter(translate_result, "told_of_tools")
 
 LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
-
-
-def is_admin() -> bool:
-    """Return whether the caller manages everybody's servers, too."""
-    identity = current_identity()
-    return bool(identity and identity.is_admin)
 
 
 @blueprint.app_context_processor

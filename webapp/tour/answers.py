@@ -42,13 +42,11 @@ _BLANK = r"(?:…|\.\.\.)"
 
 def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
     """Return the reply: the example if requested, otherwise that and how a model is connected."""
-    question = _text(messages)
-    if _asks_to_be_shown(question.rstrip().rpartition("\n")[2]):
+    if _asks_to_be_shown(_text(messages).rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
         table = "\n".join(["| | |", "|:--|:--|", *rows])
         return f"{tour_text(_EXAMPLE_NOTE, language)}\n\n{table}\n\n{_CODE}\n"
-    way = tour_text(_FOR_ADMINS if is_admin else _FOR_OTHERS, language)
-    return f"{tour_text(_NO_MODEL, language)} {way}"
+    return f"{tour_text(_NO_MODEL, language)} {tour_text(_FOR_ADMINS if is_admin else _FOR_OTHERS, language)}"
 
 
 def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:

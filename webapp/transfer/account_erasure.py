@@ -45,7 +45,7 @@ class AccountContents:
 def list_account_contents(user_id: int) -> AccountContents:
     """Return what somebody has, and what of it stays for others when they leave."""
     other = aliased(SpaceMember)
-    owned = (
+    spaces = db.session.execute(
         select(Space.name, func.count(other.space_member_id))
         .join(SpaceMember, SpaceMember.space_id == Space.space_id)
         .outerjoin(
@@ -55,8 +55,7 @@ def list_account_contents(user_id: int) -> AccountContents:
         .where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
         .group_by(Space.space_id, Space.name)
         .order_by(Space.name)
-    )
-    spaces = db.session.execute(owned).all()
+    ).all()
     shared = select(SpaceMember.space_id).where(
         SpaceMember.user_id != user_id, SpaceMember.status == "active", SpaceMember.user_id.is_not(None)
     )

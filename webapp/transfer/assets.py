@@ -99,8 +99,7 @@ def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> 
 def _file_name(name: str, data: bytes) -> str:
     """Return a valid name for a file, with the right extension: ChatGPT names some pictures .dat."""
     safe = safe_name(name)
-    suffix = PurePosixPath(safe).suffix.lower()
-    if suffix in ("", ".dat"):
+    if PurePosixPath(safe).suffix.lower() in ("", ".dat"):
         ending = mimetypes.guess_extension(picture_kind(data)) or ""
         return safe.removesuffix(PurePosixPath(safe).suffix) + ending if ending else safe
     return safe

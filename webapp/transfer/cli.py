@@ -10,6 +10,7 @@ from webapp.accounts.cli import email_option
 from webapp.accounts.service import find_user
 from webapp.background.time_slices import ENDLESS
 from webapp.db.base import write_transaction
+from webapp.http.validation import MAX_ID
 from webapp.transfer import export_jobs, import_jobs, import_learning, preview, service, storage
 from webapp.transfer.pages import COUNT_LABELS
 from webapp.transfer.readers import READERS
@@ -31,8 +32,7 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
         export_id = export_jobs.create_export(user_id, fields, by_job=False).export_id
     export_jobs.make(export_id, seconds=ENDLESS)
     with write_transaction():
-        row = export_jobs.download(user_id, export_id)
-        stored = row.stored_as or ""
+        stored = export_jobs.download(user_id, export_id).stored_as or ""
     shutil.copyfile(storage.path_of(stored), path)
     path.chmod(0o600)
     click.echo(f"{path}: {path.stat().st_size:,} bytes")
@@ -71,7 +71,7 @@ def import_file(email: str, form: str | None, restore: bool | None, learn: bool,
 
 @transfer.command("estimate")
 @email_option
-@click.argument("import_id", type=int)
+@click.argument("import_id", type=click.IntRange(1, MAX_ID))
 def estimate(email: str, import_id: int) -> None:
     """Print what learning from an import is likely to take: conversations, calls, tokens in and out, dollars."""
     estimate = import_learning.estimate(find_user(email).user_id, import_id)

@@ -205,8 +205,7 @@ def newest_leaf(parents: dict[str, str | None], times: dict[str, float]) -> str 
 
 def count_omissions(rows: Sized, path: Sized, shown_count: int) -> Counter[str]:
     """Count what a conversation of `rows` leaves out if `shown_count` messages of the branch `path` are shown."""
-    counts = Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown_count})
-    return +counts
+    return +Counter({OTHER_VERSIONS: len(rows) - len(path), HIDDEN: len(path) - shown_count})
 
 
 def parent_links(

@@ -49,8 +49,7 @@ class Import(Base):
     @property
     def left_out(self) -> dict[str, int]:
         """Return the counts of what was not taken in, by kind."""
-        counts = self.counts.items()
-        return {name.removesuffix(LEFT_OUT): count for name, count in counts if name.endswith(LEFT_OUT)}
+        return {name.removesuffix(LEFT_OUT): count for name, count in self.counts.items() if name.endswith(LEFT_OUT)}
 
     @property
     def stage(self) -> str:

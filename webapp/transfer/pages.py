@@ -119,8 +119,7 @@ def show_import(import_id: int) -> ViewResult:
         **_learning_section(row),
         "restorable": row.status == "ready" and service.is_restorable(row),
     }
-    part = request.args.get("part")
-    if wants_partial() and part == "progress":
+    if wants_partial() and request.args.get("part") == "progress":
         answer = make_response(render_template("transfer/_progress.html", **context))
         if not row.is_active:  # a page that was polling needs the rest now: what to import, or the outcome
             answer.headers["HX-Refresh"] = "true"

@@ -8,11 +8,10 @@ from webapp.db.base import db, now
 from webapp.errors import NotFound, Unavailable
 from webapp.extensions import limiter, this_app
 from webapp.files.subprocesses import run_bounded
-from webapp.http.views import PageBlueprint, ViewResult
+from webapp.http.views import PageBlueprint, ViewResult, download
 from webapp.i18n.calendar import full_date
 from webapp.i18n.dates import is_dated
 from webapp.i18n.request_language import gettext as _, language_of
-from webapp.journeys.api import pdf_response
 from webapp.memories.portrait.service import PortraitView, Source, portrait_of
 from webapp.memories.web.picture_pages import title_of
 from webapp.rendering import reader_zone
@@ -50,7 +49,7 @@ def _file(portrait: PortraitView, title: str) -> ViewResult:
     if "pdf" not in data:
         raise Unavailable("The PDF could not be made. Try again in a moment.")
     day = now().astimezone(reader_zone()).date()
-    return pdf_response(base64.b64decode(data["pdf"]), f"portrait-{day.isoformat()}.pdf")
+    return download(base64.b64decode(data["pdf"]), f"portrait-{day.isoformat()}.pdf", "application/pdf")
 
 
 def _printable_portrait(portrait: PortraitView, title: str) -> PrintedPortrait:

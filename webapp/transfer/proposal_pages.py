@@ -24,8 +24,7 @@ SECONDS = 8.0
 def show(import_id: int) -> ViewResult:
     """The memories from one import that are waiting for review."""
     group = proposals.group_of(service.get_import(current_user_id(), import_id))
-    condition = Memory.memory_id.in_(group.statement)
-    return show_queue(group.place, group.count, condition, part=group.place, group=group)
+    return show_queue(group.place, group.count, Memory.memory_id.in_(group.statement), part=group.place, group=group)
 
 
 @blueprint.post("/imports/<int:import_id>/proposals")

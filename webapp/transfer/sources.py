@@ -231,8 +231,7 @@ class Upload:
     def _is_lines(self, name: str) -> bool:
         """Tell whether a member has an object on its first line, and another below it."""
         with self._open_text(name) as file:
-            first = _line(file.readline(MAX_OBJECT))
-            return isinstance(first, dict) and "{" in file.readline(1_000)
+            return isinstance(_line(file.readline(MAX_OBJECT)), dict) and "{" in file.readline(1_000)
 
     def _lines(self, name: str) -> Iterator[Any]:
         """Yield what the lines hold, None for one that is damaged."""

@@ -1,7 +1,8 @@
 """JSON endpoints of usage: what was used, and for admins the limits of everybody and of one person."""
 
 from webapp.accounts import service as accounts
-from webapp.accounts.auth import current_identity, current_user_id, login_required
+from webapp.accounts.auth import current_user_id, login_required
+from webapp.accounts.identity import is_admin
 from webapp.errors import Forbidden
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
@@ -15,9 +16,8 @@ blueprint = api_blueprint("usage_api", __name__, tag="Models", access="admin")
 @login_required
 def read_usage(query: UsageQuery) -> UsageReport:
     """Return what you used; all users' for admins."""
-    identity = current_identity()
     everyone = query.everyone or query.by == "user"
-    if everyone and not (identity and identity.is_admin):
+    if everyone and not is_admin():
         raise Forbidden("Only admins can see what everybody used.")
     return service.report(current_user_id(), query, everyone=everyone)
 

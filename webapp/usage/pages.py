@@ -55,12 +55,11 @@ def limits() -> ViewResult:
     """Show what somebody, or everybody, may use."""
     user_id = parse_id(request.args.get("user", ""))
     person = accounts.get_user(user_id) if user_id else None
-    schedules = site.get_setting(site.SCHEDULES_PER_PERSON)
     return render_template(
         "usage/limits.html",
         person=person,
         quotas=service.quotas_of(user_id),
-        schedules=schedules,
+        schedules=site.get_setting(site.SCHEDULES_PER_PERSON),
         configured=app_settings().schedules_per_person,
     )
 

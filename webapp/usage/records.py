@@ -40,24 +40,16 @@ def record_reply(
 
     `prompt_tokens` is our own estimate of the prompt, `characters` its length if that is meaningful.
     """
-    input_count, cached, output_count = tokens
-    if input_count is None and output_count is None and not (text and model):
+    if tokens[0] is None and tokens[2] is None and not (text and model):
         return
-    values: dict[str, Any] = {
+    values = {
         "user_id": user_id,
         "conversation_id": conversation_id,
         "message_id": message_id,
         "kind": CHAT,
-        "target": target,
-        "model": (model or "")[:200] or None,
-        "input_tokens": prompt_tokens if input_count is None else input_count,
         "estimated_tokens": prompt_tokens or None,
         "characters": characters or None,
-        "cached_tokens": cached or 0,
-        "output_tokens": estimate_tokens(text) if output_count is None else output_count,
-        "is_estimated": input_count is None or output_count is None,
-        "created_at": now(),
-        **_prices(target),
+        **_costs(target, model, tokens, prompt_tokens, text),
     }
     db.session.execute(insert(table_of(UsageRecord)), values)
 
@@ -85,19 +77,11 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
         owner, conversation_id = log_context.get("user_id"), log_context.get("conversation_id")
         if owner is None and conversation_id is None:
             return
-        values: dict[str, Any] = {
+        tokens = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
+        values = {
             "conversation_id": conversation_id,
             "kind": kind[:40],
-            "target": target,
-            "model": completion.model[:200],
-            "input_tokens": -(-completion.sent // CHARACTERS) if usage.prompt_tokens is None else usage.prompt_tokens,
-            "cached_tokens": usage.cached_tokens or 0,
-            "output_tokens": estimate_tokens(completion.text)
-            if usage.completion_tokens is None
-            else usage.completion_tokens,
-            "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
-            "created_at": now(),
-            **_prices(target),
+            **_costs(target, completion.model, tokens, -(-completion.sent // CHARACTERS), completion.text),
         }
         with _separate_transaction() as connection:
             if owner is None and conversation_id is not None:
@@ -120,9 +104,23 @@ def _separate_transaction() -> Iterator[Connection]:
         writing.reset(token)
 
 
-def _prices(target: str | None) -> dict[str, float | None]:
+def _costs(
+    target: str | None, model: str | None, tokens: tuple[int | None, int | None, int | None], prompt: int, text: str
+) -> dict[str, Any]:
+    """Return the columns of what an answer cost now: tokens in, cached and out as reported, else estimated."""
+    input_count, cached, output_count = tokens
     input_price, output_price = cached_price(target)
-    return {"input_price": input_price, "output_price": output_price}
+    return {
+        "target": target,
+        "model": (model or "")[:200] or None,
+        "input_tokens": prompt if input_count is None else input_count,
+        "cached_tokens": cached or 0,
+        "output_tokens": estimate_tokens(text) if output_count is None else output_count,
+        "is_estimated": input_count is None or output_count is None,
+        "created_at": now(),
+        "input_price": input_price,
+        "output_price": output_price,
+    }
 
 
 MILLION = 1_000_000

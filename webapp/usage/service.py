@@ -117,8 +117,7 @@ def states(user_id: int) -> list[QuotaState]:
     result = []
     quotas = db.session.scalars(select(Quota).where(applies))
     for row in applicable_limits([Limit(row.owner_kind, row.period, row.tokens, row.dollars) for row in quotas]):
-        rows = db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all()
-        line = _line_of("", "", rows)
+        line = _line_of("", "", db.session.execute(used(_begins(row.period), _ends("day"), user_id, "model")).all())
         result.append(
             QuotaState(
                 period=row.period,

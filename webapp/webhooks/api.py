@@ -36,8 +36,7 @@ def events(query: EventQuery) -> ViewResult:
 @blueprint.get("/webhooks")
 def list_webhooks() -> WebhookList:
     """Your webhooks, newest first."""
-    hooks = [WebhookOut.of(row) for row in service.list_webhooks(current_user_id())]
-    return WebhookList(webhooks=hooks)
+    return WebhookList(webhooks=[WebhookOut.of(row) for row in service.list_webhooks(current_user_id())])
 
 
 @blueprint.post("/webhooks", status=201)

@@ -102,8 +102,7 @@ def _claim(webhook_id: int) -> _Letter | None:
     if rows_changed(statement.values(attempts=attempts, due_at=now() + LEASE)) != 1:
         return None
     body = json.dumps(_delivery_body(hook, row), ensure_ascii=False, separators=(",", ":")).encode()
-    signed = headers(secret, row.event_id, int(time.time()), body)
-    return _Letter(row.delivery_id, attempts, hook.url, body, signed)
+    return _Letter(row.delivery_id, attempts, hook.url, body, headers(secret, row.event_id, int(time.time()), body))
 
 
 @dataclass(frozen=True, slots=True)

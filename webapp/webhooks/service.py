@@ -16,7 +16,7 @@ from webapp.audit.service import SYSTEM, record
 from webapp.background.events import Kind as Happening, happened
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import add_row, after_commit, db, now, rows_changed
-from webapp.errors import Conflict, Forbidden, Invalid, require
+from webapp.errors import Conflict, Forbidden, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.network import outbound
@@ -68,7 +68,7 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
     row = Webhook(
         user_id=user_id,
         token_id=identity.token_id if identity else None,
-        url=_check_url(fields.url),
+        url=outbound.outside_url("url", fields.url, app_settings().outbound_allowed),
         kinds=_join_kinds(fields.kinds),
         with_content=bool(fields.with_content),
         secret=seal(Secrets(secret)),
@@ -85,7 +85,7 @@ def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> We
     values = changes.model_dump(exclude_unset=True)
     if "url" in values:
         _require_maker(row)
-        row.url = _check_url(values["url"])
+        row.url = outbound.outside_url("url", values["url"], app_settings().outbound_allowed)
     if "kinds" in values:
         row.kinds = _join_kinds(values["kinds"])
     if "with_content" in values:
@@ -192,14 +192,6 @@ def _require_maker(row: Webhook) -> None:
     identity = current_identity()
     if identity is not None and identity.token_id not in (None, row.token_id):
         raise Forbidden(BROWSER_ONLY)
-
-
-def _check_url(url: str) -> str:
-    try:
-        outbound.check_host(url, app_settings().outbound_allowed)
-    except outbound.RequestRefused as error:
-        raise Invalid.field("url", error.reason) from None
-    return url
 
 
 def _join_kinds(kinds: Iterable[str]) -> str:

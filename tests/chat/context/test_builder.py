@@ -6,16 +6,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from webapp.chat.context import sections, segments
 from webapp.chat.context.builder import build_context
 from webapp.chat.context.values import Chunk, Context, ContextInput, Fact, Limits, Message, RetrievedPassage
 from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
-
-# How busy the machine is never decides a test.
-UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def dialogue(turns: int, words: int = 12, start: int = 1) -> list[Message]:
@@ -93,7 +90,7 @@ def inputs(draw: st.DrawFn) -> ContextInput:
     )
 
 
-@settings(UNTIMED, max_examples=120)
+@settings(max_examples=120)
 @given(inputs())
 def test_budget_is_kept_and_every_message_accounted_for(source):
     context = build_context(source)
@@ -124,7 +121,7 @@ def test_budget_is_kept_and_every_message_accounted_for(source):
             assert section.tokens <= section.budget
 
 
-@settings(UNTIMED, max_examples=40)
+@settings(max_examples=40)
 @given(inputs())
 def test_same_inputs_same_bytes(source):
     shuffled = replace(source, messages=list(reversed(source.messages)), known=list(reversed(source.known)))
@@ -132,7 +129,6 @@ def test_same_inputs_same_bytes(source):
     assert build_context(shuffled).messages == build_context(source).messages
 
 
-@settings(UNTIMED, max_examples=100)
 @given(texts, texts)
 def test_injected_text_cannot_leave_its_block(text, source):
     context = build(

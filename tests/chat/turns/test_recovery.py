@@ -141,7 +141,7 @@ def test_what_has_ended_is_left_alone_and_said(app, client):
 
 def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(client, model, soon):
     """What stores the text on its way may be the first to notice."""
-    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
+    model.hold_reply(after=60, reply=[f"w{n} " for n in range(400)], token_delay=0.02)
     seen = []
     for event in iterate(client.post("/api/chat/stream", json={"message": "Hello"})):
         seen.append(event)

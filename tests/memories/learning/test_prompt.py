@@ -2,7 +2,7 @@ import json
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.memories.conversing import converse, current, operation
 from tests.memories.worlds import INSTRUCTIONS, NOON, read_sections
@@ -128,7 +128,6 @@ def test_a_budget_without_room_is_an_error():
 texts = st.lists(st.text(max_size=300) | st.sampled_from(["z" * 3000, "茶" * 800, "🎉" * 300]), max_size=12)
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts, st.integers(0, 12), st.lists(st.text(max_size=400), max_size=8), st.integers(200, 3000))
 def test_the_budget_holds_and_no_user_message_is_lost(said, new_from, contents, extra):
     conversation = lines(*said, new_from=new_from)

@@ -325,7 +325,6 @@ def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
 # Properties --------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
 @given(worlds(), batches, st.randoms())
 def test_whatever_is_decided(state, batch, random):
     plan = decide(batch, state)
@@ -384,7 +383,6 @@ def test_words_without_a_value_do_not_take_the_key_of_a_fact_away(quote, slots):
     assert decide(batch, done).effects == ()
 
 
-@settings(max_examples=100, deadline=None)
 @given(worlds(), batches, batches)
 def test_one_current_memory_a_key_at_every_moment(state, first, second):
     for batch in (first, second):
@@ -396,7 +394,6 @@ def test_one_current_memory_a_key_at_every_moment(state, first, second):
 
 
 @example([("Oslo", 0.7), ("Lima", 0.6), ("Rome", 0.6), ("Rome", 0.7), ("Lima", 0.7)])
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Rome", "Oslo", "Lima"]), st.sampled_from([0.45, 0.6, 0.7, 0.8, 0.9, 1.0])),
@@ -422,7 +419,7 @@ def test_the_current_value_is_the_one_that_the_rule_names(said):
         assert held == ([expected[0]] if expected else []), said
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(worlds(), batches, st.sampled_from(QUOTES), st.sampled_from(VALUES))
 def test_what_was_forgotten_is_never_stored(state, batch, content, value):
     tombstone_set = TombstoneSet(b"0123456789abcdef", 1)
@@ -523,6 +520,14 @@ def test_a_secret_is_known_by_the_label_that_its_quote_leaves_out(said):
     assert reasons(decide([operation], State(say(said)))) == [Refusal.SECRET]
 
 
+@pytest.mark.parametrize(("end", "is_used"), [(None, False), (NOON, True), (NOON + timedelta(hours=1), False)])
+def test_what_was_set_aside_for_a_memory_that_has_ended_since_is_used_once_it_is_said_again(end, is_used):
+    aside = memory(8, "Goes by electric car", is_archived=True, superseded_by=7)
+    state = start(memory(7, "Drives an electric car", valid_to=end), aside, messages=say("I go by electric car"))
+    state = apply(state, decide([op("add", 1, "I go by electric car", aside.content)], state))
+    assert [item.ref for item in current(state) if item.ref != 7] == [8] * is_used and len(state.memories) == 2
+
+
 # A model that has not passed the exam --------------------------------------------------------------------------------
 
 
@@ -533,6 +538,8 @@ def test_a_secret_is_known_by_the_label_that_its_quote_leaves_out(said):
         ("Jak bym mieszkał w Krakowie, byłoby taniej.", "mieszkał w Krakowie", "Mieszka w Krakowie", None),
         ("Sam is allergic to bees, so no party", "allergic to bees", "Allergic to bees", None),
         ("we got the keys 🎉 any tips??", "we got the keys", "Owns a flat", "we got the keys 🎉"),
+        ("Can I take it (I'm 9, on warfarin)?", "on warfarin", "Takes warfarin", "I'm 9, on warfarin"),
+        ("Ideas for Leo (he's 6, shy), any?", "he's 6", "Is 6", "Ideas for Leo (he's 6, shy)"),
     ],
 )
 def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
@@ -540,7 +547,7 @@ def test_its_memory_is_the_users_own_sentence(message, quote, content, kept):
     assert [effect.draft.content for effect in plan.effects] == [kept or message]
 
 
-@pytest.mark.parametrize("message", ["Should I become a vegetarian?", "我应该吃素吗？", "is 5'4 short for a bloke?"])
+@pytest.mark.parametrize("message", ["Should I eat meat?", "我应该吃素吗？", "is 5'4 short?", "Can Rex (8, ill) swim?"])
 def test_nobody_states_what_they_ask(message):
     plan = decide([op("add", 1, message[:-1], "Is so")], State(say(message)), ANY)
     assert reasons(plan) == [Refusal.QUESTION]
@@ -690,7 +697,7 @@ def test_words_that_already_bear_a_memory_bear_no_fact_learned_after_them(second
     assert decide(batch, apply(state, plan), ANY).effects == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(worlds(), batches)
 def test_it_never_closes_a_memory_nor_says_what_was_not_said(state, batch):
     plan = decide(batch, state, ANY)

@@ -1,7 +1,7 @@
 from dataclasses import fields, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.memories.worlds import NAME, apply, batches, worlds
 from webapp.memories.rules.decide import decide
@@ -48,7 +48,6 @@ def undone(done: State, plan: UndoPlan):
     return tuple(memories[ref] for ref in sorted(memories))
 
 
-@settings(max_examples=100, deadline=None)
 @given(worlds(), batches)
 def test_undoing_what_was_applied_gives_back_what_was(state, batch):
     done = apply(state, decide(batch, state))

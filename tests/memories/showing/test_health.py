@@ -2,7 +2,7 @@ from datetime import timedelta
 from unittest.mock import Mock
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from tests.memories.worlds import NOON
 from webapp.memories.models import Memory
@@ -77,7 +77,6 @@ def test_a_long_diary_of_alike_memories_is_compared_word_by_word_and_not_pair_by
     assert compared.call_count <= 400
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 3)), max_size=12))
 def test_groups_are_disjoint_and_complete(items):
     memories = [

@@ -57,7 +57,7 @@ def change_lines(state: State, plan: Plan) -> list[ChangeLine]:
     return lines_of(changes, states, said)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(worlds(), batches)
 def test_every_operation_has_a_line_or_is_counted_as_not_kept(state, batch):
     plan = decide(batch, state)

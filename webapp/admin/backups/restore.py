@@ -79,8 +79,7 @@ def _prepare(manifest: Manifest) -> bool:
 
 
 def _check_tables(connection: Connection, manifest: Manifest) -> None:
-    tables = set(inspect(connection).get_table_names())
-    if missing := sorted((set(manifest.tables) | set(manifest.next_ids)) - tables):
+    if missing := sorted((set(manifest.tables) | set(manifest.next_ids)) - set(inspect(connection).get_table_names())):
         raise BackupError(f"This version has no table named {', '.join(missing)}.")
 
 

@@ -106,7 +106,6 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     tool_tokens = toolset.result_tokens(size)
     tail = earlier.prompt(size, toolset) if earlier is not None else Tail()
     # The last use of the rows: retrieval may give the connection back.
-    instruction = str((reply.custom_payload or {}).get("instruction", ""))
     composed = compose(
         conversation,
         owner,
@@ -117,7 +116,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         Particulars(
             opening=opening,
             request=request,
-            instruction=instruction,
+            instruction=str((reply.custom_payload or {}).get("instruction", "")),
             window=window,
             tool_tokens=tool_tokens + toolset.definition_tokens + tail.tokens,
             addition=targets[0].system if targets else "",

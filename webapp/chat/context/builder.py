@@ -38,8 +38,7 @@ def build_context(source: ContextInput) -> Context:
     standing = fit_standing(source)
     known_left = limits.of("known") - memories.tokens
     facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)))
-    unused = max(0, known_left - facts.tokens)
-    summaries = fit_summaries(source, limits.of("summaries") + unused)
+    summaries = fit_summaries(source, limits.of("summaries") + max(0, known_left - facts.tokens))
     covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20))

@@ -162,10 +162,8 @@ def fit_standing(source: ContextInput) -> Part:
     part = Part("standing", source.limits.of("standing"))
     tokens_left = part.budget - estimate_tokens(f"{_STANDING_NOTE}\n")
     lines: dict[int, Line] = {}
-    by_weight = sorted(source.standing, key=lambda item: (-item.importance, -item.id))
-    for rank, item in enumerate(by_weight, 1):
-        content = " ".join(item.content.split())
-        line = [Segment("- "), Segment(escape(content), memory_mark(item.id, item.revision))]
+    for rank, item in enumerate(sorted(source.standing, key=lambda item: (-item.importance, -item.id)), 1):
+        line = [Segment("- "), Segment(escape(" ".join(item.content.split())), memory_mark(item.id, item.revision))]
         tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
         part.account(item, rank, tokens, "" if fits else NO_ROOM)

@@ -44,8 +44,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Derive `prompt`, the tokens left for it; raise BudgetTooSmall when there are too few."""
-        reply = min(self.reply, self.window // 3)
-        prompt = self.window - reply - self.tools
+        prompt = self.window - min(self.reply, self.window // 3) - self.tools
         if prompt < MINIMUM_BUDGET:
             raise BudgetTooSmall(f"{prompt} tokens are left for the prompt, at least {MINIMUM_BUDGET} are needed")
         object.__setattr__(self, "prompt", prompt)

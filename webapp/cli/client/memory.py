@@ -32,10 +32,7 @@ def search(
     api = server()
     kind_list = ",".join(kinds) or None
     hits = api.get("/api/search", q=words(query), kinds=kind_list, limit=limit, space_id=space_id)
-    if as_json:
-        output.dump(hits)
-        return
-    if not hits["indexed"]:
+    if not as_json and not hits["indexed"]:
         output.note("The index is still being built: there may be more in a moment.")
     rows = [
         (
@@ -46,7 +43,7 @@ def search(
         )
         for hit in hits["results"]
     ]
-    output.table(("what", "when", "found", "where"), rows, empty="Nothing was found.")
+    output.table(hits, as_json, ("what", "when", "found", "where"), rows, empty="Nothing was found.")
 
 
 @click.command()
@@ -104,11 +101,9 @@ def memories(
         cursor = page["next_cursor"]
         if not cursor:
             break
-    if as_json:
-        output.dump({"memories": rows})
-        return
     lines = [(row["memory_id"], row["memory_type"], row["updated_at"][:10], row["content"], _mark(row)) for row in rows]
-    output.table(("id", "kind", "changed", "memory", ""), lines, empty="There are no such memories.")
+    columns = ("id", "kind", "changed", "memory", "")
+    output.table({"memories": rows}, as_json, columns, lines, empty="There are no such memories.")
 
 
 def _mark(row: dict[str, Any]) -> str:

@@ -46,10 +46,13 @@ def show(value: Any, as_json: bool, line: str) -> None:
         say(line)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
-    """Print rows as a table in a terminal, otherwise one per line with tabs; if there are none, note `empty`."""
+def table(value: Any, as_json: bool, columns: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str) -> None:
+    """Print a value as JSON if that was asked for, otherwise the rows about it: as a table in a terminal, else one per
+    line with tabs; if there are none, note `empty`."""
     lines = [[one_line(str(cell)) for cell in row] for row in rows]
-    if not lines:
+    if as_json:
+        dump(value)
+    elif not lines:
         note(empty)
     elif not sys.stdout.isatty() or not _with_rich(columns, lines):
         for line in lines:

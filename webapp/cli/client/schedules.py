@@ -18,9 +18,6 @@ def schedules(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     listing = server().get("/api/schedules?limit=100")
-    if as_json:
-        output.dump(listing)
-        return
     rows = [
         (
             row["schedule_id"],
@@ -30,7 +27,7 @@ def schedules(context: click.Context, as_json: bool) -> None:
         )
         for row in listing["schedules"]
     ]
-    output.table(("id", "next", "rule", "title"), rows, empty="There are none.")
+    output.table(listing, as_json, ("id", "next", "rule", "title"), rows, empty="There are none.")
 
 
 @schedules.command()
@@ -96,11 +93,8 @@ def run(schedule_id: int) -> None:
 def runs(schedule_id: int, as_json: bool) -> None:
     """List the latest times it was due, with the conversation or the reason why there is none."""
     listing = server().get(f"/api/schedules/{schedule_id}/runs")
-    if as_json:
-        output.dump(listing)
-        return
     rows = [(row["due_at"], row["status"], row["problem"] or row["conversation_id"] or "") for row in listing["runs"]]
-    output.table(("due", "state", "conversation"), rows, empty="It was not due yet.")
+    output.table(listing, as_json, ("due", "state", "conversation"), rows, empty="It was not due yet.")
 
 
 @schedules.command()

@@ -41,8 +41,7 @@ def sync(folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> N
     removed that were added from here, which .commonplace-sync.json lists.
     """
     api = server()
-    space_id = _space_id(api, space)
-    sync_of = _Sync(api, folder, space_id)
+    sync_of = _Sync(api, folder, _space_id(api, space))
     if not sync_of.files and sync_of.synced and not (yes or dry_run):
         raise ClientError("The folder is empty. Use --yes to remove all of its documents.", USAGE)
     results: dict[str, list[str]] = {"added": [], "replaced": [], "removed": [], "refused": []}
@@ -133,8 +132,7 @@ def _space_id(api: Server, name: str) -> int:
 
 
 def _documents(api: Server, space_id: int) -> dict[int, str]:
-    rows = _pages(api, f"/api/spaces/{space_id}/documents", "documents")
-    return {row["document_id"]: row["title"] for row in rows}
+    return {row["document_id"]: row["title"] for row in _pages(api, f"/api/spaces/{space_id}/documents", "documents")}
 
 
 def _pages(api: Server, path: str, name: str) -> Iterator[dict[str, Any]]:
@@ -179,7 +177,6 @@ def _read(path: Path) -> dict[str, dict[str, Synced]]:
     if not path.exists():
         return {}
     try:
-        data = json.loads(path.read_text("utf-8"))
-        return {str(place): dict(files) for place, files in data.items()}
+        return {str(place): dict(files) for place, files in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, AttributeError, TypeError):
         raise ClientError(f"{path} cannot be read. Mend or delete it.", REFUSED) from None

@@ -31,14 +31,11 @@ def webhooks(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     listing = server().get("/api/webhooks")
-    if as_json:
-        output.dump(listing)
-        return
     rows = [
         (row["webhook_id"], "on" if row["is_active"] else f"off: {row['disabled_reason'] or 'by hand'}", row["url"])
         for row in listing["webhooks"]
     ]
-    output.table(("id", "state", "address"), rows, empty="There are none.")
+    output.table(listing, as_json, ("id", "state", "address"), rows, empty="There are none.")
 
 
 @webhooks.command()

@@ -60,8 +60,7 @@ def has_uv() -> bool:
 @cache
 def pip_configuration() -> dict[str, str]:
     """Return what pip is told when it installs, in files and in the environment: the later in its order counts."""
-    command = [str(PYTHON), "-m", "pip", "config", "list"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run([str(PYTHON), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
     sections: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
     for line in result.stdout.splitlines():
         key, equals, value = line.partition("=")

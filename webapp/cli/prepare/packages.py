@@ -71,17 +71,13 @@ def _install_requirements(path: Path, label: str) -> None:
                 "files built elsewhere, whose hashes differ, set REQUIRE_HASHES=0."
             )
         # What the lock does not hold is nothing, unless the lock is older than the requirements.
-        lines = [line for line in lines if _is_pin(line) and not _is_locked(line, blocks)]
+        lines = [line for line in lines if "==" in line and not line.startswith("#") and not _is_locked(line, blocks)]
     if lines and not install_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS)):
         raise SetupError(
             f"The packages of {path.name} could not be installed; the output is above. Check the network "
             "and the disk, then run the same command again: it continues where it stopped."
         )
     stamp.write_text(digest)
-
-
-def _is_pin(line: str) -> bool:
-    return "==" in line and not line.startswith("#")
 
 
 def _is_locked(line: str, blocks: dict[str, str]) -> bool:
@@ -142,8 +138,7 @@ def _install_boto3() -> None:
     say(f"installing {pin}, for the bucket")
     hashes = ["--require-hashes"] if wants_hashes() else []
     blocks = locked_packages() if hashes else {}
-    lines = [blocks.get(name) or f"{pin_of(name)}\n" for name in BUCKET]
-    if not install_file("".join(lines), *hashes, "--no-deps"):
+    if not install_file("".join([blocks.get(name) or f"{pin_of(name)}\n" for name in BUCKET]), *hashes, "--no-deps"):
         raise SetupError(f"{pin} could not be installed; the output is above.")
 
 

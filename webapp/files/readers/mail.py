@@ -41,8 +41,7 @@ def read_mailbox(data: bytes) -> Pages:
     for part in _START.split(data):
         if part.strip():
             raw = part.split(b"\n", 1)[-1] if part.startswith(b"From ") else part
-            message = email.message_from_bytes(raw, policy=email.policy.compat32)
-            texts.append("\n".join(_lines(message, left_out)))
+            texts.append("\n".join(_lines(email.message_from_bytes(raw, policy=email.policy.compat32), left_out)))
     return Pages(texts, left_out)
 
 

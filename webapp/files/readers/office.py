@@ -195,9 +195,7 @@ def _cell_text(value: object, form: str) -> str:
 
 
 def _number(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    return str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 _VALUES = [f"{_OFF}{kind}value" for kind in ("", "string-", "date-", "time-", "boolean-")]

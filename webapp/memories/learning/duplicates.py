@@ -38,7 +38,7 @@ MAX_MEMORIES = 2_000
 MAX_PAIRS = 20
 """Pairs shown in one night, nearest first."""
 MAX_QUESTIONS = 3
-"""Contradictions the user is asked about after one night: a weak model may see them everywhere."""
+"""Contradictions the user is asked about after one night, the rest later: a weak model may see them everywhere."""
 MAX_COMPARED = 20_000
 """The nearest pairs of a group that are compared by words: a thousand alike memories make half a million."""
 COMPARISON_DAYS = 180
@@ -107,10 +107,10 @@ def tidy(user_id: int) -> int:
     contradictions = [pairs[n - 1] for n in contrary if 1 <= n <= len(pairs) and n not in same]
     with write_transaction():
         count = _archive_duplicates(user_id, [pair for pair in duplicates if pair.is_one_kind])
-        asked = _ask_about(user_id, contradictions)
-    _note(user_id, pairs)
+        unasked = _ask_about(user_id, contradictions)
+    _note(user_id, [pair for pair in pairs if pair not in unasked])
     extra = {"pairs": len(pairs), "same": len(duplicates), "aside": count, "contrary": len(contradictions)}
-    log.info("memories tidied", extra=extra | {"asked": asked})
+    log.info("memories tidied", extra=extra | {"unasked": len(unasked)})
     return count
 
 
@@ -212,31 +212,32 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     return len(kept_ids)
 
 
-def _ask_about(user_id: int, pairs: Sequence[Pair]) -> int:
-    """Have the memory of each pair that was said earlier, unless it is the user's own, wait beside the other."""
+def _ask_about(user_id: int, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Have the memory of each pair that was said earlier, unless it is the user's own, wait beside the other; return
+    the pairs that are left for another night."""
     if not pairs:
-        return 0
+        return []
     rows, unchanged = _current_pairs(user_id, pairs)
     said = select(MemoryEvidence.memory_id, func.max(MemoryEvidence.said_at)).group_by(MemoryEvidence.memory_id)
     last_said = dict(db.session.execute(said.where(MemoryEvidence.memory_id.in_(rows))).all())
-    contradictions: list[list[Memory]] = []
+    asked: list[Pair] = []
     asked_ids: set[int] = set()
     for pair in unchanged:
-        if not pair.versions.keys() & asked_ids:
-            both = [rows[memory_id] for memory_id in pair.versions]
-            both.sort(key=lambda row: (_is_own(row), last_said.get(row.memory_id) or row.created_at, row.memory_id))
-            contradictions.append(both)
+        if len(asked) < MAX_QUESTIONS and not pair.versions.keys() & asked_ids:
+            asked.append(pair)
             asked_ids |= pair.versions.keys()
-    if not contradictions:
-        return 0
+    if not asked:
+        return []
     journal = Journal(user_id, CONTRARY, actor="extraction")
-    for waiting, other in contradictions[:MAX_QUESTIONS]:
+    for pair in asked:
+        both = [rows[memory_id] for memory_id in pair.versions]
+        both.sort(key=lambda row: (_is_own(row), last_said.get(row.memory_id) or row.created_at, row.memory_id))
+        waiting, other = both
         waiting.needs_review, waiting.contradicts_id = True, other.memory_id
         db.session.flush()
         journal.record_change(waiting)
-    count = min(len(contradictions), MAX_QUESTIONS)
-    journal.close({"disputed": count})
-    return count
+    journal.close({"disputed": len(asked)})
+    return [pair for pair in unchanged if pair not in asked]
 
 
 def _current_pairs(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memory], list[Pair]]:
@@ -244,8 +245,7 @@ def _current_pairs(user_id: int, pairs: Sequence[Pair]) -> tuple[dict[int, Memor
     versions.begin_change(user_id)
     ids = {memory_id for pair in pairs for memory_id in pair.versions}
     statement = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(ids), *IN_USE)
-    found = db.session.scalars(statement.execution_options(populate_existing=True))
-    rows = {row.memory_id: row for row in found}
+    rows = {row.memory_id: row for row in db.session.scalars(statement.execution_options(populate_existing=True))}
     current = {memory_id: row.revision for memory_id, row in rows.items()}
     return rows, [pair for pair in pairs if pair.versions.items() <= current.items()]
 

@@ -139,8 +139,7 @@ def call_of(paper: Paper, instructions: str) -> tuple[ExtractionCall, list[Part]
         for number, message in enumerate(paper.messages, 1)
     ]
     call = build_extraction(lines, instructions=instructions)
-    schema = statements_schema([source.number for source in call.sources], [])
-    return call, [Part(FIELD, schema, instructions)]
+    return call, [Part(FIELD, statements_schema([source.number for source in call.sources], []), instructions)]
 
 
 def mark(paper: Paper, call: ExtractionCall, items: Sequence[Any]) -> Marks:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
-from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations import default_titles, titles
@@ -112,9 +111,8 @@ def _step(batch: ExtractionInput) -> Result:
 
 
 def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
-    question = " ".join(source.content for source in batch.call.sources)
     title = default_titles.clean_model_title(
-        suggestion, question, " ".join(batch.call.context)
+        suggestion, " ".join(source.content for source in batch.call.sources), " ".join(batch.call.context)
     ) or default_titles.title_from_words(batch.first_words)
     if not title:
         return None
@@ -141,9 +139,7 @@ def find_similar(batch: ExtractionInput, answer: Answer) -> Nearby | None:
 def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None = None) -> Result:
     """Decide and store, unless another run has meanwhile read the same messages."""
     with write_transaction():
-        conversation = db.session.scalar(
-            select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
-        )
+        conversation = db.session.get(Conversation, batch.conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
         if conversation.space_id != batch.space_id or not is_extraction_on(conversation):
@@ -176,8 +172,7 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     if not batch.points:
         return False
     tombstones = tombstone_set(batch.user_id)
-    sources = mark_forgotten(batch.call.sources, tombstones)
-    user_sources = [source for source in sources if source.role == "user"]
+    user_sources = [source for source in mark_forgotten(batch.call.sources, tombstones) if source.role == "user"]
     grounded, rejected = ground_assessments(
         answer.points, user_sources, len(batch.points), lambda text: tombstones.forbids(text, quote=text)
     )

@@ -3,8 +3,6 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import select
-
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, reads_only
 from webapp.llm.errors import CutOffAnswer
@@ -69,9 +67,7 @@ def write(step: Step) -> LearningCall:
     result = LearningCall(
         last_id, has_more, asked=answer is not None, tokens=step.tokens, model=answer.model if answer else None
     )
-    conversation = db.session.scalar(
-        select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
-    )
+    conversation = db.session.get(Conversation, batch.conversation_id, with_for_update=True, populate_existing=True)
     if answer is None or conversation is None or not is_extraction_on(conversation):
         return result
     versions.begin_change(batch.user_id)

@@ -9,7 +9,7 @@ from sqlalchemy import Select, select
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db
-from webapp.errors import NotFound
+from webapp.errors import require
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.always_used import context_memories, shared_memories
 from webapp.memories.schemas import KnownItem
@@ -113,8 +113,7 @@ class Members:
         _lock(select(Space.space_id).where(Space.space_id == self.space_id), "There is no such space.")
 
     def is_on(self) -> bool:
-        statement = select(Space.has_portrait).where(Space.space_id == self.space_id)
-        return bool(db.session.scalar(statement))
+        return bool(db.session.scalar(select(Space.has_portrait).where(Space.space_id == self.space_id)))
 
     def memories(self) -> list[KnownItem]:
         shared = shared_memories(self.space_id, MAX_MEMORIES)
@@ -139,8 +138,7 @@ class Members:
         return _not_forgotten(sentences, authors)
 
     def _is_legacy(self) -> bool:
-        kind = select(Space.kind).where(Space.space_id == self.space_id)
-        return db.session.scalar(kind) == "legacy"
+        return db.session.scalar(select(Space.kind).where(Space.space_id == self.space_id)) == "legacy"
 
 
 Subject = Person | Members
@@ -154,8 +152,7 @@ def memory_is_enabled(user_id: int) -> bool:
 
 
 def _lock(statement: Select[int], unknown: str) -> None:
-    if db.session.scalar(statement.with_for_update()) is None:
-        raise NotFound(unknown)
+    require(db.session.scalar(statement.with_for_update()), unknown)
 
 
 def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:

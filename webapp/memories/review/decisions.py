@@ -1,7 +1,6 @@
 """Memories that wait for the user, the groups they came in, and the decisions on them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -179,22 +178,27 @@ def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
 
 
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int, int]:
-    """Confirm or forget up to 100 waiting memories; return how many, how many still wait because they contradict
-    another, and how many wait no longer: another tab may have settled them."""
+    """Confirm, in one change set, or forget up to 100 waiting memories; return how many, how many still wait because
+    they contradict another, and how many wait no longer: another tab may have settled them."""
+    if decision is Decision.ACCEPT:
+        versions.begin_change(user_id)
     queue = review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(memory_ids)).items
-    memories = {item.memory.memory_id: item.memory for item in queue}
-    ids = sorted(memories)
+    gone = len(memory_ids) - len(queue)
     if decision is Decision.REJECT:
-        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), 0, len(memory_ids) - len(ids)
-    count, left = 0, 0
-    for memory_id in ids:
-        if others_of(user_id, [memories[memory_id]]):
-            left += 1
-            continue
-        with suppress(Conflict), db.session.begin_nested():
-            decide_review(user_id, memory_id, ReviewDecision(decision=decision))
-            count += 1
-    return count, left, len(memory_ids) - count - left
+        ids = [item.memory.memory_id for item in queue]
+        return len(forgetting.forget(user_id, ids, cause="rejected").memory_ids), 0, gone
+    free: dict[Place | int, int] = {}
+    for memory in (item.memory for item in reversed(queue) if item.other is None):
+        # Of two with one key, the second would contradict the first.
+        free.setdefault(_place_of(memory) if memory.fact_key else memory.memory_id, memory.memory_id)
+    if free:
+        journal = Journal(user_id, f"review_{decision.value}")
+        rows = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
+        for memory in db.session.scalars(rows.execution_options(populate_existing=True)).all():
+            memory.needs_review, memory.contradicts_id = False, None
+            journal.record_change(memory)
+        journal.close({"updated": len(free)})
+    return len(free), len(queue) - len(free), gone
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:

@@ -98,8 +98,7 @@ def reply_proposals(user_id: int, message: Message) -> list[Proposal]:
         )
     ids = [output.get("memory_id") for output in outputs if output.get("status") == "waits_for_review"]
     if ids:
-        query = MemoryQuery(limit=100)
-        page = decisions.review_queue(user_id, query, Memory.memory_id.in_(ids), part="under a reply")
+        page = decisions.review_queue(user_id, MemoryQuery(limit=100), Memory.memory_id.in_(ids), part="under a reply")
         proposals += _view_memories(page.items)
     return proposals
 

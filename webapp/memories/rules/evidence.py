@@ -11,6 +11,7 @@ from webapp.text.sentences import clauses_of, is_question, sentence_around
 
 _WRAPPING = re.compile(r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE)
 """What models write before and after the words they copy."""
+_ASIDE = re.compile(r"[(（]([^()（）]+)[)）]")
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 MIN_LETTERS = 4
 
@@ -41,16 +42,21 @@ def is_whole(quote: str, message: str) -> bool:
 
 
 def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> str:
-    """Return the sentence around a quote in its author's words, before any question; empty if all of it asks."""
+    """Return the sentence around a quote in its author's words, before any question; empty if all of it asks.
+
+    Of a question, brackets that the quote stands in are a sentence by themselves, and never cut.
+    """
     own_text = without(message, other_spans)
     place = sentence_around(span, own_text)
-    sentence = own_text[place.start : place.end].strip()
+    sentence = own_text[place.start : place.end]
     if not is_question(sentence):
-        return sentence
-    parts = list(clauses_of(sentence))
-    if len(parts) < 2 or span.start >= place.start + parts[-1].start:
-        return ""
-    return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")
+        return sentence.strip()
+    asides = [Span(*aside.span(1)) for aside in _ASIDE.finditer(own_text, place.start, place.end)]
+    parts = list(clauses_of(without(own_text, asides)[place.start : place.end]))
+    if len(parts) > 1 and span.start < place.start + parts[-1].start:
+        return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")
+    aside = next((own_text[start:end] for start, end in asides if start <= span.start and span.end <= end), "?")
+    return "" if is_question(aside) else aside.strip()
 
 
 def label_and_quote(span: Span, message: str) -> str:

@@ -31,8 +31,7 @@ _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "DIGIT")
 
 def particulars_of(statement: str) -> frozenset[str]:
     """Return the folded names (capitals, not first words), numbers and symbols of a statement."""
-    particulars = {_THOUSANDS.sub("", _fold(word)) for word in _particulars(statement)}
-    return frozenset(particulars) | signs(statement)
+    return frozenset({_THOUSANDS.sub("", _fold(word)) for word in _particulars(statement)}) | signs(statement)
 
 
 def keeps_names_and_numbers(rewording: str, texts: Iterable[str], moment: datetime | None = None) -> bool:

@@ -30,8 +30,7 @@ def _distinctive_roots(text: str, terms: frozenset[str]) -> frozenset[str]:
     """Return the roots of the words that tell a statement apart; empty if they are too few."""
     marked = " ".join(word for word in text.split() if word != word.lower() or any(map(str.isdigit, word)))
     named = terms.intersection(stems(words(marked)))
-    longest = sorted(terms - named, key=lambda term: (-len(term), term))[:1]
-    telling = _roots([*named, *longest])
+    telling = _roots([*named, *sorted(terms - named, key=lambda term: (-len(term), term))[:1]])
     return telling if named and len(telling) >= MIN_WORDS else frozenset()
 
 

@@ -102,10 +102,6 @@ _PASSWORDS = tuple(
 )
 
 
-def _has_password(text: str) -> bool:
-    return any(pattern.search(text) for pattern in _PASSWORDS)
-
-
 # Numbers with a checksum -------------------------------------------------------------------------------------------
 
 # Not a decimal, but a date may follow: "4111…1111,12/29".
@@ -145,7 +141,7 @@ def _has_iban(text: str) -> bool:
 _SCREENS: tuple[tuple[Secret, Callable[[str], object]], ...] = (
     (Secret.PRIVATE_KEY, PRIVATE_KEY.search),
     (Secret.API_KEY, has_token),
-    (Secret.PASSWORD, _has_password),
+    (Secret.PASSWORD, lambda text: any(pattern.search(text) for pattern in _PASSWORDS)),
     (Secret.BANK_ACCOUNT, _has_iban),
     (Secret.PAYMENT_CARD, _has_card),
     (Secret.NATIONAL_ID, has_national_id),

@@ -173,7 +173,7 @@ class Insert:
 @dataclass(frozen=True)
 class AddEvidence:
     """More evidence for a memory, with its new confidence and last day; `clears_review` ends its wait for the user, and
-    brings back one that was set aside unanswered."""
+    brings back one that was set aside unanswered, or for another."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
@@ -243,13 +243,12 @@ class State:
 def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None:
     """Carry out one effect on memories by reference, as the service does on rows."""
     if isinstance(effect, Insert):
-        overruled = effect.overruled_by is not None
         memories[effect.ref] = KnownMemory(
             **vars(effect.draft),
             ref=effect.ref,
             needs_review=effect.needs_review,
             contradicts=effect.contradicts,
-            valid_to=effect.valid_from if overruled else None,
+            valid_to=effect.valid_from if effect.overruled_by is not None else None,
             superseded_by=effect.overruled_by,
             evidence=effect.evidence,
             embedding=effect.embedding,
@@ -259,12 +258,11 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
     if isinstance(effect, AddEvidence):
         memory = replace(memory, confidence=effect.confidence, until=effect.until)
         if effect.clears_review:
-            memory = replace(memory, needs_review=False, contradicts=None, is_archived=False)
+            memory = replace(memory, needs_review=False, contradicts=None, is_archived=False, superseded_by=None)
     elif isinstance(effect, Revise):
         # A rewording does not change the author: what was imported or made by a tool keeps its origin.
         moments = {**vars(effect.draft), "origin": memory.origin}
-        before = memory.said_before | {memory.form}
-        memory = replace(memory, **moments, said_before=before, embedding=effect.embedding)
+        memory = replace(memory, **moments, said_before=memory.said_before | {memory.form}, embedding=effect.embedding)
     elif isinstance(effect, Close):
         memory = replace(memory, valid_to=effect.at, superseded_by=effect.superseded_by)
     else:

@@ -188,11 +188,10 @@ class TombstoneSet:
         places: list[Span] = []
         index = 0
         while index < len(spans):
-            longest = min(QUOTE_WORDS, len(spans) - index)
             run = next(
                 (
                     n
-                    for n in range(longest, 0, -1)
+                    for n in range(min(QUOTE_WORDS, len(spans) - index), 0, -1)
                     if any(self._is_forgotten(v, tokens[index : index + n], kinds) for v, tokens in versions)
                 ),
                 0,

@@ -72,8 +72,7 @@ class Board:
 
     def find_all(self, predicate: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
         """Return all matches, in the order of `find`."""
-        ranked = sorted(self._memories.values(), key=_sort_key)
-        return (memory for memory in ranked if predicate(memory))
+        return (memory for memory in sorted(self._memories.values(), key=_sort_key) if predicate(memory))
 
     def in_slot(self, slot: str) -> list[KnownMemory]:
         """Return the history of one key, current first."""
@@ -103,11 +102,10 @@ class Board:
         )
         return self._memories[ref]
 
-    def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
+    def add_evidence(self, memory: KnownMemory, claim: Claim, is_used: bool = False) -> None:
         """Add evidence to a memory; what the user wrote keeps its own confidence."""
         confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
-        clears_review = clears_review and memory.needs_review
-        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, _last_day(memory, claim), clears_review))
+        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, _last_day(memory, claim), is_used))
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
         """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
@@ -137,8 +135,7 @@ def _last_day(memory: KnownMemory, claim: Claim) -> date | None:
     """Return until when a memory holds that a claim says again: as was said last, but without end if it had none."""
     if memory.until is None or memory.is_protected or is_older(claim.evidence.moment, memory):
         return memory.until
-    goes_on = memory.until >= claim.evidence.said_at.date()
-    return claim.draft.until or (memory.until if goes_on else None)
+    return claim.draft.until or (memory.until if memory.until >= claim.evidence.said_at.date() else None)
 
 
 def _sort_key(memory: KnownMemory) -> tuple[Any, ...]:

@@ -128,6 +128,4 @@ def label(lines: Iterable[ChangeLine]) -> str:
 def shorten_statement(statement: str) -> str:
     """Return a statement as part of a line: without a full stop, cut at a word."""
     text = " ".join(statement.split()).removesuffix(".")
-    if len(text) <= SHORT:
-        return text
-    return text[:SHORT].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return text if len(text) <= SHORT else text[:SHORT].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"

@@ -186,8 +186,7 @@ def links_of(names: Sequence[Name]) -> list[Link]:
         for number in name.memory_ids:
             names_by_memory.setdefault(number, []).append(rank)
     shared = Counter(pair for ranks in names_by_memory.values() for pair in combinations(ranks, 2))
-    strongest = sorted(shared.items(), key=lambda item: (-item[1], item))
-    return [Link(*pair, count) for pair, count in strongest]
+    return [Link(*pair, count) for pair, count in sorted(shared.items(), key=lambda item: (-item[1], item))]
 
 
 def _linked_names(rank: int, names: Sequence[Name], links: Sequence[Link]) -> list[tuple[Name, int]]:

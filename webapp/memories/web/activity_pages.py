@@ -8,8 +8,7 @@ from flask import Response, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, safe_next
-from webapp.accounts.schemas import AccountChanges, SettingsChanges
-from webapp.accounts.service import update_account, user_settings
+from webapp.accounts.service import change_settings, user_settings
 from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
@@ -80,8 +79,7 @@ def decide(memory_id: int) -> ViewResult:
 
 @blueprint.get("/memories/changes")
 def changes() -> ViewResult:
-    query = PageQuery(limit=20, cursor=requested_cursor())
-    page = change_sets.list_change_sets(current_user_id(), query)
+    page = change_sets.list_change_sets(current_user_id(), PageQuery(limit=20, cursor=requested_cursor()))
     template = "memories/_changes.html" if wants_partial() else "memories/changes.html"
     return render_template(template, changes=page.items, next_cursor=page.next_cursor)
 
@@ -144,8 +142,7 @@ def switch_here(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/memories/switch")
 def switch_everywhere() -> ViewResult:
-    is_on = request.form.get("on") == "1"
-    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(memory_enabled=is_on)))
+    change_settings(current_user_id(), memory_enabled=request.form.get("on") == "1")
     db.session.commit()
     return _show_switch(url_for("memories.page"), request.form.get("conversation", type=int))
 
@@ -278,8 +275,7 @@ def _show_switch(then: str, conversation_id: int | None) -> ViewResult:
 @blueprint.post("/memories/space-documents")
 def switch_space_documents() -> ViewResult:
     """Let replies in personal conversations look into documents of the user's spaces, or not."""
-    is_on = request.form.get("on") == "1"
-    update_account(current_user_id(), AccountChanges(settings=SettingsChanges(space_documents_enabled=is_on)))
+    change_settings(current_user_id(), space_documents_enabled=request.form.get("on") == "1")
     db.session.commit()
     if not wants_partial():
         return redirect(url_for("memories.page"), 303)

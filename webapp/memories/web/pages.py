@@ -147,8 +147,7 @@ def create() -> ViewResult:
     db.session.commit()
     if not wants_partial():
         return commit_and_redirect(url_for(".page"), _("Remembered."))
-    card = cards.card(current_user_id(), row.memory_id)
-    return fragment("memories/_added.html", card=card, note="Remembered")
+    return fragment("memories/_added.html", card=cards.card(current_user_id(), row.memory_id), note="Remembered")
 
 
 @blueprint.get("/memories/<int:memory_id>")

@@ -76,9 +76,7 @@ def write_portrait(space_id: int | None = None) -> ViewResult:
     except Conflict as error:
         db.session.rollback()
         return _portrait(space_id, error.detail), error.status
-    if wants_partial():
-        return _portrait(space_id)
-    return redirect(url_for(".portrait", space_id=space_id), 303)
+    return _portrait(space_id) if wants_partial() else redirect(url_for(".portrait", space_id=space_id), 303)
 
 
 def title_of(space: SpaceOut | None) -> str:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.llm.lines import LineSplitter
+from webapp.llm.chunks import LineSplitter
 from webapp.tools.calls import storable
 from webapp.tools.mcp_client.tool_schemas import clean_schema
 from webapp.tools.toolset import ToolFailed
@@ -145,8 +145,7 @@ def output_of(result: Mapping[str, Any]) -> dict[str, Any]:
         data = {name: value for name, value in result.items() if name not in _ENVELOPE and value is not None}
         named = next((data[name] for name in ("structuredContent", "toolResult") if name in data), data or None)
         texts.append(_plain(named))
-    text = "\n\n".join(filter(None, texts))
-    output = {"text": text or "It answered without a text."}
+    output = {"text": "\n\n".join(filter(None, texts)) or "It answered without a text."}
     return {"status": "error", **output} if result.get("isError") is True else output
 
 

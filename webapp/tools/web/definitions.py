@@ -65,8 +65,7 @@ def web_tools(engine: Engine | None) -> list[Tool]:
         except ValidationError:
             return failure("Give a query of at most 300 characters.")
         hits = await engine.search(query)
-        sources = [{"title": hit.title, "url": hit.url} for hit in hits]
-        return {"text": result_list(query, hits), "sources": sources}
+        return {"text": result_list(query, hits), "sources": [{"title": hit.title, "url": hit.url} for hit in hits]}
 
     tools = [Tool(definition_of("read_page", ReadPage), "far", _read, seconds=30)]
     if engine is not None:

@@ -24,8 +24,7 @@ def main(charset: str, kind: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    data = sys.stdin.buffer.read()
-    sys.stdout.write(json.dumps(page_of(data, charset, kind)))
+    sys.stdout.write(json.dumps(page_of(sys.stdin.buffer.read(), charset, kind)))
 
 
 def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:

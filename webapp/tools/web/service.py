@@ -1,8 +1,10 @@
 """The installation's search engine, as admins set it up, cached for a few seconds in each process."""
 
 import asyncio
-import time
 from dataclasses import dataclass
+from threading import Lock
+
+from cachetools import TTLCache, cached
 
 from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid
@@ -24,23 +26,11 @@ class Web:
     engine: Engine | None
 
 
-class _CachedAccess:
-    def __init__(self) -> None:
-        self._entry: tuple[float, Web | None] | None = None
-
-    def get(self) -> Web | None:
-        """Return what is set up, read at most CACHE_SECONDS ago; None if the web is off."""
-        entry = self._entry
-        if entry is None or entry[0] < time.monotonic():
-            entry = self._entry = (time.monotonic() + CACHE_SECONDS, _web_of(access()))
-        return entry[1]
-
-    def forget(self) -> None:
-        """Read the table on next use: something was changed here."""
-        self._entry = None
-
-
-web = _CachedAccess()
+@cached(TTLCache(1, CACHE_SECONDS), lock=Lock())
+def web_of_site() -> Web | None:
+    """Return what is set up, read at most CACHE_SECONDS ago; None if the web is off."""
+    row = access()
+    return Web(engine_of(row)) if row is not None and row.is_enabled else None
 
 
 def access() -> WebAccess | None:
@@ -71,7 +61,7 @@ def set_access(fields: WebAccessFields) -> WebAccess:
         raise Invalid.field("api_key", "is needed for this engine")
     row.updated_at = now()
     db.session.flush()
-    after_commit(web.forget)
+    after_commit(web_of_site.cache_clear)
     return row
 
 
@@ -93,7 +83,3 @@ async def search_test(engine: Engine) -> str:
     if not hits:
         raise ToolFailed("The engine answered but found nothing for a common word.")
     return f"It works. First of {len(hits)} found: {hits[0].url}"
-
-
-def _web_of(row: WebAccess | None) -> Web | None:
-    return Web(engine_of(row)) if row is not None and row.is_enabled else None

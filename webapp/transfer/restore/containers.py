@@ -78,14 +78,13 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
     created_at = moment(line["created_at"])
     if fields.get("pages") != fields["content"].count(PAGE_END) + 1:
         fields["pages"] = 0  # a text without pages, or a forged line
-    original = batch.originals.get(line.get("document_id") or 0, NONE)
     row = SpaceDocument(
         space_id=space_id,
         user_id=batch.user_id,
         size=len(fields["content"]),
         updated_at=created_at,
         **fields,
-        **original.columns,
+        **batch.originals.get(line.get("document_id") or 0, NONE).columns,
     )
     add_row(row)
     batch.note("document", [(line.get("document_id"), row.document_id)])

@@ -118,10 +118,6 @@ def _point_memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, A
     return True
 
 
-def _point_evidence(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
-    return values["message_id"] is not None or values["memory_id"] is not None
-
-
 def _guide(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     values["point_id"] = batch.point(line)
     return True
@@ -232,7 +228,7 @@ TABLES: dict[str, Table] = {
         PointEvidence,
         "point_evidence",
         {"point_memory_id": "point_memory", "message_id": "message", "memory_id": "memory"},
-        adapt=_point_evidence,
+        adapt=lambda _batch, _line, values: values["message_id"] is not None or values["memory_id"] is not None,
     ),
     "guides.jsonl": Table(
         JourneyGuide, refs={"conversation_id": "conversation"}, later=("point_id",), adapt=_guide, asks=_of_point

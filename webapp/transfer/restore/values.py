@@ -210,8 +210,7 @@ class RestoreBatch:
 
     def journey(self, line: dict[str, Any]) -> int | None:
         """Return the journey of a line: a restored one, or else the one with that slug here."""
-        new_id = self.new("journey", line.get("journey_id"))
-        return new_id or self._journeys.get(line.get("journey") or "")
+        return self.new("journey", line.get("journey_id")) or self._journeys.get(line.get("journey") or "")
 
     def point(self, line: dict[str, Any]) -> int | None:
         """Return the point of a line, found in the same way."""
