@@ -10,8 +10,7 @@ import pytest
 from flask import Flask
 
 from testkit.people import Person
-from tests.support.queries import count_queries
-from webapp.db.base import db, write_transaction
+from webapp.db.base import write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.retrieval import cache
@@ -123,12 +122,3 @@ def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask):
         again = index_cache().peek(user.user_id)
     assert again.position.memory_version == again.always_used.version == at.memory_version
     assert again.fact_keys.matching_ids(frozenset({"plum", "colour"})) == []
-
-
-def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user):
-    keep(app, user, "teal")
-    with app.app_context():
-        db.session.rollback()
-        with count_queries() as sent:
-            index_cache().catch_up(user.user_id)
-        assert sent == [] and index_cache().peek(user.user_id) is None

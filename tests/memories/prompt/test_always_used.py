@@ -134,8 +134,7 @@ def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, mo
 def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others():
     def row(memory_id: int, **fields: Any) -> Any:
         values = {"importance": 0.5, "fact_key": None, "is_pinned": False, "created_at": now(), "updated_at": now()}
-        rest = {"memory_type": "fact", "space_id": None, "content": "", "revision": 1, "until": None}
-        values |= rest | fields
+        values |= {"memory_type": "fact", "space_id": None, "content": "", "revision": 1, "until": None} | fields
         values["known_rank"] = values["importance"] if values["fact_key"] else None
         return SimpleNamespace(memory_id=memory_id, **values)
 
