@@ -21,7 +21,7 @@ QUERIES = {"/find": "?q=lisbon"}
 CHOICES = {"name": "chat", "queue": next(iter(Queue)).value, "state": "failed", "form": "yaml"}
 """What stands in addresses and is no id."""
 
-NO_PAGES_BELOW = ("/api/", "/memory/", "/static", "/v1/", "/mcp", "/healthz")
+NO_PAGES_BELOW = ("/api/", "/memory/", "/static", "/v1/", "/mcp", "/healthz", "/offline")
 NO_PAGE = {
     "/c/<int:conversation_id>/summary/file/<form>": "a file",
     "/exports/<int:export_id>/download": "a file",

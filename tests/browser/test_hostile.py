@@ -57,7 +57,7 @@ ALIVE = re.compile(
 )
 # Downloads, streams, programs' own addresses, and the end of the session.
 NO_PAGES = re.compile(
-    r"/(api|static|v1|mcp|\.well-known|logout|memory/conv|metrics|healthz|readyz|sw\.js|login/oidc)\b"
+    r"/(api|static|v1|mcp|\.well-known|logout|memory/conv|metrics|healthz|readyz|sw\.js|offline|login/oidc)\b"
     r"|.*/(download|events|content|picture|file/.*|look|nearby)$"
 )
 REDIRECT = "https://program.example/callback"

@@ -17,12 +17,10 @@ from webapp.db.base import db, write_transaction
 from webapp.memories import service
 from webapp.memories.learning import extraction, past_conversations
 from webapp.memories.prompt.always_used import context_memories
-from webapp.memories.prompt.instructions import standing_instructions
 from webapp.memories.schemas import NewMemory
 from webapp.memories.store import writing
 from webapp.providers.clients import embedder
 from webapp.retrieval import facts, passage_rows
-from webapp.retrieval.changes import position
 from webapp.retrieval.passages import Scope
 from webapp.retrieval.vector_jobs import index_user
 
@@ -62,15 +60,13 @@ def test_no_look_up_walks_through_all_memories(app, user, talk, model):
             service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Plays the oboe."))
         # The first time all are looked at.
         index_user(user.user_id)
-        facts.exact_facts("What is my parrot called?", Scope(user.user_id), position(user.user_id))
+        fact_keys = facts.read_keys(user.user_id)
     with app.app_context(), sent_by() as sent:
         context_memories(user.user_id)
-        context_memories(user.user_id, since=service.now())
-        standing_instructions(user.user_id, 1, talk)
         extraction.extract(talk)
         index_user(user.user_id)
-        passage_rows.load_memories(user.user_id, [1, 2])
-        facts.exact_facts("What is my parrot called?", Scope(user.user_id), position(user.user_id))
+        passage_rows.changed_memories(user.user_id, [1, 2])
+        facts.exact_facts("What is my parrot called?", Scope(user.user_id), fact_keys)
     walking = re.compile(r"SCAN memories|memories USING (COVERING )?INDEX \w+ \(user_id=\?( AND is_archived=\?)?\)$")
     # The scan for what is near, which is of all; the newest, until there are enough; all ids, when the index is built.
     allowed = "memories.embedding \nFROM memories \nWHERE memories.user_id", "INDEXED BY ix_memories_recent"

@@ -1,5 +1,6 @@
 """Whatever happens in whatever order: one current value a key, what was forgotten stays so, undo puts back."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,13 +18,19 @@ from webapp.memories import service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import extraction, inputs
 from webapp.memories.learning.model_call import Answer
-from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
+from webapp.memories.models import IN_USE, Memory, MemoryChangeSet, MemoryEvidence
+from webapp.memories.prompt import always_used
+from webapp.memories.prompt.always_used import AlwaysUsed
 from webapp.memories.review import decisions
 from webapp.memories.rules.statements import read_statements
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import snapshot
 from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.retrieval.cache import index_cache
+from webapp.retrieval.facts import read_keys
+from webapp.spaces.schemas import NewSpace
+from webapp.spaces.service import create_space
 
 VALUES = ("Rome", "Oslo", "Lima")
 KEYS = ("identity/location", "work/city", None)
@@ -48,6 +55,8 @@ class Memories(RuleBasedStateMachine):
         with self.app.app_context(), write_transaction():
             talk = add_row(Conversation(user_id=self.user_id, title="A talk", title_source="user"))
             self.talk = talk.conversation_id
+            self.space_id = create_space(self.user_id, NewSpace(kind="project", name="Boats")).space_id
+        self.begun = now() - timedelta(days=1)
 
     @rule(
         value=st.sampled_from(VALUES),
@@ -122,12 +131,17 @@ class Memories(RuleBasedStateMachine):
                 {"fact_key": "identity/location"},
                 {"fact_key": None},
                 {"valid_to": None},
+                {"memory_type": "instruction"},
+                {"memory_type": "fact"},
+                {"space_id": None},
+                {"space_id": "here"},
             ]
         ),
     )
     def edit(self, number: int, changes: dict[str, Any]) -> None:
         """Changes a memory."""
         memory_id = self.some(number)
+        changes = {name: self.space_id if value == "here" else value for name, value in changes.items()}
         if memory_id is not None and self.act(service.update_memory, memory_id, MemoryChanges(**changes)) is not None:
             with self.app.app_context():  # what the user's own hand writes may come back
                 self.forgotten.discard(says(service.get_memory(self.user_id, memory_id)))
@@ -214,6 +228,20 @@ class Memories(RuleBasedStateMachine):
             assert not {says(row) for row in rows} & self.forgotten
 
     @invariant()
+    def what_a_process_keeps_follows(self) -> None:
+        """Brought up to date change by change, it is what would be read anew."""
+        with self.app.app_context():
+            kept = index_cache().get(self.user_id, 20)
+            fresh = AlwaysUsed.read(self.user_id, kept.position.memory_version)
+            for since in (None, self.begun):
+                assert kept.always_used.items(since) == fresh.items(since)
+            for place in (None, self.space_id):
+                assert kept.always_used.instructions(self.talk, place) == fresh.instructions(self.talk, place)
+            assert vars(kept.fact_keys)["_stem_of"] == vars(read_keys(self.user_id))["_stem_of"]
+            in_use = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == self.user_id, *IN_USE))
+            assert {key[1] for key in kept.index.keys_of("memory", 0)} == set(in_use)
+
+    @invariant()
     def evidence_is_counted(self) -> None:
         """`evidence_count` is the number of rows."""
         with self.app.app_context():
@@ -258,8 +286,12 @@ class Memories(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("examples", [2, pytest.param(12, marks=pytest.mark.slow)])
-def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples):
+def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples, monkeypatch):
     Memories.app = app
+    few = {name: kind._replace(limit=2) for name, kind in always_used._KINDS.items()}
+    monkeypatch.setattr(always_used, "_KINDS", few)
+    monkeypatch.setattr(always_used, "SPARE", 1)
+    monkeypatch.setattr(always_used, "_queries", always_used._queries.__wrapped__)
     run_state_machine_as_test(
         Memories,
         # No shrinking: on a real database it would take minutes, and the steps are printed anyway.

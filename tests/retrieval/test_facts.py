@@ -1,21 +1,22 @@
-"""The keys of facts: read once by whoever comes first, while everybody else's turns go on."""
+"""The keys of facts: read with the index by whoever comes first, while everybody else's turns go on."""
 
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask import Flask
 
 from testkit.people import Person
-from tests.support.queries import count_queries
-from webapp.db.base import db, write_transaction
+from webapp.db.base import write_transaction
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
-from webapp.retrieval import facts
+from webapp.retrieval import cache
+from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
-from webapp.retrieval.passages import Scope
+from webapp.retrieval.lookup import LookUp, Question
 
 SECONDS = 20
 
@@ -31,12 +32,12 @@ def keep(app: Flask, person: Person, colour: str) -> Position:
 
 @pytest.fixture
 def ask(app: Flask) -> Iterator[Callable[..., Future[list[str]]]]:
-    """`ask(person, text, at)`: what a turn finds, looked up in a thread of its own as turns are."""
+    """`ask(person, text, at)`: the facts that a turn names, looked up in a thread of its own as turns are."""
     with ThreadPoolExecutor(4) as threads:
 
-        def find_facts(person: Person, text: str, at: Position) -> list[str]:
+        def find_facts(person: Person, text: str, at: Position, wait: float = SECONDS) -> list[str]:
             with app.app_context():
-                return [item.content for item in facts.exact_facts(text, Scope(person.user_id), at)]
+                return [item.content for item in LookUp(Question(person.user_id, text), wait, at)._facts]
 
         yield lambda *asked: threads.submit(find_facts, *asked)
 
@@ -47,16 +48,16 @@ class SlowReads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, user_id: int) -> None:
         self.began, self.go = threading.Event(), threading.Event()
         self.read: list[int] = []
-        real = facts.read_keys
+        real = cache.read_keys
 
-        def slow(keys: Any, of: int, changed: Any) -> None:
+        def slow(of: int) -> Any:
             self.read.append(of)
             if of == user_id:
                 self.began.set()
                 assert self.go.wait(SECONDS)
-            real(keys, of, changed)
+            return real(of)
 
-        monkeypatch.setattr(facts, "read_keys", slow)
+        monkeypatch.setattr(cache, "read_keys", slow)
 
 
 def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monkeypatch):
@@ -71,9 +72,8 @@ def test_one_persons_slow_answer_holds_up_nobody_else(app, make_user, ask, monke
         assert ask(other, "My teal colour?", stood[other]).result(SECONDS) == ["Likes teal."]
         assert ask(other, "My plum colour?", at).result(SECONDS) == ["Likes plum."]
         assert ask(new, "My teal colour?", stood[new]).result(SECONDS) == ["Likes teal."]
-        with app.app_context():
-            facts.catch_up(other.user_id, at)
         assert not waiting.done()
+        assert ask(slow, "My teal colour?", stood[slow], 0.0).result(SECONDS) == ["Likes teal."], "nor for ever"
     finally:
         reads.go.set()
     assert waiting.result(SECONDS) == ["Likes teal."]
@@ -92,18 +92,12 @@ def test_two_turns_of_a_person_read_their_keys_once(app, user, ask, monkeypatch)
 
 def test_what_could_not_be_read_is_read_by_the_next(app, user, ask, monkeypatch):
     at = keep(app, user, "teal")
-    real = facts.read_keys
-    monkeypatch.setattr(facts, "read_keys", lambda keys, *_: keys.put(1, "x/half") or 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        ask(user, "My teal colour?", at).result(SECONDS)
-    monkeypatch.setattr(facts, "read_keys", real)
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
-    assert facts.fact_keys_of(user.user_id).keys.matching_ids(frozenset({"half"})) == []
     at = keep(app, user, "plum")
-    monkeypatch.setattr(facts, "read_keys", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        ask(user, "My plum colour?", at).result(SECONDS)
-    monkeypatch.setattr(facts, "read_keys", real)
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "changed_memories", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ask(user, "My plum colour?", at).result(SECONDS)
     assert ask(user, "My plum colour?", at).result(SECONDS) == ["Likes plum."], "nor is a change lost"
 
 
@@ -120,18 +114,11 @@ def test_a_turn_that_began_before_a_change_does_not_have_all_keys_read_again(app
 def test_a_database_that_went_back_has_all_keys_read_again(app, user, ask):
     at = keep(app, user, "teal")
     assert ask(user, "My teal colour?", at).result(SECONDS) == ["Likes teal."]
-    held = facts.fact_keys_of(user.user_id)
-    held.keys.version += 5
-    held.keys.put(10**6, "preference/plum_colour")
-    assert ask(user, "My plum colour?", at).result(SECONDS) == []
-    assert held.keys.version == at.memory_version
-    assert held.keys.matching_ids(frozenset({"plum", "colour"})) == []
-
-
-def test_nothing_is_read_ahead_for_whom_nothing_is_kept(app, user):
-    at = keep(app, user, "teal")
     with app.app_context():
-        db.session.rollback()
-        with count_queries() as sent:
-            facts.catch_up(user.user_id, at)
-        assert sent == [] and facts.fact_keys_of(user.user_id).keys is None
+        entry = index_cache().get(user.user_id, 0, at)
+        entry.position = replace(at, memory_version=at.memory_version + 5)
+        entry.fact_keys.replace((), [(10**6, "preference/plum_colour")])
+        assert ask(user, "My plum colour?", at).result(SECONDS) == []
+        again = index_cache().peek(user.user_id)
+    assert again.position.memory_version == again.always_used.version == at.memory_version
+    assert again.fact_keys.matching_ids(frozenset({"plum", "colour"})) == []

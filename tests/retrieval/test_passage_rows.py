@@ -75,7 +75,7 @@ def test_memories_come_in_blocks_and_none_twice(app, user, make_user, count):
         own_ids, shared_ids = [row.memory_id for row, _ in rows], [row.memory_id for _, row in rows]
     with app.app_context():
         assert ids_in(list(passage_rows.load_user(user.user_id)), "memory") == own_ids
-        assert ids_in([passage_rows.load_memories(user.user_id, own_ids)], "memory") == own_ids
+        assert [row.memory_id for row in passage_rows.changed_memories(user.user_id, own_ids)] == own_ids
         blocks = list(passage_rows.load_space(user.user_id, space_id))
         assert ids_in(blocks, "memory") == shared_ids
         assert [len(block.passages) for block in blocks][:-1] == [SIZE] * (len(blocks) - 1)

@@ -29,7 +29,7 @@ KEPT = re.compile(
     r"tests/(migrations|db/|accounts/test_idempotency|admin/test_backups|chat/test_faults"
     r"|transfer/test_restore\S*database"
     r"|(conversations|memories|retrieval)/\S*search|\S*test_order\.|\S*/test_ownership|\S*/test_hot_pages"
-    r"|\S*(race|conflict|(two|clicks|many)\S*_at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
+    r"|\S*_(race|conflict|(two|clicks|many)\S*_at_once|same_moment|twice|killed|dies_|while_|keeps_others))"
 )
 """Tests about transactions, locks, order, dumps and search run on both, whatever they send."""
 

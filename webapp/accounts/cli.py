@@ -67,7 +67,8 @@ def set_active(email: str, off: bool) -> None:
 def reset_password(email: str, password: str) -> None:
     """Set a new password; the user is signed out everywhere."""
     with write_transaction():
-        line = f"{service.reset_password(service.find_user(email).user_id, password).email} has a new password"
+        user = service.reset_password(service.find_user(email).user_id, password)
+        line = f"{user.email} has a new password"
     click.echo(line)
 
 
@@ -129,5 +130,6 @@ def revoke_token(email: str, token_id: int) -> None:
 
 def _update(email: str, changes: UserChanges, action: str) -> None:
     with write_transaction():
-        line = f"{service.update_user(service.find_user(email).user_id, changes).email} is {action}"
+        user = service.update_user(service.find_user(email).user_id, changes)
+        line = f"{user.email} is {action}"
     click.echo(line)

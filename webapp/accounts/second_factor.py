@@ -65,9 +65,7 @@ def confirm(user_id: int, code: str) -> list[str]:
         raise Conflict("There is nothing to confirm.")
     if not _is_current(row, code):
         raise Invalid.field("code", "is not the current code. Check that your phone’s clock is right")
-    codes = [
-        "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4)) for _ in range(RECOVERY_CODES)
-    ]
+    codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
     row.recovery_hashes, row.confirmed_at = [_digest(code) for code in codes], now()
     db.session.flush()
     signals.note(user_id, "two_factor_on")
@@ -120,6 +118,10 @@ def _is_current(row: SecondFactor, code: str) -> bool:
             db.session.flush()
             return True
     return False
+
+
+def _recovery_code() -> str:
+    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
 
 
 def _digest(code: str) -> str:

@@ -9,7 +9,7 @@ from webapp.db.base import db
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import ngettext
 from webapp.journeys import service
-from webapp.memories.prompt.instructions import get_profile
+from webapp.memories.prompt.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.search import view_as_admin
 

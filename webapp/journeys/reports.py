@@ -26,7 +26,7 @@ from webapp.journeys.models import ConversationReport, Journey, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, ReportTexts, file_name, fingerprint, label
-from webapp.memories.prompt.instructions import get_profile
+from webapp.memories.prompt.profile import get_profile
 
 WAIT_SECONDS = 20.0
 _PAUSE = 0.3

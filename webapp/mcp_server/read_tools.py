@@ -13,12 +13,11 @@ from webapp.http.views import absolute
 from webapp.mcp_server import access, schemas
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
-from webapp.memories.prompt.always_used import context_memories
-from webapp.memories.prompt.instructions import get_profile, standing_instructions
+from webapp.memories.prompt.always_used import AlwaysUsed, context_memories
+from webapp.memories.prompt.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.texts import count_noun
 from webapp.retrieval import service as retrieval
-from webapp.retrieval.changes import position
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.passages import KINDS, FoundPassage
@@ -116,10 +115,10 @@ def _latest(user_id: int, space_id: int | None) -> list[dict[str, Any]]:
 def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]:
     """Return what prompts in a space, or none, always hold; for a token that may not look there, in its own spaces."""
     places = [space_id] if access.includes(space_id) else [space.space_id for space in _spaces(user_id)]
+    always_used = AlwaysUsed.read(user_id)
     for place in places:
-        for item in standing_instructions(user_id, position(user_id).memory_version, 0, place):
-            if access.includes(item.space_id):
-                yield {"memory_id": item.memory_id, "content": item.content}
+        for item in always_used.instructions(0, place, everywhere=access.includes(None)):
+            yield {"memory_id": item.id, "content": item.content}
         for known in context_memories(user_id, place):
             yield {
                 "memory_id": known.id,

@@ -128,7 +128,8 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     ).all()
     effects = store_user_value(draft, writing.load_known(ids), moment)
     journal = Journal(user_id, cause)
-    memory = get_or_raise(Memory, writing.apply_plan(effects, journal, space_id=fields.space_id)[-1])
+    created = writing.apply_plan(effects, journal, space_id=fields.space_id)
+    memory = get_or_raise(Memory, created[-1])
     memory.is_pinned = fields.is_pinned
     memory.visibility = fields.visibility
     memory.only_conversation_id = fields.only_conversation_id

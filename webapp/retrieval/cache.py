@@ -13,10 +13,20 @@ import numpy as np
 from flask import Flask
 
 from webapp.extensions import Part
+from webapp.memories.prompt.always_used import AlwaysUsed
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change, News, Position
+from webapp.retrieval.facts import FactKeys, read_keys
 from webapp.retrieval.index import UserIndex
-from webapp.retrieval.passage_rows import CHUNKS_ONLY, load_changed, load_memories, load_space, load_user, load_verdicts
+from webapp.retrieval.passage_rows import (
+    CHUNKS_ONLY,
+    block_of,
+    changed_memories,
+    load_changed,
+    load_space,
+    load_user,
+    load_verdicts,
+)
 from webapp.retrieval.passages import Key, Scope
 from webapp.retrieval.vectors import Block
 
@@ -29,10 +39,13 @@ REBUILD_THRESHOLD = 500
 
 @dataclass(slots=True)
 class Entry:
-    """A user's index and the position it has reached. Its lock is held while it is brought up to date."""
+    """A user's index, what else turns need of their memory, and the position that has reached. Its lock is held while
+    it is brought up to date."""
 
     index: UserIndex
     position: Position
+    always_used: AlwaysUsed = field(default_factory=AlwaysUsed)
+    fact_keys: FactKeys = field(default_factory=FactKeys)
     verdicts: dict[Key, list[frozenset[str]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     size: int = 0
@@ -82,10 +95,10 @@ class IndexCache:
             entries = list(self._entries.items())
         return [user_id for user_id, entry in entries if not entry.position.space_ids.isdisjoint(space_ids)]
 
-    def catch_up(self, user_id: int, position: Position) -> None:
-        """Bring the user's index up to `position`, if this process has one and need not rebuild it for that."""
+    def catch_up(self, user_id: int) -> None:
+        """Bring the user's index up to date, if this process has one and need not rebuild it for that."""
         if (entry := self.peek(user_id)) is not None:
-            self._refresh(user_id, entry, position, 0)
+            self._refresh(user_id, entry, None, 0)
 
     def drop(self, user_id: int | None = None) -> None:
         """Forget one user's index, or all."""
@@ -132,7 +145,9 @@ class IndexCache:
         start = time.perf_counter()
         with self._app.app_context():  # its end gives the connection back
             # The position first: what is committed in the meantime is applied again, which does no harm.
-            entry = Entry(UserIndex(), position or changes.position(user_id), load_verdicts(user_id))
+            position = position or changes.position(user_id)
+            always_used = AlwaysUsed.read(user_id, position.memory_version)
+            entry = Entry(UserIndex(), position, always_used, read_keys(user_id), load_verdicts(user_id))
             for block in load_user(user_id):
                 _put(entry.index, block)
             for space_id, _ in entry.position.spaces:
@@ -180,12 +195,17 @@ class IndexCache:
 def _apply(user_id: int, entry: Entry, news: News) -> None:
     index = entry.index
     memory_ids = set(news.memory_ids) | {item.ref_id for item in news.changes if item.kind == "memories"}
+    memories = changed_memories(user_id, memory_ids) if memory_ids else ()
     if memory_ids:
         before = {("memory", memory_id) for memory_id in memory_ids if ("memory", memory_id) in index}
         index.remove(before)
-        _put(index, load_memories(user_id, memory_ids))
+        _put(index, block_of(memories))
         if any(key not in index for key in before):
             index.compact()  # what was forgotten must leave this process's memory too
+        entry.fact_keys.replace(memory_ids, ((row.memory_id, row.fact_key) for row in memories))
+    version = news.position.memory_version
+    always_used = entry.always_used.after(version, memory_ids, memories)
+    entry.always_used = always_used or AlwaysUsed.read(user_id, version)
     _apply_conversations(user_id, index, [item for item in news.changes if item.kind == "conversation"])
     if any(item.kind == "verdicts" for item in news.changes):
         entry.verdicts = load_verdicts(user_id)

@@ -110,8 +110,8 @@ class Result:
 class LookUp:
     """One look-up for a reply, in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
 
-    Creating it reads the tables, waits at most `wait` seconds for an index, and asks for the question's vector;
-    `finish` needs that. `position` is that of the user's passages, if already read.
+    Creating it reads the tables, waits at most `wait` seconds for an index, its `entry`, and asks for the question's
+    vector; `finish` needs that. `position` is that of the user's passages before anything was read.
     """
 
     def __init__(self, question: Question, wait: float, position: Position | None = None) -> None:
@@ -122,10 +122,8 @@ class LookUp:
         self._own = Scope(question.user_id, space_id=question.space_id)
         self._result = Result(query_terms=terms_of(text))
         self._clock = Clock(self._result.durations)
-        self.memory_version: int | None = None
-        """The version of the user's memory before anything was read; None if there was nothing to look for."""
-        if self._result.query_terms:
-            self._begin(wait, position or changes.position(question.user_id))
+        self.position = position or changes.position(question.user_id)
+        self._begin(wait)
 
     @property
     def was_long(self) -> bool:
@@ -133,16 +131,18 @@ class LookUp:
         return self._clock.elapsed > FRESH_SECONDS
 
     @trace_calls("retrieval.begin")
-    def _begin(self, wait: float, position: Position) -> None:
-        question, clock = self._question, self._clock
-        self._position, self.memory_version = position, position.memory_version
-        self._entry = entry = index_cache().get(question.user_id, wait, position)
+    def _begin(self, wait: float) -> None:
+        question, clock, position = self._question, self._clock, self.position
+        has_terms = bool(self._result.query_terms)
+        self.entry = entry = index_cache().get(question.user_id, wait if has_terms else 0, position)
         clock.lap("index")
         # Nothing to compare with means nothing to wait for: the first words of a newcomer's reply come at once.
-        self._pending = query_vectors().start(self._text if entry is not None and entry.index.generations else "")
-        self._facts = (
-            exact_facts(self._text, self._own, position) if question.memories and position.memory_version else []
-        )
+        can_compare = has_terms and entry is not None and entry.index.generations
+        self._pending = query_vectors().start(self._text if can_compare else "")
+        self._facts = []
+        if has_terms and question.memories and position.memory_version:
+            is_current = entry is not None and entry.position.memory_version >= position.memory_version
+            self._facts = exact_facts(self._text, self._own, entry.fact_keys if entry and is_current else None)
         clock.lap("facts")
 
     @trace_calls("retrieval")
@@ -151,7 +151,7 @@ class LookUp:
         result = self._result
         if not result.query_terms:
             return result
-        passages = self._by_words() if self._entry is None else self._by_words_and_meaning(self._entry)
+        passages = self._by_words() if self.entry is None else self._by_words_and_meaning(self.entry)
         keys = {item.key for item in self._facts}
         result.items = [*self._facts, *(item for item in passages if item.key not in keys)]
         note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
@@ -177,7 +177,7 @@ class LookUp:
         hits = index.search(self._text, meaning, filters, POOL, per_group=POOL, prepared=prepared)
         clock.lap("search")
         # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
-        scope = Scope(question.user_id, self._position.space_ids, question.space_id)
+        scope = Scope(question.user_id, self.position.space_ids, question.space_id)
         if self.was_long:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [

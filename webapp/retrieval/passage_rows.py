@@ -1,7 +1,7 @@
 """Rows into passages: the one place that defines what is searched for a user."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.db.index_hints import use_primary_key
 from webapp.memories.models import IN_USE, Memory
+from webapp.memories.prompt import always_used
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
 from webapp.retrieval.passages import NOBODY, Key, Passage
 from webapp.retrieval.vectors import Block
@@ -77,10 +78,15 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
     yield from _blocks(documents.where(DocumentChunk.space_id == space_id), DocumentChunk.document_chunk_id, _document)
 
 
-def load_memories(user_id: int, memory_ids: Collection[int]) -> Block:
-    """Return those of the user's memories with these ids that are usable."""
+def changed_memories(user_id: int, memory_ids: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Return those of the user's memories with these ids that are usable: what passages and prompts need of them."""
     parameters = {"user": user_id, "changed": sorted(memory_ids)}
-    return _block(map(_memory, db.session.execute(_changed_memories(), parameters)))
+    return db.session.execute(_changed_memories(), parameters).all()
+
+
+def block_of(memories: Iterable[Row[*tuple[Any, ...]]]) -> Block:
+    """Return rows of `changed_memories` as passages."""
+    return _block(map(_memory, memories))
 
 
 def load_conversations(*conditions: Any) -> Iterator[Block]:
@@ -115,7 +121,8 @@ def _changed_chunks() -> Select[*tuple[Any, ...]]:
 def _changed_memories() -> Select[*tuple[Any, ...]]:
     ids: BindParameter[int] = bindparam("changed", expanding=True)
     statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(ids))
-    return use_primary_key(statement.order_by(Memory.memory_id), Memory)
+    more = [column for column in always_used.COLUMNS if column not in _MEMORY_COLUMNS]
+    return use_primary_key(statement.add_columns(*more).order_by(Memory.memory_id), Memory)
 
 
 @cache
@@ -180,26 +187,25 @@ def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
     return dict(verdicts)
 
 
+_MEMORY_COLUMNS = (
+    Memory.memory_id,
+    Memory.content,
+    Memory.user_id,
+    Memory.space_id,
+    Memory.visibility,
+    func.coalesce(Memory.valid_from, Memory.created_at),  # when it was said, if it was
+    Memory.fact_value,
+    Memory.embedding_model,
+    Memory.embedding,
+)
+
+
 def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
-    return (
-        usable_memories()
-        .with_only_columns(
-            Memory.memory_id,
-            Memory.content,
-            Memory.user_id,
-            Memory.space_id,
-            Memory.visibility,
-            func.coalesce(Memory.valid_from, Memory.created_at),  # when it was said, if it was
-            Memory.fact_value,
-            Memory.embedding_model,
-            Memory.embedding,
-        )
-        .where(*conditions)
-    )
+    return usable_memories().with_only_columns(*_MEMORY_COLUMNS).where(*conditions)
 
 
 def _memory(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    memory_id, content, owner, space_id, visibility, moment, value, model, vector = row
+    memory_id, content, owner, space_id, visibility, moment, value, model, vector, *_ = row
     if value and value.casefold() not in content.casefold():
         content = f"{content} {value}"
     return Passage("memory", memory_id, content, owner, moment, space_id, visibility == "shared"), model, vector

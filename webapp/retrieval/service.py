@@ -4,9 +4,7 @@ from collections.abc import Collection
 from datetime import UTC, date, datetime, time, timedelta
 
 from webapp.db.base import db
-from webapp.retrieval import facts
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.changes import Position, position
 from webapp.retrieval.facts import scan_words
 from webapp.retrieval.fusion import terms_of, worth_listing
 from webapp.retrieval.hydration import load_hits
@@ -73,16 +71,6 @@ def search(
     clock.lap("load")
     result.items = sorted(passages, key=lambda item: -item.score)[:limit]
     return result
-
-
-def catch_up(user_id: int) -> Position | None:
-    """Bring this process's index of the user's passages up to date; return its position, None without one."""
-    if index_cache().peek(user_id) is None:
-        return None
-    current = position(user_id)
-    index_cache().catch_up(user_id, current)
-    facts.catch_up(user_id, current)
-    return current
 
 
 def embed_ahead(user_id: int, text: str) -> None:

@@ -188,7 +188,8 @@ def _learning_section(row: Import) -> dict[str, Any]:
 
 @blueprint.post("/imports/<int:import_id>/cancel")
 def cancel(import_id: int) -> ViewResult:
-    if not service.cancel(current_user_id(), import_id).position:
+    row = service.cancel(current_user_id(), import_id)
+    if not row.position:
         return commit_and_redirect(url_for(".index"), _("The file has been discarded. Nothing was imported."))
     return commit_and_redirect(
         url_for(".show_import", import_id=import_id), _("Stopped. What has been imported so far can be undone.")

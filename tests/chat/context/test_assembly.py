@@ -68,8 +68,7 @@ def test_with_spaces_their_versions_are_read_as_well(app, user, client):
     with app.app_context():
         assert parts_of(db.session.execute(read_rows(), {"turn": turn_id}).one()).stands.position is None
         looking = LookUp(Question(user.user_id, "Where is the heron's nest?"), 5.0)
-        assert looking.memory_version is not None
-        assert position(user.user_id).space_ids == {space_id}
+        assert looking.position == position(user.user_id) and looking.position.space_ids == {space_id}
 
 
 def _conversation(user_id: int) -> Conversation:

@@ -31,25 +31,23 @@ def test_what_is_saved_is_found_and_private(home):
     assert not config.forget()
 
 
-def test_a_saved_token_goes_nowhere_else(monkeypatch):
+def test_a_saved_token_goes_nowhere_else_and_the_environment_comes_before_it(monkeypatch):
     config.save(Access("https://a.example", "cmpl_1"))
     with pytest.raises(ClientError) as refused:
         config.find("https://b.example")
     assert refused.value.exit_code == REFUSED
     assert config.find("https://a.example/") == Access("https://a.example", "cmpl_1")
     monkeypatch.setenv(config.TOKEN, "cmpl_3")
-    assert config.find("https://b.example") == Access("https://b.example", "cmpl_3")
-
-
-def test_the_environment_comes_before_the_file_and_after_the_option(monkeypatch):
-    config.save(Access("https://a.example", "cmpl_1"))
     monkeypatch.setenv(config.URL, "https://c.example/")
-    monkeypatch.setenv(config.TOKEN, "cmpl_3")
+    assert config.find("https://b.example") == Access("https://b.example", "cmpl_3")
     assert config.find(None) == Access("https://c.example", "cmpl_3")
-    assert config.find("https://d.example") == Access("https://d.example", "cmpl_3")
+    for odd in ("cmpl_kqaNzt…", "cmpl_1\nx"):
+        monkeypatch.setenv(config.TOKEN, odd)
+        with pytest.raises(ClientError, match="not a token"):
+            config.find("https://b.example")
 
 
-@pytest.mark.parametrize("url", ["", "a.example", "ftp://a.example", "https://", "https://a.example?b=c", "file:///x"])
+@pytest.mark.parametrize("url", ["", "a", "ftp://a.b", "http://", "http://a?b", "file:///x", "http://[", "http://a:b"])
 def test_addresses_that_are_none(url):
     with pytest.raises(ClientError) as refused:
         config.clean_url(url)

@@ -12,13 +12,13 @@ from webapp.chat.context import space_context
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.memories.models import Memory
-from webapp.memories.prompt import always_used, instructions
-from webapp.memories.prompt.always_used import NEW, by_group, context_memories
+from webapp.memories.prompt import always_used
+from webapp.memories.prompt.always_used import NEW, AlwaysUsed, context_memories
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store.versions import begin_change
-from webapp.retrieval import facts
-from webapp.retrieval.changes import position
+from webapp.retrieval import cache, facts
+from webapp.retrieval.cache import index_cache
 from webapp.retrieval.passages import Scope
 
 
@@ -63,42 +63,31 @@ def test_a_turn_after_a_change_reads_as_little_of_a_large_memory_as_of_a_small_o
         user_id = make_user().user_id
         fill(user_id, size)
         conversation = Conversation(user_id=user_id, created_at=now() - timedelta(hours=1))
-        scope = Scope(user_id)
-        facts.exact_facts("What is my attribute 7?", scope, position(user_id))
-        space_context.place_of(conversation, remembers=True, since=conversation.created_at)
+        index_cache().get(user_id, 20)
         for turn in range(3):
             add(user_id, turn)
-            at = position(user_id)
             before = rows_read()
             with count_queries() as sent:
+                entry = index_cache().get(user_id, 20)
                 place = space_context.place_of(
-                    conversation, remembers=True, since=conversation.created_at, version=at.memory_version
+                    conversation, remembers=True, since=conversation.created_at, always_used=entry.always_used
                 )
-                found = facts.exact_facts(f"Which bird {turn} do I like?", scope, at)
+                found = facts.exact_facts(f"Which bird {turn} do I like?", Scope(user_id), entry.fact_keys)
             spent.setdefault(size, []).append(rows_read() - before)
-            assert len(sent) <= 8
+            assert len(sent) == 5, "two of where memory stands, what has changed, these, and the fact that is named"
             assert [item.content for item in found] == [f"Number {turn} is a heron."]
             assert len([item for item in place.known if item.group == NEW]) == turn + 1
     assert max(spent[2_400]) <= min(spent[400]) * 1.3 + 200, spent
 
 
-def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_context, user):
-    fill(user.user_id, 40)
-    earlier, later = (Conversation(user_id=user.user_id, created_at=now() - timedelta(seconds=n)) for n in (2, 1))
-
-    def known_contents(conversation: Conversation) -> list[str]:
-        version = position(user.user_id).memory_version
-        with count_queries() as sent:
-            place = space_context.place_of(conversation, remembers=True, since=conversation.created_at, version=version)
-        looked_up.append(len(sent))
-        return [item.content for item in place.known if item.group == NEW]
-
-    looked_up: list[int] = []
-    assert known_contents(earlier) == known_contents(later) == known_contents(earlier) == []
-    assert looked_up[0] > 0
-    assert looked_up[1:] == [0, 0]
+def test_a_memory_that_is_behind_or_ahead_is_read_anew(app_context, user):
+    add(user.user_id, 6)
+    old = AlwaysUsed.read(user.user_id, 1)
+    conversation = Conversation(user_id=user.user_id, created_at=now())
     add(user.user_id, 7)
-    assert known_contents(later) == known_contents(earlier) == ["Number 7 is a heron."]
+    for held in (old, AlwaysUsed.read(user.user_id, 3), None):
+        place = space_context.place_of(conversation, remembers=True, since=conversation.created_at, always_used=held)
+        assert [item.content for item in place.known if item.group == NEW] == ["Number 7 is a heron."]
 
 
 def test_what_is_known_follows_every_change(app_context, user):
@@ -120,28 +109,20 @@ def test_what_is_known_follows_every_change(app_context, user):
     assert first.id not in {item.id for item in context_memories(user.user_id)}
 
 
-@pytest.mark.once  # SQLite begins its transactions by a statement, which would be counted
 def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, monkeypatch):
-    scope = Scope(user.user_id)
-
     def find_facts(question: str) -> list[str]:
         db.session.rollback()
-        return [item.content for item in facts.exact_facts(question, scope, position(user.user_id))]
+        keys = index_cache().get(user.user_id, 20).fact_keys
+        return [item.content for item in facts.exact_facts(question, Scope(user.user_id), keys)]
 
     assert find_facts("Which bird 1?") == []
     add(user.user_id, 1)
-    looked_up: list[Any] = []
-    real = facts.read_keys
-    monkeypatch.setattr(facts, "read_keys", lambda *given: (looked_up.append(given[2]), real(*given)))
+    monkeypatch.setattr(cache, "read_keys", lambda *_: pytest.fail("all of them are read again"))
     assert find_facts("Which bird 1?") == ["Number 1 is a heron."]
     add(user.user_id, 2)
     assert find_facts("Which bird 2?") == ["Number 2 is a heron."]
     assert find_facts("Which bird 1?") == ["Number 1 is a heron."]
-    assert None not in looked_up, "never all of them again"
-    assert sum(len(changed) for changed in looked_up) == 2
-    with count_queries() as sent:
-        assert find_facts("What is for dinner?") == []
-    assert len(sent) == 1, "where memory stands"
+    assert find_facts("What is for dinner?") == []
     memory_id = client.get("/api/memories").json["memories"][0]["memory_id"]
     assert client.delete(f"/api/memories/{memory_id}?forget=1").status_code in (200, 204)
     assert len(left := find_facts("Which bird 2?") + find_facts("Which bird 1?")) == 1
@@ -152,7 +133,9 @@ def test_the_keys_of_facts_follow_change_by_change(app_context, user, client, mo
 
 def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others():
     def row(memory_id: int, **fields: Any) -> Any:
-        values = {"importance": 0.5, "fact_key": None, "is_pinned": False, "created_at": now()} | fields
+        values = {"importance": 0.5, "fact_key": None, "is_pinned": False, "created_at": now(), "updated_at": now()}
+        values |= {"memory_type": "fact", "space_id": None, "content": "", "revision": 1, "until": None} | fields
+        values["known_rank"] = values["importance"] if values["fact_key"] else None
         return SimpleNamespace(memory_id=memory_id, **values)
 
     rows = [
@@ -164,7 +147,9 @@ def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others()
         row(8, fact_key="a/a", importance=0.5 - 1e-8),  # a FLOAT column has lost this
     ]
     rows += [row(number, created_at=now() - timedelta(days=number)) for number in range(20, 40)]
-    groups = {name: [item.memory_id for item in members] for name, members in by_group(rows).items()}
+    groups: dict[str, list[int]] = {}
+    for item in AlwaysUsed().after(1, set(), rows).items():
+        groups.setdefault(item.group, []).append(item.id)
     assert groups == {"pinned": [5], "fact": [3, 8, 2], "recent": [4, 6, *range(20, 28)]}
 
 
@@ -177,7 +162,8 @@ def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_chan
             client.post("/api/memories", json={"memory_type": kind, "content": content, **more})
 
     def shown_contents(since: Any) -> set[str]:
-        place = space_context.place_of(db.session.get(Conversation, talk), remembers=True, since=since)
+        held, spot = index_cache().get(user.user_id, 20).always_used, db.session.get(Conversation, talk)
+        place = space_context.place_of(spot, remembers=True, since=since, always_used=held)
         return {item.content for item in (*place.known, *place.standing)}
 
     for since in (None, before):
@@ -185,8 +171,7 @@ def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_chan
             assert shown_contents(since) == {
                 f"A {kind} for {end}" for kind in ("fact", "instruction") for end in ("today", "good")
             }
-    for module in (always_used, instructions, space_context):
-        monkeypatch.setattr(module, "now", lambda: now() + timedelta(days=1))
+    monkeypatch.setattr(always_used, "now", lambda: now() + timedelta(days=1))
     for since in (None, before):
         with app.app_context():
             assert shown_contents(since) == {"A fact for good", "A instruction for good"}

@@ -8,8 +8,7 @@ from webapp.chat.context.composition import compose
 from webapp.chat.context.values import Context, Message
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.memories.prompt.instructions import standing_instructions
-from webapp.memories.store.versions import current_version
+from webapp.memories.prompt.always_used import AlwaysUsed
 
 
 def tell(client: ApiClient, content: str, **more: object) -> dict:
@@ -93,8 +92,7 @@ def test_anothers_instructions_are_theirs(app, client, user, make_user, api):
     )
     assert refused.status_code == 422
     with app.app_context():
-        version = current_version(user.user_id)
-        assert [item.content for item in standing_instructions(user.user_id, version, theirs)] == ["Always metric."]
+        assert [item.content for item in AlwaysUsed.read(user.user_id).instructions(theirs)] == ["Always metric."]
 
 
 def test_only_an_instruction_is_limited_to_a_conversation(client):

@@ -520,6 +520,14 @@ def test_a_secret_is_known_by_the_label_that_its_quote_leaves_out(said):
     assert reasons(decide([operation], State(say(said)))) == [Refusal.SECRET]
 
 
+@pytest.mark.parametrize(("end", "is_used"), [(None, False), (NOON, True), (NOON + timedelta(hours=1), False)])
+def test_what_was_set_aside_for_a_memory_that_has_ended_since_is_used_once_it_is_said_again(end, is_used):
+    aside = memory(8, "Goes by electric car", is_archived=True, superseded_by=7)
+    state = start(memory(7, "Drives an electric car", valid_to=end), aside, messages=say("I go by electric car"))
+    state = apply(state, decide([op("add", 1, "I go by electric car", aside.content)], state))
+    assert [item.ref for item in current(state) if item.ref != 7] == [8] * is_used and len(state.memories) == 2
+
+
 # A model that has not passed the exam --------------------------------------------------------------------------------
 
 

@@ -97,10 +97,12 @@ def compose(
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
     lookup = LookUp(question, settings.index_wait_seconds, particulars.stands)
-    place = place_of(spot, remembers=remembers, since=fixed_at, version=lookup.memory_version)
+    always_used = lookup.entry.always_used if lookup.entry else None
+    version = lookup.position.memory_version
+    place = place_of(spot, remembers=remembers, since=fixed_at, version=version, always_used=always_used)
     result = lookup.finish()
     if lookup.was_long:  # anything others withdrew in the meantime is not in it
-        place = place_of(spot, remembers=remembers, since=fixed_at)
+        place = place_of(spot, remembers=remembers, since=fixed_at, always_used=always_used)
     limits = Limits(
         window=window or settings.context_tokens,
         reply=max(settings.reply_tokens, particulars.longest),

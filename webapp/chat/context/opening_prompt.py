@@ -6,7 +6,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.journeys.guidance import PointGuide, directive
 from webapp.journeys.points import journey_view
-from webapp.memories.prompt.instructions import profile_values
+from webapp.memories.prompt.profile import profile_values
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 

@@ -9,11 +9,9 @@ from flask import Flask
 from redis import Redis
 from redis.client import PubSub
 
-from webapp.chat.context.space_context import read_ahead
 from webapp.loops import repeat
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.invalidation import CHANNELS, GROWN, SPACES
-from webapp.retrieval.service import catch_up
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +92,7 @@ class ReadAhead:
         start = time.monotonic()
         try:
             with self._app.app_context():
-                if (position := catch_up(user_id)) is not None:
-                    read_ahead(user_id, position.memory_version)
+                index_cache().catch_up(user_id)
         except Exception as error:  # the next turn will say what is wrong, if it still is
             log.warning("memory was not read ahead", extra={"user_id": user_id, "error": type(error).__name__})
         self._rests_until = time.monotonic() + REST * (time.monotonic() - start)

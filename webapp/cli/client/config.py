@@ -29,10 +29,14 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A server's URL, without a trailing slash, and a token for it."""
+    """A server's URL, without a trailing slash, and a token that a header can hold. Raises ClientError."""
 
     url: str
     token: str
+
+    def __post_init__(self) -> None:
+        if not self.token.isascii() or not self.token.isprintable():
+            raise ClientError("This is not a token: it has characters that no token has.", REFUSED)
 
 
 def path() -> Path:
@@ -87,9 +91,13 @@ def find(url: str | None) -> Access:
 
 def clean_url(url: str) -> str:
     """Return a URL as it is compared and used. Raises ClientError for anything other than http and https."""
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(url.strip())
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError
+        _ = parts.port  # which raises ValueError, too
+    except ValueError:
         raise ClientError(
             f"{url!r} is not the address of a server. It should look like https://commonplace.example.org", USAGE
-        )
+        ) from None
     return url.strip().rstrip("/")

@@ -7,7 +7,7 @@ import click
 
 from webapp.cli.client import config, output
 from webapp.cli.client.chat import chat
-from webapp.cli.client.config import REFUSED, USAGE, Access, ClientError
+from webapp.cli.client.config import USAGE, Access, ClientError
 from webapp.cli.client.http import Server
 from webapp.cli.client.memory import memories, remember, search
 from webapp.cli.client.schedules import schedules
@@ -49,10 +49,9 @@ def login(context: click.Context, token_stdin: bool) -> None:
         raise ClientError("There is no terminal to ask for the token. Pipe it in with --token-stdin.", USAGE)
     if not token:
         raise ClientError("No token was given.", USAGE)
-    if not token.isascii() or not token.isprintable():
-        raise ClientError("This is not a token: it has characters that no token has.", REFUSED)
-    owner = _owner(Server(Access(url, token)))
-    config.save(Access(url, token))
+    access = Access(url, token)
+    owner = _owner(Server(access))
+    config.save(access)
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         click.echo(

@@ -20,7 +20,7 @@ from webapp.memories.learning.later_domains import guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, OpenPoint, build_extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import is_extraction_on
-from webapp.memories.prompt.instructions import profile_values
+from webapp.memories.prompt.profile import profile_values
 from webapp.memories.rules import statements
 from webapp.memories.rules.evidence import has_substance
 from webapp.memories.rules.state import KnownMemory

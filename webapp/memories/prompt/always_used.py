@@ -1,19 +1,21 @@
-"""The memories that every prompt contains, read along indexes: as cheap with twenty thousand of them as with ten."""
+"""The memories that every prompt contains: read along indexes, then kept up to date change by change."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from itertools import islice
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, Row, Select, bindparam, false, select
+from sqlalchemy import Row, Select, false, or_, select
 
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.db.index_hints import use_index
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
-from webapp.memories.prompt.instructions import KEYS, profile_values
+from webapp.memories.prompt.profile import KEYS, profile_values
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.rules.policy import at_least
 from webapp.memories.schemas import KnownItem
@@ -22,40 +24,180 @@ from webapp.prompts.values import source_of
 from webapp.spaces.members import names_of
 
 MAX_LASTING = 200
-"""How many pinned memories, and how many keyed facts, are considered for one prompt."""
+"""How many pinned memories, keyed facts, and instructions are considered for one prompt."""
 MAX_NEW = 20
 """How many memories that changed since a prompt's beginning was fixed are added after it."""
 FADES_AFTER = timedelta(days=365)
 """After this long without a mention, a memory is in a prompt only if the question calls for it."""
 NEW = "new"
 """The group of what changed recently."""
+INSTRUCTION = MemoryType.INSTRUCTION.value
 KNOWN_IMPORTANCE = 0.5
 """Keyed facts of at least this importance are in every prompt."""
 RECENT = 10
 """How many of the other memories are, the latest."""
-END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
+SPARE = 40
+"""How many more of each are read: as many may change before they have to be read again."""
 TOLERANCE = 1e-6
 """The precision an importance loses in a FLOAT column."""
+COLUMNS = (
+    Memory.memory_id,
+    Memory.content,
+    Memory.revision,
+    Memory.importance,
+    Memory.fact_key,
+    Memory.is_pinned,
+    Memory.created_at,
+    Memory.updated_at,
+    Memory.until,
+    Memory.memory_type,
+    Memory.space_id,
+    Memory.only_conversation_id,
+    Memory.known_rank,
+)
+"""What is read of a memory; not entities, which would load each vector as well."""
 
 _PROFILE = frozenset(KEYS.values())
+_Memories = Sequence[Row[Any]]
+_Query = Select[*tuple[Any, ...]]
+
+
+class _Kind(NamedTuple):
+    """Memories that prompts contain by a rule: of those that `has` accepts, the `limit` with the greatest `column`.
+    `where` and `index_name` say the same to the database."""
+
+    has: Callable[[Row[Any]], bool]
+    column: str
+    limit: int
+    where: tuple[Any, ...]
+    index_name: str
+
+
+def _is_fact(row: Row[Any]) -> bool:
+    return row.known_rank is not None and at_least(row.known_rank, KNOWN_IMPORTANCE)
+
+
+_KINDS = {
+    "pinned": _Kind(lambda row: row.is_pinned, "updated_at", MAX_LASTING, (Memory.is_pinned,), "pinned"),
+    "fact": _Kind(_is_fact, "known_rank", MAX_LASTING, (Memory.known_rank >= KNOWN_IMPORTANCE - TOLERANCE,), "known"),
+    "recent": _Kind(
+        lambda row: not (row.is_pinned or _is_fact(row)),
+        "created_at",
+        RECENT,
+        (
+            Memory.is_pinned == false(),
+            or_(Memory.known_rank.is_(None), Memory.known_rank < KNOWN_IMPORTANCE - TOLERANCE),
+        ),
+        "recent",
+    ),
+    NEW: _Kind(lambda _row: True, "updated_at", MAX_NEW, (), "listing"),
+    INSTRUCTION: _Kind(lambda _row: True, "updated_at", MAX_LASTING, (), "type"),
+}
+_RANKS = {name: attrgetter(kind.column, "memory_id") for name, kind in _KINDS.items()}
+
+
+class AlwaysUsed:
+    """The memories in use that every prompt draws on, at a `version` of their user's memory; it never changes.
+
+    Of each kind it has all there are, or the first of them. Empty, it is that of somebody who has no memories.
+    """
+
+    def __init__(self, version: int = 0, kinds: dict[str, tuple[_Memories, bool]] | None = None) -> None:
+        """`kinds` holds the memories of each, the greatest rank first, and whether these are all."""
+        self.version = version
+        self._kinds = kinds or dict.fromkeys(_KINDS, ((), True))
+        self._items: tuple[tuple[date, datetime | None] | None, list[KnownItem]] = None, []
+
+    @classmethod
+    def read(cls, user_id: int, version: int = 0, space_id: int | None = None) -> "AlwaysUsed":
+        """Read those of the user's personal conversations, and their instructions; or, without these, of a space."""
+        found = {name: db.session.execute(query).all() for name, query in _queries(user_id, space_id).items()}
+        return cls(version, {name: (rows, len(rows) < _most(name)) for name, rows in found.items()})
+
+    def after(self, version: int, changed_ids: Collection[int], rows: _Memories) -> "AlwaysUsed | None":
+        """Return what is always used once some of the user's memories have changed, of which `rows` are in use; None
+        if the others have to be read again to tell."""
+        kinds = dict(self._kinds)
+        for name, (before, is_all) in self._kinds.items():
+            rank, limit = _RANKS[name], _KINDS[name].limit
+            found = [row for row in rows if _is_of(name, row) and (is_all or rank(row) >= rank(before[-1]))]
+            left = [row for row in before if row.memory_id not in changed_ids]
+            if not found and len(left) == len(before):
+                continue
+            left = sorted([*left, *found], key=rank, reverse=True)
+            is_all = is_all and len(left) < _most(name)
+            if not is_all and len(left) < limit:
+                return None
+            kinds[name] = left[: _most(name)], is_all
+        return AlwaysUsed(version, kinds)
+
+    def items(self, since: datetime | None = None) -> list[KnownItem]:
+        """Return the memories in every prompt, before any budget: profile, pinned, keyed facts of importance 0.5 and
+        more, and the most recent others. With `since`, later changes come last, as NEW, so that a prompt's beginning
+        stays the same."""
+        latest = self._kinds[NEW][0]
+        key = now().date(), since if latest and since and latest[0].updated_at > since else None
+        stored = self._items
+        if stored[0] != key:  # what held until yesterday is over
+            self._items = stored = key, self._list(key[1])
+        return stored[1]
+
+    def _list(self, since: datetime | None) -> list[KnownItem]:
+        moment = now()
+
+        def usable(name: str) -> _Memories:
+            is_new = name == NEW
+            rows = (
+                row
+                for row in self._kinds[name][0]
+                if (since is None or (row.updated_at > since) is is_new) and not is_over(row, moment)
+            )
+            return list(islice(rows, _KINDS[name].limit))
+
+        pinned = sorted(usable("pinned"), key=lambda row: row.memory_id)
+        facts = sorted(
+            (row for row in usable("fact") if not row.is_pinned),
+            key=lambda row: (-max(row.importance, KNOWN_IMPORTANCE), row.fact_key, row.memory_id),
+        )
+        items = _items(pinned, "pinned") + _items(facts, "fact") + _items(usable("recent"), "recent")
+        return items if since is None else items + _items(usable(NEW), NEW)
+
+    def instructions(
+        self, conversation_id: int, space_id: int | None = None, *, everywhere: bool = True
+    ) -> list[KnownItem]:
+        """Return the user's standing instructions that apply today in a conversation, which may be of a space, in
+        order; if not `everywhere`, only those for that space or conversation."""
+        today = now().date()
+        rows = [
+            row
+            for row in self._kinds[INSTRUCTION][0][:MAX_LASTING]
+            if (row.until is None or row.until >= today)
+            and (
+                row.only_conversation_id == conversation_id
+                if row.only_conversation_id is not None
+                else row.space_id == space_id
+                if row.space_id is not None
+                else everywhere
+            )
+        ]
+        return _items(sorted(rows, key=lambda row: row.memory_id), INSTRUCTION)
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
-    """Return the memories in every prompt of the user's personal conversations, or of a space's, before any budget.
-
-    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others. With `since`, later changes
-    come last, as NEW, so that a prompt's beginning stays the same.
-    """
-    new = new_memories(user_id, space_id, since=since) if since is not None else []
-    return _add_author_names(
-        user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None
-    )
+    """Return the memories in every prompt of the user's personal conversations, or of a space's, as `items` does."""
+    items = AlwaysUsed.read(user_id, space_id=space_id).items(since)
+    return items if space_id is None else _add_author_names(user_id, items)
 
 
 def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
     """Return memories shared in a space with owners: pinned first, then by importance, newest first."""
-    usable = _for_prompts(select(Memory).where(shared_in([space_id]))).add_columns(Memory.user_id)
-    usable = usable.order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc()).limit(limit)
+    usable: _Query = (
+        select(Memory)
+        .where(shared_in([space_id]), Memory.memory_type != INSTRUCTION)
+        .order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id.desc())
+        .limit(limit)
+        .with_only_columns(*COLUMNS, Memory.user_id)
+    )
     moment = now()
     rows = [row for row in db.session.execute(usable) if not is_over(row, moment)]
     names = names_of({row.user_id for row in rows})
@@ -65,101 +207,41 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
     ]
 
 
-def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
-    """Return what changed after an instant, latest first, as NEW."""
-    rows, moment = db.session.execute(_changed_since(user_id, space_id), {"since": since}), now()
-    return _items([row for row in rows if not is_over(row, moment)], NEW)
+def _most(name: str) -> int:
+    return _KINDS[name].limit + SPARE
 
 
-@lru_cache(maxsize=256)
-def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
-    # Needed in every turn: building it costs about as much as sending it.
-    statement = _usable_memories(user_id, space_id).where(
-        Memory.updated_at > bindparam("since", type_=Memory.updated_at.type)
-    )
-    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MAX_NEW)
-    return _use_index(statement, space_id, "listing")
-
-
-def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
-    """Return the memories in every prompt; with `until`, without those that changed later."""
-    pinned, facts, recent = _lasting_queries(user_id, space_id)
-    parameters: dict[str, Any] = {"until": until or END_OF_TIME}
-    rows = {row.memory_id: row for query in (pinned, facts) for row in db.session.execute(query, parameters)}
-    most = {"most": len(rows) + RECENT}
-    rows |= {row.memory_id: row for row in db.session.execute(recent, parameters | most)}
-    moment = now()
-    rows = {memory_id: row for memory_id, row in rows.items() if not is_over(row, moment)}
-    return [item for group, members in by_group(rows.values()).items() for item in _items(members, group)]
-
-
-def by_group(rows: Iterable[Row[Any]]) -> dict[str, list[Row[Any]]]:
-    """Return memories as in every prompt: pinned, keyed facts by importance, recent others; stable until a change."""
-    pinned: list[Row[Any]] = []
-    facts: list[Row[Any]] = []
-    others: list[Row[Any]] = []
-    for row in sorted(rows, key=lambda row: row.memory_id):
-        is_fact = row.fact_key and at_least(row.importance, KNOWN_IMPORTANCE)
-        (pinned if row.is_pinned else facts if is_fact else others).append(row)
-    facts.sort(key=lambda row: (-max(row.importance, KNOWN_IMPORTANCE), row.fact_key, row.memory_id))
-    others.sort(key=lambda row: (row.created_at, row.memory_id), reverse=True)
-    return {"pinned": pinned, "fact": facts, "recent": others[:RECENT]}
-
-
-_Query = Select[*tuple[Any, ...]]
-
-
-@lru_cache(maxsize=256)
-def _lasting_queries(user_id: int, space_id: int | None) -> tuple[_Query, _Query, _Query]:
-    """Return the queries for what is pinned, known and recent, all unchanged since `until`, the last at most `most`."""
-    # Needed in every turn after a change of memory: built once, as above.
-    usable = _usable_memories(user_id, space_id).where(
-        Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type)
-    )
-    pinned = (
-        usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MAX_LASTING)
-    )
-    facts = usable.where(Memory.known_rank >= KNOWN_IMPORTANCE - TOLERANCE)
-    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MAX_LASTING)
-    recent = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(bindparam("most", type_=Integer))
+def _is_of(name: str, row: Row[Any]) -> bool:
+    """Return whether a memory of the user's is of a kind."""
+    is_instruction = row.memory_type == INSTRUCTION
     return (
-        _use_index(pinned, space_id, "pinned"),
-        _use_index(facts, space_id, "known"),
-        _use_index(recent, space_id, "recent"),
+        is_instruction if name == INSTRUCTION else not is_instruction and row.space_id is None and _KINDS[name].has(row)
     )
 
 
-def _usable_memories(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
-    """Return the memories that may be in the user's prompts, filtered by the columns of the indexes."""
-    scope = visible(user_id).where(Memory.space_slot == 0)
-    if space_id is not None:
-        scope = readable(user_id).where(Memory.space_id == space_id)
-    return _for_prompts(scope)
-
-
-def _for_prompts(scope: Select[Memory]) -> Select[*tuple[Any, ...]]:
-    return scope.where(
-        Memory.is_archived == false(),
-        Memory.is_closed == false(),
-        Memory.needs_review == false(),
-        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these go with the instructions
-    ).with_only_columns(
-        # Columns, not entities: those would load each vector as well.
-        Memory.memory_id,
-        Memory.content,
-        Memory.revision,
-        Memory.importance,
-        Memory.fact_key,
-        Memory.is_pinned,
-        Memory.created_at,
-        Memory.updated_at,
-        Memory.until,
-    )
-
-
-def _use_index(statement: Select[*tuple[Any, ...]], space_id: int | None, index: str) -> Select[*tuple[Any, ...]]:
-    """Read along an index of a user's memories; those of a space are found by the space instead."""
-    return statement if space_id is not None else use_index(statement, Memory, f"ix_memories_{index}")
+@lru_cache(maxsize=256)
+def _queries(user_id: int, space_id: int | None) -> dict[str, _Query]:
+    """Return the statements that read each kind of memory; of a space, what the user may read there."""
+    queries = {}
+    for name, kind in _KINDS.items():
+        scope = visible(user_id).where(Memory.space_slot == 0, Memory.memory_type != INSTRUCTION)
+        if name == INSTRUCTION:
+            if space_id is not None:
+                continue
+            scope = visible(user_id).where(Memory.memory_type == INSTRUCTION)
+        elif space_id is not None:
+            scope = readable(user_id).where(Memory.space_id == space_id, Memory.memory_type != INSTRUCTION)
+        scope = scope.where(
+            Memory.is_archived == false(), Memory.is_closed == false(), Memory.needs_review == false(), *kind.where
+        )
+        query = (
+            scope.order_by(getattr(Memory, kind.column).desc(), Memory.memory_id.desc())
+            .limit(_most(name))
+            .with_only_columns(*COLUMNS)
+        )
+        # Left alone, databases walk through all memories of the user; those of a space are found by the space.
+        queries[name] = query if space_id is not None else use_index(query, Memory, f"ix_memories_{kind.index_name}")
+    return queries
 
 
 def is_over(row: Row[Any] | Memory, moment: datetime) -> bool:
@@ -169,10 +251,8 @@ def is_over(row: Row[Any] | Memory, moment: datetime) -> bool:
     return moment - row.updated_at > FADES_AFTER or (row.until is not None and row.until < moment.date())
 
 
-def _add_author_names(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
+def _add_author_names(user_id: int, items: list[KnownItem]) -> list[KnownItem]:
     """Return the items with the name of each memory's owner, if that is another member."""
-    if not in_space:
-        return items
     ids = [item.id for item in items]
     statement = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
     author = dict(db.session.execute(statement).all())
@@ -186,7 +266,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
             row.memory_id,
             row.content,
             row.revision,
-            "profile" if group != NEW and row.fact_key in _PROFILE else group,
+            "profile" if group not in (NEW, INSTRUCTION) and row.fact_key in _PROFILE else group,
             round(row.importance, 4),
         )
         for row in rows

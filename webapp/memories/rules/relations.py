@@ -148,6 +148,12 @@ def may_leave_review(memory: KnownMemory, claim: Claim, opponent: KnownMemory | 
     return memory.needs_review and is_settled and at_least(claim.draft.confidence, USABLE_AT)
 
 
+def outlives(memory: KnownMemory, claim: Claim, kept: KnownMemory | None) -> bool:
+    """Return whether a memory is said for sure after the end of the one that it was set aside for (`kept`)."""
+    end = kept.valid_to if kept is not None else None
+    return memory.is_archived and end is not None and claim.evidence.said_at > end and claim.is_usable
+
+
 def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
     if left.ref == right.ref or right.ref in left.settled_with or left.ref in right.settled_with:
         return False

@@ -102,11 +102,10 @@ class Board:
         )
         return self._memories[ref]
 
-    def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
+    def add_evidence(self, memory: KnownMemory, claim: Claim, is_used: bool = False) -> None:
         """Add evidence to a memory; what the user wrote keeps its own confidence."""
         confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
-        clears_review = clears_review and memory.needs_review
-        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, _last_day(memory, claim), clears_review))
+        self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, _last_day(memory, claim), is_used))
 
     def give_key(self, memory: KnownMemory, claim: Claim) -> None:
         """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""

@@ -1,8 +1,6 @@
 """The version of a user's memory, and the lock under which it changes."""
 
-from collections.abc import Callable
 from functools import cache
-from typing import Generic, TypeVar
 
 from sqlalchemy import Update, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -10,30 +8,6 @@ from sqlalchemy.exc import IntegrityError
 from webapp.db.base import Base, db, rows_changed, table_of
 from webapp.errors import NotFound
 from webapp.memories.models import MemoryVersion
-
-Value = TypeVar("Value")
-
-
-class PerVersion(Generic[Value]):
-    """A process's look-ups of its users' memories, each until its version changes; the oldest goes first."""
-
-    def __init__(self, limit: int = 256) -> None:
-        self._limit = limit
-        self._entries: dict[int, tuple[int, Value]] = {}
-
-    def last(self, user_id: int) -> Value | None:
-        """Return what was looked up last of a user, at whichever version; None if nothing is kept."""
-        entry = self._entries.get(user_id)
-        return entry[1] if entry is not None else None
-
-    def get(self, user_id: int, version: int, look_up: Callable[[int], Value]) -> Value:
-        """Return the value for this version, which the caller reads first, cached or looked up."""
-        entry = self._entries.get(user_id)
-        if entry is None or entry[0] != version:
-            while len(self._entries) >= self._limit:
-                self._entries.pop(next(iter(self._entries)), None)
-            entry = self._entries[user_id] = version, look_up(user_id)
-        return entry[1]
 
 
 def begin_change(user_id: int) -> None:

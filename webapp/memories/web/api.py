@@ -14,7 +14,7 @@ from webapp.memories import search, service
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import requests
 from webapp.memories.models import Memory
-from webapp.memories.prompt import instructions
+from webapp.memories.prompt import profile
 from webapp.memories.review import decisions, proposals
 from webapp.memories.review.proposals import Proposal, SettlementResult
 from webapp.memories.schemas import (
@@ -170,13 +170,13 @@ def undo_changes(change_set_id: Id) -> ChangeSetOut:
 @blueprint.get("/profile")
 def get_profile() -> ProfileOut:
     """Return your profile, as far as it is known."""
-    return instructions.get_profile(current_user_id())
+    return profile.get_profile(current_user_id())
 
 
 @blueprint.put("/profile")
 def update_profile(body: ProfileChanges) -> ProfileOut:
     """Change who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
-    return instructions.update_profile(current_user_id(), body)
+    return profile.update_profile(current_user_id(), body)
 
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents")

@@ -36,13 +36,14 @@ def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
         row.message_count, row.has_files = 0, False
         add_row(row)
         batch.note("conversation", [(line.get("conversation_id"), row.conversation_id)])
+        count = _messages(batch, row, line)
         db.session.add(
             ImportItem(
                 import_id=batch.import_id,
                 kind="conversation",
                 outcome="imported",
                 target_id=row.conversation_id,
-                message_count=_messages(batch, row, line),
+                message_count=count,
             )
         )
     db.session.flush()

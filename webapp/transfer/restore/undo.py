@@ -38,6 +38,7 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         yield len(ids), len(staying)
     for ids in _batches(import_id, "memory"):
         versions.begin_change(user_id)
+        changes.note(user_id, Change("memories"))
         staying = _memories(user_id, import_id, ids)
         _delete_records(import_id, "memory", ids, staying)
         yield len(ids), len(staying)
