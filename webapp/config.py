@@ -1,6 +1,7 @@
 """Typed settings, read once from the environment and `.env`."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -150,26 +151,23 @@ class Settings(BaseModel):
     embedding_api_key: str = ""
     embedding_query_seconds: float = Field(0.25, gt=0)
 
-    # Retrieval and summaries
+    # Retrieval, summaries and digests
     index_cache_mb: int = Field(64, ge=1)
     index_wait_seconds: float = Field(0.3, ge=0)
     summary_threshold: int = Field(30, ge=4)
     summary_batch: int = Field(20, ge=2)
+    digest_idle_minutes: int = Field(60, ge=0)
 
     # Turns
     turn_lease_seconds: float = Field(10.0, gt=1)
     turn_drain_seconds: float = Field(20.0, ge=0)
     max_turns_per_process: int = Field(1_000, ge=1)
 
-    # Digests
-    digest_idle_minutes: int = Field(60, ge=0)
-
     # Logs
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
 
-    # Traces, under OpenTelemetry's names: where a collector listens, the headers it needs, the share of all traces that
-    # is kept
+    # Traces, under OpenTelemetry's names: where a collector listens, its headers, the share of traces that is kept
     otel_exporter_otlp_endpoint: str = ""
     otel_exporter_otlp_headers: str = ""
     otel_service_name: str = "commonplace"
@@ -186,8 +184,7 @@ class Settings(BaseModel):
     @classmethod
     def _are_origins(cls, value: str) -> str:
         for item in value.replace("*", "").split(","):
-            _scheme, separator, host = item.strip().rstrip("/").partition("://")
-            if item.strip() and (not separator or not host or "/" in host):
+            if not re.fullmatch(r"\s*([\w+.-]+://[^/]+/?)?\s*", item):
                 raise ValueError(f"{item.strip()} is not the origin of a page, like https://app.example.org")
         return value
 
