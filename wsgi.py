@@ -1,7 +1,6 @@
 """The WSGI entry point: `gunicorn wsgi:app`, `flask --app wsgi`."""
 
 import os
-import sys
 
 from flask import Flask
 
@@ -12,10 +11,7 @@ app: Flask
 if os.environ.get("FLASK_RUN_FROM_CLI"):
     app = CommandLine()
 else:
-    from webapp.config import ConfigError  # seconds of loading that the help of `flask` does without
+    from webapp.config import exit_on_config_error  # seconds of loading that the help of `flask` does without
 
-    try:
+    with exit_on_config_error():
         app = create_app()
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        sys.exit(3)  # by which gunicorn knows that another try will not help

@@ -1,6 +1,7 @@
 """Typed settings, read once from the environment and `.env`."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from pydantic import (
 )
 
 from webapp.db.urls import sqlalchemy_url, sqlite_url
-from webapp.environment import LaunchError, complete
+from webapp.environment import BOOT_ERROR, LaunchError, complete
 from webapp.llm.settings import ModelSettings
 from webapp.network.outbound import AllowedHosts
 from webapp.redis.urls import check_url
@@ -38,7 +39,8 @@ def exit_on_config_error() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise SystemExit(str(error)) from None
+        print(error, file=sys.stderr)
+        raise SystemExit(BOOT_ERROR) from None
 
 
 LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"

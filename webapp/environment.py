@@ -13,6 +13,8 @@ LOCK = "launch.lock"
 """Locked for as long as the launch lives; holds its pid, then its settings, as JSON."""
 ENV_FILE = "ENV_FILE"
 """The setting that names another file than `.env`; if it is there and empty, none is read."""
+BOOT_ERROR = 3
+"""The exit code by which gunicorn, and `make run`, know that another try will not help."""
 _MODEL = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OFFLINE_MODEL", "CHAT_MODEL", "BACKGROUND_MODEL", "EMBEDDING_MODEL")
 _NAME = re.compile(r"(?m)^(?:# )?([A-Z][A-Z0-9_]+)=")
 _LINE = re.compile(

@@ -298,15 +298,8 @@ def replies(page: Page) -> Any:
 
 # Each rule says how bad what it finds is: a third of them find nothing that counts here, and are not tried. Nor are
 # style sheets fetched again, for rules that are not on.
-RUN_AXE = """() => axe.run({
-    resultTypes: ["violations"],
-    preload: false,
-    rules: Object.fromEntries(
-        axe._audit.rules
-            .filter(rule => ["minor", "moderate"].includes(rule.impact))
-            .map(rule => [rule.id, {enabled: false}])
-    ),
-})"""
+RUN_AXE = """() => axe.run({resultTypes: ["violations"], preload: false, rules: Object.fromEntries(axe._audit.rules
+    .filter(rule => ["minor", "moderate"].includes(rule.impact)).map(rule => [rule.id, {enabled: false}]))})"""
 
 
 def serious_findings(page: Page) -> list[str]:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from gunicorn.arbiter import Arbiter
 
 from testkit.processes import ROOT, is_alive
 
@@ -148,11 +149,12 @@ def test_starts_again_what_died_and_says_so_while_the_port_stays_open():
         assert pid_of(running, "worker") != first
 
 
-def test_gives_up_on_what_never_starts():
-    with supervise(spec("web", "raise SystemExit('a reason')")) as running:
+@pytest.mark.parametrize(("code", "tries"), [(1, 3), (Arbiter.WORKER_BOOT_ERROR, 1)])
+def test_gives_up_on_what_never_starts(code, tries):
+    with supervise(spec("web", f"print('a reason'); raise SystemExit({code})")) as running:
         assert running.finish() == 1
-        assert running.said.count("a reason") == 3
-        assert "web does not start (exit code 1)" in running.said
+        assert running.said.count("a reason") == tries
+        assert f"web does not start (exit code {code})" in running.said
 
 
 WAITING = "import os; print('is loaded', flush=True); os.read(int(os.environ['START_FD']), 1); " + SLEEPER

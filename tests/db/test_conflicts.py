@@ -51,6 +51,7 @@ class Trouble:
         monkeypatch.setattr(self.dialect, "do_execute", do_execute)
         monkeypatch.setattr(self.dialect, "do_commit", do_commit)
         monkeypatch.setattr(conflicts, "PAUSE_SECONDS", 0.001)
+        monkeypatch.setattr(conflicts, "WITHIN_SECONDS", 600.0)  # however busy the machine is
 
     def _fail(self) -> None:
         self.met += 1

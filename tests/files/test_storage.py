@@ -300,7 +300,7 @@ def test_an_account_is_not_gone_before_its_files_are(app, bucket, api, make_user
     monkeypatch.setattr(account_erasure.deletion, "finish", lambda user_id, report: reports.append(report))
     with app.app_context():
         with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch), pytest.raises(Unavailable):
-            account_erasure.delete_account(person.user_id)
+            account_erasure.delete_account(person.user_id, seconds=ENDLESS)
         db.session.rollback()
         assert db.session.query(File).count() == 1 and reports == []
         assert account_erasure.delete_account(person.user_id, seconds=ENDLESS) == "done"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from webapp.llm import lines
+from webapp.llm import chunks
 from webapp.llm.answer_filter import AnswerFilter
 from webapp.llm.chunks import LineSplitter
 from webapp.llm.errors import MalformedOutput
@@ -169,7 +169,7 @@ def test_an_answer_without_end_is_given_up(monkeypatch):
         piece = {"choices": [{"delta": {"tool_calls": [call | {"index": number, "id": f"c{number}"}]}}]}
         decoder.feed(f"data: {json.dumps(piece)}\n\n".encode())
     assert isinstance(decoder.error, MalformedOutput)
-    monkeypatch.setattr(lines, "MAX_ANSWER_BYTES", 100_000)
+    monkeypatch.setattr(chunks, "MAX_ANSWER_BYTES", 100_000)
     thought = b'data: {"choices": [{"delta": {"reasoning": "hm"}}]}\n\n'
     for endless in (b"never a line", b"data: never an event\n", thought):
         decoder = StreamDecoder()

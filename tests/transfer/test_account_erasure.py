@@ -189,7 +189,7 @@ def test_a_killed_deletion_goes_on_and_can_not_be_taken_back_any_more(app, login
     monkeypatch.setattr(account_erasure, "ROWS", 2)
     with app.app_context():
         with killed_at("DELETE FROM conversations", 2):
-            account_erasure.delete_account(user.user_id)
+            account_erasure.delete_account(user.user_id, seconds=ENDLESS)
         assert db.session.query(Conversation).count() == 3
         with pytest.raises(deletion.Conflict), write_transaction():
             deletion.keep(user.user_id)

@@ -23,22 +23,16 @@ from testkit.exports import (
     pack,
 )
 from webapp.transfer.archives import ImportRefused
-from webapp.transfer.content import (
-    ReadConversation,
-    ReadMemory,
-    ReadProject,
-    Unreadable,
-    branch,
-    instant,
-    newest_leaf,
-    shown_path,
-)
+from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.field_values import instant
+from webapp.transfer.json_text import MAX_SAMPLE
+from webapp.transfer.message_tree import branch, newest_leaf, shown_path
 from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
 from webapp.transfer.readers.openwebui import without_details
 from webapp.transfer.readers.pasted_list import PastedList
-from webapp.transfer.sources import MAX_SAMPLE, Upload
+from webapp.transfer.sources import Upload
 
 
 def _only(parts, kind):
@@ -661,41 +655,18 @@ def test_any_order_of_marks_ends(pieces):
     assert '<details type="reasoning"' not in shown and steps == 0
 
 
+LISTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))["lists"]
+
+
 def read_pasted(path: Path, text: str) -> list[tuple[str, str | None]]:
     path.write_text(text, encoding="utf-8")
     with Upload(path, "list.txt") as upload:
         return [(one.content, one.at and one.at.date().isoformat()) for one in PastedList().read(upload)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Lives in Ulm\nKeeps bees", ["Lives in Ulm", "Keeps bees"]),
-        ("- Has two cats\n  named Ada and Bo\n- Likes tea\nWorks in Ulm", ["Has two cats named Ada and Bo", "Likes tea", "Works in Ulm"]),  # noqa: E501
-        ("Works as a baker, since 2019,\nand likes it.\nHas a dog.", ["Works as a baker, since 2019, and likes it.", "Has a dog."]),  # noqa: E501
-        ("# About me\n- Has cats\n\nHome\n====\n**Work**\n- Bakes", ["Has cats", "Home", "Bakes"]),
-        ("- Family\n  - Has cats\n    and a dog\n- Work\n  - Bakes", ["Has cats and a dog", "Bakes"]),
-        ("1、喜欢喝绿茶\n２．住在成都\n（3）对花生过敏\n①会下棋\n・猫がいる", ["喜欢喝绿茶", "住在成都", "对花生过敏", "会下棋", "猫がいる"]),  # noqa: E501
-        ("a) Has cats\nb) Bakes", ["Has cats", "Bakes"]),
-        ("Here is what I know:\n```\n• Has cats\n```", ["Has cats"]),
-        ("3.5 litres of tea a day\n- Likes tea", ["Likes tea"]),
-        ("|a|\n|-|\n| Has cats |", ["Has cats"]),
-        ("---\n- Has cats\n***\n", ["Has cats"]),
-    ],
-)  # fmt: skip
-def test_entries(tmp_path, text, expected):
-    assert [content for content, _ in read_pasted(tmp_path / "list", text)] == expected
-
-
-def test_dates_stand_in_brackets_and_in_cells(tmp_path):
-    table = "| Memory | When |\n|:--|--:|\n| Has two cats | 2025-01-02 |\n| Likes tea | |\n"
-    assert read_pasted(tmp_path / "list", table) == [("Has two cats", "2025-01-02"), ("Likes tea", None)]
-    listed = "[2025-01-02] - Has cats\n- [unknown]: Likes tea\n3. [2025-01-04]. Bakes"
-    assert read_pasted(tmp_path / "list", listed) == [
-        ("Has cats", "2025-01-02"),
-        ("Likes tea", None),
-        ("Bakes", "2025-01-04"),
-    ]
+@pytest.mark.parametrize(("text", "expected"), LISTS)
+def test_entries_and_their_dates(tmp_path, text, expected):
+    assert read_pasted(tmp_path / "list", text) == [tuple(entry) for entry in expected]
 
 
 ODD = json.loads(Path(__file__).with_name("odd_exports.json").read_text(encoding="utf-8"))

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from testkit.exports import HIDDEN, pack
-from webapp.transfer.content import MISSING_FILES, STEPS
+from webapp.transfer.content import LeftOut, ReadMemory
 
 AT = 1_700_000_000_000
 EXPORTS = json.loads(Path(__file__).with_name("turn_exports.json").read_text(encoding="utf-8"))
 """What each program writes, by the name of its file: a value, the lines of one, the members of a ZIP."""
+TRANSCRIPTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))["transcripts"]
 
 
 @pytest.fixture
@@ -25,12 +26,13 @@ def _write_export(name):
     rows = EXPORTS[name]
     if name.endswith(".zip"):
         return pack(rows), name
-    return ("\n".join(map(json.dumps, rows)) if name.endswith(".jsonl") else json.dumps(rows)).encode(), name
+    begin = "window.YTD.part0 = " if name.endswith(".js") else ""
+    return (begin + "\n".join(map(json.dumps, rows if name.endswith(".jsonl") else [rows]))).encode(), name
 
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_what_each_program_showed_is_read_and_nothing_else(talks, name):
-    found = talks(*_write_export(name))
+    found = sorted(talks(*_write_export(name)), key=lambda part: isinstance(part, ReadMemory))
     assert [(message.role, message.content) for message in found[0].messages] == [
         ("user", "How?"),
         ("assistant", "At 80."),
@@ -40,12 +42,21 @@ def test_what_each_program_showed_is_read_and_nothing_else(talks, name):
 
 
 def test_titles_dates_models_and_what_a_conversation_grew_out_of_come_along(talks):
-    now, before = talks(*_write_export("chatbox.json"))
-    assert (now.title, now.messages[1].thought, now.left_out[STEPS], before.title) == ("Tea", "Thought.", 1, "Before")
+    (now, before), steps = talks(*_write_export("chatbox.json")), LeftOut.STEPS
+    assert (now.title, now.messages[1].thought, now.left_out[steps], before.title) == (
+        "Tea",
+        "Thought.",
+        1,
+        "Before",
+    )
     (talk,) = talks(*_write_export("nextchat.json"))
-    assert (talk.title, talk.created_at.year, talk.left_out[MISSING_FILES]) == ("Tea", 2023, 1)
+    assert (talk.title, talk.created_at.year, talk.left_out[LeftOut.MISSING_FILES]) == ("Tea", 2023, 1)
     assert talks(*_write_export("sillytavern.jsonl"))[0].created_at.isoformat() == "2024-07-19T20:34:00+00:00"
     assert talks(*_write_export("cherry.zip"))[0].messages[1].model == "GPT"
+    (talk, memory), (tea, cake) = talks(*_write_export("jan.zip")), talks(*_write_export("anythingllm.json"))
+    assert (memory.content, talk.title, tea.title, cake.title) == ("Likes tea.", "Tea", "Tea", "Cake")
+    assert (tea.created_at.year, len(tea.messages[0].files), tea.messages[1].files) == (2025, 1, [])
+    assert [part.content for part in talks(*_write_export("letta.af"))[1:]] == ["Likes tea."]
 
 
 @pytest.mark.parametrize(
@@ -66,36 +77,11 @@ def test_turns_are_in_the_order_of_their_times(talks):
     assert [message.content for message in talks({"messages": rows})[0].messages] == ["How?", "At 80."]
 
 
-TABLES = [
-    "role,content\nuser,How?\nassistant,At 80.\n",
-    "Role;Message\nUser;How?\nAssistant;At 80.\n",
-    "speaker\ttext\nhuman\tHow?\nai\tAt 80.\n",
-    "author,text\nIda,How?\nbot,At 80.\n",
-    "prompt,response\nHow?,At 80.\n",
-    "sender,text,isCreatedByUser\nUser,How?,TRUE\nGPT-4,At 80.,FALSE\n",
-]
-TRANSCRIPTS = [
-    "# Tea\n\n## User\n\nHow?\n\n## Assistant\n\nAt 80.\n",
-    "#### Human:\nHow?\n\n---\n\n#### Assistant:\nAt 80.\n",
-    "**User:** How?\n\n**Assistant:** At 80.\n",
-    "User: How?\nAssistant: At 80.\n",
-    "You said:\nHow?\nChatGPT said:\nAt 80.\n",
-    "Du hast gesagt:\nHow?\nChatGPT hat gesagt:\nAt 80.\n",
-    "# Tea\n\n**User:** Ida\n\n## Prompt:\nHow?\n\n## Response:\nAt 80.\n",
-    "User prompt 1 of 1 - 5/1/2026, 10:00:00 AM:\nHow?\n\nClaude Haiku 3.5:\nAt 80.\n",
-    "---\nid: 1\n---\n>[!nexus_user] **User** - 2026-05-01\n> How?\n\n>[!nexus_agent] **Assistant** - 2026\n> At 80.\n",
-    "## You · 1 May 2026, 10:00\n\nHow?\n\n## Assistant · 1 May 2026, 10:01\n\nAt 80.\n",
-]
-
-
-@pytest.mark.parametrize(
-    ("filename", "text"),
-    [("a.tsv" if "\t" in text else "a.csv", text) for text in TABLES] + [("a.md", text) for text in TRANSCRIPTS],
-)
+@pytest.mark.parametrize(("filename", "text"), [(name, text) for name in TRANSCRIPTS for text in TRANSCRIPTS[name]])
 def test_a_table_or_a_text_of_turns_is_a_conversation(talks, filename, text):
-    (talk,) = talks(text.encode(), filename)
+    (talk,) = talks(pack(text) if filename.endswith(".zip") else text.encode(), filename)
     assert [(message.role, message.content) for message in talk.messages] == [("user", "How?"), ("assistant", "At 80.")]
-    assert talk.title == ("Tea" if "# Tea" in text else "a")
+    assert talk.title == ("Tea" if "Tea" in text else "a")
 
 
 def test_a_table_may_hold_several_conversations(talks):

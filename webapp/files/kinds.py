@@ -39,23 +39,16 @@ _BITMAP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
 """The sizes that the second header of a BMP has: "BM" alone may begin a text."""
 _OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _TEXTS = {
-    ".md": MARKDOWN,
-    ".markdown": MARKDOWN,
-    ".html": HTML,
-    ".htm": HTML,
-    ".xhtml": HTML,
-    ".csv": CSV,
-    ".tsv": CSV,
-    ".tab": CSV,
-    ".xls": CSV,
-    ".eml": MAIL,
-    ".mht": MAIL,
-    ".mhtml": MAIL,
+    **dict.fromkeys((".md", ".markdown"), MARKDOWN),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), HTML),
+    **dict.fromkeys((".csv", ".tsv", ".tab", ".xls"), CSV),
+    **dict.fromkeys((".eml", ".mht", ".mhtml"), MAIL),
     ".mbox": MAILBOX,
     ".ipynb": NOTEBOOK,
 }
 _HTML_BEGINS = re.compile(
-    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body|table)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _FLAT_BEGINS = re.compile(
     rb"""(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<office:document\s[^>]*?\boffice:mimetype=["']([^"']+)"""
@@ -103,6 +96,8 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
         raise FileRejected("This kind of file cannot be read.")
     if _MAILBOX_BEGINS.match(data):
         return MAILBOX
+    if suffix == ".doc" and b"\nmime-version:" in b"\n" + data.lower():  # a page with its pictures (Confluence)
+        return MAIL
     if _HTML_BEGINS.match(data) and suffix not in (".md", ".txt"):
         return HTML
     return _TEXTS.get(suffix, PLAIN)

@@ -13,7 +13,7 @@ from .errors import MalformedOutput
 _TEXT = ("text", "value")
 _ENDS = ("finish_reason", "stop_reason", "finishReason", "finish_details", "done_reason")
 _THOUGHT_PARTS = ("thinking", "reasoning")
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(strict=False)
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 MAX_ANSWER_BYTES = 128 * 1024 * 1024

@@ -1,10 +1,11 @@
 """JSON of other programs: one item at a time, also where it is written wrongly, or into a page for reading; pure."""
 
 import io
+import json
 import mmap
 import re
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -17,6 +18,15 @@ MAX_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
 MAX_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
+MAX_SAMPLE = 20
+"""How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
+WRAPPERS = (
+    *("conversations", "data", "chats", "items", "results", "memories", "history", "threads", "state", "messages"),
+    *("entities", "relations", "facts", "edges", "blocks", "documents"),
+    *("chat-next-web-store", "chat-sessions", "sessions", "histories", "indexedDB", "topics"),
+)
+"""The keys under which programs put the array of what they export."""
+_NAME = re.compile(rb"\s*[\w.$]+\s*=\s*(?=[\[{])")
 _OPENS, _CLOSES = ("start_map", "start_array"), ("end_map", "end_array")
 _TOKEN = re.compile(
     r'["\x00-\x1f]|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<half>\\u[dD][89a-fA-F]\w\w)|'
@@ -128,6 +138,41 @@ class _Window(io.RawIOBase):
         buffer[: len(data)] = data
         self._left -= len(data)
         return len(data)
+
+
+@contextmanager
+def after_name(opened: AbstractContextManager[IO[bytes]]) -> Iterator[IO[bytes]]:
+    """Yield a script from the value of the variable that it begins with, if it does (X)."""
+    with opened as file:
+        name = _NAME.match(file.read(200))
+        file.seek(name.end() if name else 0)
+        yield file
+
+
+def rows_by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
+    """Return the records that are the values of an object, or of one in it, by the first of them; none without such."""
+    for part in (item, *map(item.get, WRAPPERS)) if isinstance(item, dict) else ():
+        rows = list(part.values()) if isinstance(part, dict) else []
+        if rows and all(isinstance(row, dict) and is_record(row) for row in rows[:MAX_SAMPLE]):
+            return rows
+    return []
+
+
+def rows_with_lists(item: Any, is_record: Callable[[Any], bool]) -> Iterator[Any]:
+    """Yield the records that hold lists, of an object's values but the usual ones, or of the lists that these are."""
+    values = [value for key, value in item.items() if key not in WRAPPERS] if isinstance(item, dict) else []
+    rows = chain.from_iterable(value if isinstance(value, list) else [value] for value in values)
+    for row in rows:
+        if isinstance(row, dict) and any(isinstance(value, list) for value in row.values()) and is_record(row):
+            yield row
+
+
+def object_in(text: Any) -> dict[str, Any]:
+    """Return the object that a text of JSON is; an empty one for anything else."""
+    data = None
+    with suppress(ValueError, RecursionError):
+        data = json.loads(text) if isinstance(text, str | bytes) and text.lstrip()[:1] in ("{", b"{") else None
+    return data if isinstance(data, dict) else {}
 
 
 def items_of(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:

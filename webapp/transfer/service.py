@@ -30,7 +30,6 @@ PASTED_NAME = "Pasted text.txt"
 """The name of an import that was pasted."""
 MAX_CONCURRENT = 3
 """The most imports of one user that are examined or run at the same time."""
-"""The most that are resumed of each kind at a time."""
 STALLED_FOR, LEARNING_STALLED_FOR = timedelta(minutes=3), timedelta(minutes=5)
 """How long nothing has happened to what has stalled; learning waits for a model."""
 MAX_READY = 10

@@ -7,6 +7,7 @@ import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,20 +19,26 @@ from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of, table_rows
 from webapp.i18n.marks import N_, say
 from webapp.transfer.archives import Archive, BrokenMember, ImportRefused, decompress
-from webapp.transfer.json_text import MAX_ITEM, Span, StrictText, has_span, items_of, items_under, open_span, span_of
+from webapp.transfer.json_text import (
+    MAX_ITEM,
+    MAX_SAMPLE,
+    WRAPPERS,
+    Span,
+    StrictText,
+    after_name,
+    has_span,
+    items_of,
+    items_under,
+    open_span,
+    rows_by_key,
+    rows_with_lists,
+    span_of,
+)
 
 PEEK_BYTES = 64 * 1024
-MAX_SAMPLE = 20
-"""How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
 MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
-WRAPPERS = (
-    *("conversations", "data", "chats", "items", "results", "memories", "history", "threads", "state", "messages"),
-    *("entities", "relations", "facts", "edges", "blocks"),
-    *("chat-next-web-store", "chat-sessions", "sessions", "histories", "indexedDB", "topics"),
-)
-"""The keys under which programs put the array of what they export."""
 _TABLES = (".csv", ".tsv")
 TEXTS = (".txt", ".md", ".markdown", ".text")
 
@@ -47,6 +54,7 @@ class Upload:
         self.filename = filename
         self._archive: Archive | None = None
         self._pages: dict[str, tuple[Path, Span]] = {}
+        self._scripts: list[str] = []
         try:
             self._open()
         except ImportRefused:
@@ -66,7 +74,7 @@ class Upload:
             self._pages[self.filename] = self.path, span
 
     def _find_pages(self, archive: Archive) -> None:
-        """Find the pages with JSON in a ZIP that has no file of conversations."""
+        """Find the pages with JSON in a ZIP that has no file of conversations, and the scripts if it has no JSON."""
         pages = [name for name in archive.names if name.lower().endswith((".html", ".htm"))]
         for name in [] if any("conversation" in name.lower() for name in self.json_names) else pages[:MAX_SAMPLE]:
             with suppress(BrokenMember):
@@ -74,6 +82,11 @@ class Upload:
                     is_page = has_span(file)
                 if is_page and (span := span_of(path := Path(archive.unpack(name).name))):
                     self._pages[name] = path, span
+        scripts = [name for name in archive.names if name.lower().endswith(".js")]
+        scripts.sort(key=lambda name: "chat" not in name.lower())  # few are looked at
+        for name in [] if self.json_names else scripts[:MAX_SAMPLE]:
+            with suppress(ImportRefused):
+                self._scripts += [name] if self._is_json(name) else []
 
     @property
     def is_archive(self) -> bool:
@@ -99,7 +112,8 @@ class Upload:
         """Yield a member's bytes, of a page with JSON that. Raises ImportRefused if it is encrypted or broken."""
         if page := self._pages.get(name):
             return open_span(*page)
-        return self._archive.open(name) if self._archive is not None else self.path.open("rb")
+        file = self._archive.open(name) if self._archive is not None else self.path.open("rb")
+        return after_name(file) if name.lower().endswith(".js") else file
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file to store, one more at most than it may have. Raises ImportRefused."""
@@ -189,8 +203,11 @@ class Upload:
         """Return the members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
         if self.is_archive:
             names = [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
-            return [*names, *self._pages]
-        return self.names if self.peek(self.filename).lstrip()[:1] in ("[", "{") else []
+            return [*names, *self._pages, *self._scripts]
+        return self.names if self._is_json(self.filename) else []
+
+    def _is_json(self, name: str) -> bool:
+        return self.peek(name).lstrip()[:1] in ("[", "{")
 
     @property
     def record_names(self) -> list[str]:
@@ -209,14 +226,15 @@ class Upload:
             yield from self._lines(name)
         elif is_record(first := self.first_item(name)):
             yield from self._values(name)
-        elif by_key := _by_key(first, is_record):
+        elif by_key := rows_by_key(first, is_record):
             yield from by_key
         else:
-            found = (item for _, item in self.items_under(name, *WRAPPERS))
-            if (head := next(found, None)) is not None:
-                yield from chain([head], found)
-            elif isinstance(first, dict):  # a store of keys, with others among those of records that hold lists
-                yield from (row for row in first.values() if _has_list(row) and is_record(row))
+            found = partial(self.items_under, name, *WRAPPERS)
+            inner = rows_with_lists(first, is_record)  # of a store of keys, beside what its program keeps in others
+            head = next(inner, None)
+            if head is not None and not any(is_record(item) for _, item in islice(found(), MAX_SAMPLE)):
+                yield from chain([head], inner)
+            yield from (item for _, item in found())
 
     def first_record(self, name: str, is_record: Callable[[Any], bool]) -> Any:
         """Return the first record of a member, some of whose items may be damaged; None if there is none."""
@@ -258,19 +276,6 @@ def _is_packed(data: bytes) -> bool:
     """Return whether a file is an archive of another kind, by its first bytes: zstd, 7z, RAR, tar."""
     marks = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
     return data.startswith(marks) or data[257:262] == b"ustar"
-
-
-def _by_key(item: Any, is_record: Callable[[Any], bool]) -> list[Any]:
-    """Return the records that are the values of an object, or of one in it, by the first of them; none without such."""
-    for part in (item, *map(item.get, WRAPPERS)) if isinstance(item, dict) else ():
-        rows = list(part.values()) if isinstance(part, dict) else []
-        if rows and all(isinstance(row, dict) and is_record(row) for row in rows[:MAX_SAMPLE]):
-            return rows
-    return []
-
-
-def _has_list(row: Any) -> bool:
-    return isinstance(row, dict) and any(isinstance(value, list) for value in row.values())
 
 
 def _rows(data: bytes) -> Iterator[Any]:

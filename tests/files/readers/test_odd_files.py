@@ -129,6 +129,14 @@ def test_a_page_that_word_would_insert_is_read(name, page, target):
     assert text("a.docx", word(f'<w:altChunk xmlns:r="{kind}" r:id="c"/>', **parts)) == "The roof"
 
 
+def test_a_cell_says_where_it_leads():
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    book.active["A1"], book.active["B1"] = "Roof", "https://example.org/"
+    book.active["A1"].hyperlink, book.active["B1"].hyperlink = "https://example.org/roof", "https://example.org/"
+    book.save(file)
+    assert text("a.xlsx", file.getvalue()).endswith("Roof (https://example.org/roof) | https://example.org/")
+
+
 def workbook(change: Callable[[str, str], str | None]) -> bytes:
     book = openpyxl.Workbook()
     book.active.append(["Roof", 0.125, timedelta(hours=30)])

@@ -200,6 +200,9 @@ def test_other_kinds_are_told_by_content_and_read():
     assert text("a.doc", rb"{\rtf1\ansi The roof is \b green\b0 .}") == "The roof is green."
     assert text("a.doc", b"<html><body><p>The roof.</p></body></html>") == "The roof."
     assert text("a.xls", b"Item\tCost\nRoof\t12\n") == "Item | Cost\nRoof | 12"
+    assert text("a.xls", b"<table><tr><td>Item</td><td>Cost</td></tr></table>") == "Item | Cost"
+    mail = b"Date: Mon, 1 Dec 2025 10:00:00\nSubject: Roof\nMIME-Version: 1.0\nContent-Type: text/html\n\n"
+    assert text("a.doc", mail + b"<p>It is green.</p>").endswith("It is green.")
     cells = [
         {"cell_type": "markdown", "source": ["# Roof"]},
         {"cell_type": "code", "source": "1 + 1", "outputs": [{"data": {"text/plain": ["2"], "image/png": "aGk="}}]},

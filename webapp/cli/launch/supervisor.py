@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-from webapp.environment import LaunchError
+from webapp.environment import BOOT_ERROR, LaunchError
 
 from .child import Child
 from .plan import Plan
@@ -163,7 +163,7 @@ class Supervisor:
                 self._open_gate()
             return
         pause = child.plan_restart()
-        if not self.is_ready and child.failures >= STARTUP_FAILURES:
+        if not self.is_ready and (code == BOOT_ERROR or child.failures >= STARTUP_FAILURES):
             raise LaunchError(f"{name} does not start ({_describe(code)}); its output is above.")
         self._say(f"{name} stopped unexpectedly ({_describe(code)}); restarting in {pause:g} s")
 

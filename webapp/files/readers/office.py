@@ -101,6 +101,8 @@ def read_sheets(data: bytes) -> Pages:
                 if not text and isinstance(source, str) and source.startswith("="):
                     text = source
                     left_out["formula without a stored result"] += 1
+                target = (cell.hyperlink and cell.hyperlink.target) or ""
+                text += f" ({target})" if target.lstrip("#") not in text else ""
                 row.append(text + (f" [note: {cell.comment.text}]" if cell.comment else ""))
             rows.append(row)
         left_out["chart"] += len(getattr(sheet, "_charts", ()))

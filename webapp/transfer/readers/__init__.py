@@ -2,6 +2,7 @@
 
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Reader
+from webapp.transfer.json_text import MAX_SAMPLE
 from webapp.transfer.readers.chatgpt import ChatGPT
 from webapp.transfer.readers.claude import Claude
 from webapp.transfer.readers.commonplace import Commonplace
@@ -11,7 +12,7 @@ from webapp.transfer.readers.lists import Mem0, Mem0Markdown, MemoryGraph, Notes
 from webapp.transfer.readers.openwebui import OpenWebUI
 from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.readers.sharegpt import LibreChat, ShareGPT
-from webapp.transfer.sources import MAX_SAMPLE, Upload
+from webapp.transfer.sources import Upload
 
 READERS: dict[str, Reader] = {
     reader.name: reader

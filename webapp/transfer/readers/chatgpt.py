@@ -3,7 +3,6 @@
 Memories are read from calls of the `bio` tool, the latest list given to the model, and custom instructions.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,29 +11,16 @@ from datetime import datetime
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import (
-    CHANGES,
-    HIDDEN,
-    MISSING_FILES,
-    OTHER_VERSIONS,
-    STEPS,
-    Part,
-    ReadConversation,
-    ReadFile,
-    ReadMemory,
-    ReadMessage,
-    Role,
-    instant,
-    shown_path,
-    text_or_none,
-)
+from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadFile, ReadMemory, ReadMessage, Role
+from webapp.transfer.field_values import instant, text_or_none
+from webapp.transfer.json_text import object_in
+from webapp.transfer.message_tree import shown_path
 from webapp.transfer.readers.chatgpt_text import IMAGE, text_of, with_citations
-from webapp.transfer.readers.memory_rows import read_rows
+from webapp.transfer.readers.memory_rows import MEMORY_FILE, read_rows
 from webapp.transfer.readers.records import Assets, SideDocuments, as_dict, as_list, read_records
 from webapp.transfer.sources import Upload
 
 _FILE = re.compile(r"(?:^|/)conversations[^/]*\.jsonl?$", re.IGNORECASE)
-_MEMORIES = re.compile(r"(?:^|/)(?:\w+[_-])?memories[^/]*\.jsonl?$", re.IGNORECASE)
 _MEMORY_LINE = re.compile(r"^[ \t]*\d+\.[ \t]*(?:\[(\d{4}-\d\d-\d\d)\]\.?)?[ \t]*(\S.*)$", re.MULTILINE)
 _CANVAS = "canmore."
 """The tool that writes canvases."""
@@ -57,7 +43,7 @@ class ChatGPT:
             upload, _files(upload), _is_conversation, lambda item: [_conversation(item, memories, assets)]
         )
         yield from memories.memories()
-        yield from read_rows(upload, [name for name in upload.names if _MEMORIES.search(name)])
+        yield from read_rows(upload, filter(MEMORY_FILE.search, upload.names))
 
 
 class _Memories:
@@ -116,14 +102,14 @@ class _ConversationBuilder:
         if files and text != IMAGE:
             text = text.replace(IMAGE, "", len(files)).strip() or IMAGE
         text = "\n\n".join([text, *(f"[{name}]" for name in missing if name)]).strip()
-        self.left_out[MISSING_FILES] += len(missing)
+        self.left_out[LeftOut.MISSING_FILES] += len(missing)
         is_user = as_dict(message.get("author")).get("role") == "user"
         if is_user:
             self.finish(key, moment)
         if metadata.get("is_async_task_result_message") and self._repeats(text):
             return
         if not text:
-            self.left_out[HIDDEN] += 1
+            self.left_out[LeftOut.HIDDEN] += 1
             return
         model = None if is_user else text_or_none(metadata.get("model_slug")) or self.model
         role: Role = "user" if is_user else "assistant"
@@ -147,11 +133,11 @@ class _ConversationBuilder:
             files, missing = self.assets.of(content, metadata)
             self.files += files
             self.missing += len(missing)
-            self.left_out[MISSING_FILES] += len(missing)
-            self.left_out[STEPS] += not (files or missing)
+            self.left_out[LeftOut.MISSING_FILES] += len(missing)
+            self.left_out[LeftOut.STEPS] += not (files or missing)
             return True
         if recipient not in ("", "all", "bio"):
-            self.left_out[STEPS] += 1
+            self.left_out[LeftOut.STEPS] += 1
             return True
         return False
 
@@ -173,10 +159,7 @@ class _ConversationBuilder:
 
     def _canvas(self, content: dict[str, Any]) -> Iterator[str]:
         """Yield the versions of a document that one call of its tool writes."""
-        try:
-            call = as_dict(json.loads(content.get("text") or "".join(map(str, as_list(content.get("parts"))))))
-        except (ValueError, RecursionError, TypeError):
-            call = {}
+        call = object_in(content.get("text") or "".join(map(str, as_list(content.get("parts")))))
         kind, _, language = str(call.get("type") or "").partition("/")
         if isinstance(call.get("content"), str):
             title = str(call.get("name") or "")
@@ -189,8 +172,8 @@ class _ConversationBuilder:
             if isinstance(pattern, str) and isinstance(new, str):
                 result = self.documents.substitute(key, pattern, new, replace_all=bool(change.get("multiple")))
             document = result or document
-            self.left_out[CHANGES] += result is None
-        self.left_out[STEPS] += not call.get("updates")
+            self.left_out[LeftOut.CHANGES] += result is None
+        self.left_out[LeftOut.STEPS] += not call.get("updates")
         if document:
             yield document
 
@@ -233,10 +216,10 @@ def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConvers
         if remembers:
             memories.note(message, moment)
         if not builder.use_tool(key, message, moment):
-            builder.left_out[HIDDEN] += 1
+            builder.left_out[LeftOut.HIDDEN] += 1
     builder.finish(key, moment)
     seen = set(path)
-    builder.left_out[OTHER_VERSIONS] += sum(
+    builder.left_out[LeftOut.OTHER_VERSIONS] += sum(
         node["message"] is not None for key, node in nodes.items() if key not in seen
     )
     return ReadConversation(

@@ -13,22 +13,9 @@ from typing import Any
 from webapp.i18n.marks import N_
 from webapp.text.sentences import sentence_texts
 from webapp.transfer.archives import BrokenMember, ImportRefused
-from webapp.transfer.content import (
-    CHANGES,
-    MISSING_FILES,
-    STEPS,
-    Part,
-    ReadConversation,
-    ReadMemory,
-    ReadMessage,
-    ReadProject,
-    Unreadable,
-    by_id,
-    count_omissions,
-    instant,
-    shown_path,
-    text_or_none,
-)
+from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, ReadProject, Unreadable
+from webapp.transfer.field_values import instant, text_or_none
+from webapp.transfer.message_tree import by_id, count_omissions, shown_path
 from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, split_thought, text_file
 from webapp.transfer.sources import DAMAGED, Upload
 
@@ -112,10 +99,13 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
             attachment = text_file(content, title) if len(content) > _MAX_INLINE else None
             files += [attachment] if attachment else []
             text += f"\n\n[{title}]" if attachment else f"\n\n[{title}]\n\n{content}"
-    for name in dict.fromkeys(text_or_none(as_dict(file).get("file_name")) for file in _files_of(row)):
+    for name in dict.fromkeys(
+        text_or_none(as_dict(file).get("file_name"))
+        for file in [*as_list(row.get("files")), *as_list(row.get("files_v2"))]
+    ):
         if name:
             text += f"\n\n[{name}]"
-            left_out[MISSING_FILES] += 1
+            left_out[LeftOut.MISSING_FILES] += 1
     if not text.strip():
         return None
     role = "user" if str(row.get("sender")).lower() in ("human", "user") else "assistant"
@@ -123,10 +113,6 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
     text, marked = split_thought(text) if role == "assistant" else (text, "")
     thought = "\n\n".join(filter(None, (*thoughts, marked)))
     return ReadMessage(key, role, text.strip(), instant(row.get("created_at")), None, files, thought)  # type: ignore[arg-type]  # one of two words
-
-
-def _files_of(row: dict[str, Any]) -> list[Any]:
-    return [*as_list(row.get("files")), *as_list(row.get("files_v2"))]
 
 
 def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[str]) -> str:
@@ -145,9 +131,9 @@ def _text_of(block: dict[str, Any], documents: SideDocuments, left_out: Counter[
         return documents.write(key, content, text_or_none(call.get("title")) or "", _language(call, key))
     if key and isinstance(old, str) and isinstance(new, str):
         edit = documents.replace(key, old, new)
-        left_out[CHANGES] += edit is None
+        left_out[LeftOut.CHANGES] += edit is None
         return edit or ""
-    left_out[STEPS] += 1
+    left_out[LeftOut.STEPS] += 1
     return ""
 
 

@@ -5,18 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import (
-    OTHER_VERSIONS,
-    Part,
-    ReadConversation,
-    ReadMemory,
-    ReadMessage,
-    Unreadable,
-    day,
-    instant,
-    parse_line,
-    text_or_none,
-)
+from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, Unreadable
+from webapp.transfer.field_values import day, instant, text_or_none
+from webapp.transfer.json_text import object_in
 from webapp.transfer.sources import Upload
 
 FORMAT = "commonplace-export"
@@ -61,7 +52,7 @@ class Commonplace:
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
     """Return the lines of one part of an export, empty for unreadable ones; none if the part is missing."""
-    return (parse_line(line) or {} for line in upload.lines(name))
+    return map(object_in, upload.lines(name))
 
 
 def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:
@@ -87,5 +78,5 @@ def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversat
         is_pinned=bool(row.get("is_pinned")),
         folder=text_or_none(folders.get(row.get("folder_id"))),
         may_remember=bool(row.get("uses_memory", True)),
-        left_out=+Counter({OTHER_VERSIONS: len(row["messages"]) - len(messages)}),
+        left_out=+Counter({LeftOut.OTHER_VERSIONS: len(row["messages"]) - len(messages)}),
     )

@@ -15,7 +15,8 @@ from typing import Any
 
 from webapp.files.readers.page import text_of_html
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable, instant, text_or_none
+from webapp.transfer.content import Part, ReadConversation, ReadFile, ReadMessage, Unreadable
+from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.readers.page_dates import CLOCK, moments
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.sources import Upload

@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.transfer.content import Part, ReadConversation, ReadProject, text_or_none
+from webapp.transfer.content import Part, ReadConversation, ReadProject
+from webapp.transfer.field_values import text_or_none
 from webapp.transfer.readers.records import as_dict, as_list, convert_records
 from webapp.transfer.readers.turns import read_conversation
 from webapp.transfer.sources import Upload
 
 _MAIN = re.compile(r"(?:^|/)prod-grok-backend\.json$", re.IGNORECASE)
-_CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
-"""What stands for a quotation or a search in a reply, and is a card on Grok's page."""
 
 
 class Grok:
@@ -49,7 +48,7 @@ def _parts(entry: tuple[str, Any]) -> Iterable[Part]:
 def _conversation(item: Any) -> ReadConversation:
     about, responses = as_dict(as_dict(item).get("conversation")), as_list(as_dict(item).get("responses"))
     rows = [as_dict(as_dict(row).get("response")) for row in responses]
-    turns = [{**row, "id": row.get("_id"), "message": _CARDS.sub("", str(row.get("message") or ""))} for row in rows]
+    turns = [{**row, "id": row.get("_id")} for row in rows]
     return read_conversation({**about, "messages": turns, "currentId": about.get("leaf_response_id")})
 
 

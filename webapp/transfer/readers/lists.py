@@ -1,7 +1,6 @@
 """Files of memories: `.mem` bundles, mem0's JSON and Markdown, our own, the graph of the MCP memory server, notes."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
@@ -9,7 +8,9 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.transfer.archives import ImportRefused
-from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable, instant, parse_line, text_or_none
+from webapp.transfer.content import Part, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.field_values import instant, text_or_none
+from webapp.transfer.json_text import object_in
 from webapp.transfer.readers.memory_rows import memory_of, read_rows
 from webapp.transfer.readers.pasted_list import FRONT_MATTER
 from webapp.transfer.readers.records import as_dict
@@ -20,7 +21,7 @@ _FRONT = re.compile(r"^---[ \t]*\n((?:[A-Za-z_]\w*[ \t]*:.*\n)+)---[ \t]*$", re.
 _FIELD = re.compile(r"^(\w+)[ \t]*:[ \t]*((?:.*\S)?)[ \t]*$", re.MULTILINE)
 
 
-class _Rows(ABC):
+class _Rows:
     """Reads memories in any of the shapes of records (`Upload.records`); `fields` are those that each memory has."""
 
     fields: tuple[str, ...]
@@ -36,18 +37,15 @@ class _Rows(ABC):
     def _is_row(self, item: Any) -> bool:
         return isinstance(item, dict) and all(name in item for name in self.fields)
 
-    @abstractmethod
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
         """Return the memory in a row, if there is one."""
+        return memory_of(row)
 
 
 class Mem0(_Rows):
     """Reads mem0's exports: {"results": [...]} or an array, each with `memory`."""
 
     name, label, fields = "mem0", "mem0", ("memory",)
-
-    def memory(self, row: dict[str, Any]) -> ReadMemory | None:
-        return memory_of(row)
 
 
 class Mem0Markdown:
@@ -82,9 +80,8 @@ class OwnMemories(_Rows):
     def memory(self, row: dict[str, Any]) -> ReadMemory | None:
         text = text_or_none(row.get("content"))
         moment = instant(row.get("said_at") or row.get("created_at"))
-        is_standing = row.get("memory_type") == "instruction"
         key, value = text_or_none(row.get("fact_key")), text_or_none(row.get("fact_value"))
-        kind = "instruction" if is_standing else "fact"
+        kind = "instruction" if row.get("memory_type") == "instruction" else "fact"
         return ReadMemory(text, moment, kind, key, value) if text else None
 
 
@@ -150,12 +147,11 @@ class Portable:
             str(row.get("targetID"))
             for name in upload.names
             if _TOMBSTONES.search(name)
-            for row in map(parse_line, upload.lines(name))
-            if row
+            for row in map(object_in, upload.lines(name))
         }
         for name in sorted(filter(_ITEMS.search, upload.names)):
-            for number, row in enumerate(map(parse_line, upload.lines(name)), 1):
-                if row is None:
+            for number, row in enumerate(map(object_in, upload.lines(name)), 1):
+                if not row:
                     yield Unreadable(f"{name}, line {number}", N_("it is not JSON"))
                 elif str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
                     text = _statement(row)

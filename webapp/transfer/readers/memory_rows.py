@@ -1,11 +1,13 @@
 """Memories in rows: JSON whose items are texts, or have one under a usual name, and tables of separated values."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from webapp.db.base import now
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, ReadMemory, Unreadable, instant, is_true, text_or_none
+from webapp.transfer.content import Part, ReadMemory, Unreadable
+from webapp.transfer.field_values import instant, is_true, text_or_none
 from webapp.transfer.sources import Upload
 
 _TEXTS = ("memory", "content", "text", "fact", "statement", "value")
@@ -13,6 +15,8 @@ _TIMES = ("updated_at", "created_at", "updatedat", "createdat", "valid_at", "cre
 _OF_MESSAGES = {"role", "sender", "author", "from", "messages", "mapping"}
 """Fields that only what somebody said in a conversation has."""
 _RELATION = ("source", "relationship", "target")
+MEMORY_FILE = re.compile(r"(?:^|/)(?:\w+[_-])?memories[^/]*\.jsonl?$", re.IGNORECASE)
+"""The name of a file of memories beside those of conversations."""
 _GONE = ("valid_to", "invalid_at", "expired_at", "deleted_at", "deletedat", "deleted", "is_deleted", "isforgotten")
 _ENDS = ("expiration_date", "expires_at")
 _CURRENT = ("islatest", "is_latest", "is_active")
@@ -47,8 +51,9 @@ def is_gone(item: Any) -> bool:
     """Return whether a row says that its memory does not hold any more."""
     fields = _lower(item)
     is_old = any(fields.get(name) not in (None, "") and not is_true(fields[name]) for name in _CURRENT)
+    ended = {"deleted", "superseded", "retracted"} & {str(fields.get(name)) for name in ("state", "status")}
     is_over = any(moment < now() for name in _ENDS if (moment := instant(fields.get(name))))
-    return is_old or is_over or any(is_true(fields.get(name)) for name in _GONE) or fields.get("state") == "deleted"
+    return is_old or is_over or bool(ended) or any(is_true(fields.get(name)) for name in _GONE)
 
 
 def _lower(item: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from webapp.i18n.marks import N_
 from webapp.text.provenance import spans_of_others
-from webapp.transfer.content import Part, ReadMemory, instant
+from webapp.transfer.content import Part, ReadMemory
+from webapp.transfer.field_values import instant
 from webapp.transfer.readers.memory_rows import has_rows, read_rows
 from webapp.transfer.readers.transcripts import is_transcript
 from webapp.transfer.sources import TEXTS, Upload
@@ -17,9 +18,12 @@ FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _SHORT = 300
 """The longest line, in characters, of a text in which each is a memory although nothing marks it."""
 _ITEM = re.compile(
-    r"(?P<mark>[-*+•·▪▫◦‣⁃–—・]\s*|[(（]?(?:\d{1,3}|[a-z])(?:[)）、．]|[.:](?=\s))\s*|[①-⑳⓵-⓾❶-❿]\s*)(?=\S)"
+    r"(?P<mark>(?:[-+•·▪▫◦‣⁃–—・]|\*(?!\*)|[^\w\s\x00-\x7f“”‘’«»„（¿¡]{1,8}(?=\s))\s*|"
+    r"[(（]?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]{1,3}(?=、))(?:[)）、．]|[.:](?=\s))\s*|[①-⑳⓵-⓾❶-❿]\s*|(?=\*\*\w))(?=\S)"
 )
-_DATE = re.compile(r"\[(?P<at>[^\]]{0,40})\](?!\()\.?\s*(?:[-–—:]\s*)?(?=\S)")
+_DATE = re.compile(
+    r"(?:\[(?P<at>[^\]^][^\]]{0,40}|)\](?!\()\.?\s*(?:[-–—:]\s*)?|(?P<day>\d{4}-\d\d-\d\d)(?::|\s+[-–—])\s+)(?=\S)"
+)
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
 _BLOCK = re.compile(r"^(?:```|~~~)[^\n]*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*\Z")
@@ -68,7 +72,7 @@ class PastedList:
         first = next((number for number, entry in enumerate(items) if entry.is_item), 0)
         for entry in items[first:]:
             if not entry.has_items_below:
-                yield ReadMemory(" ".join(entry.words), entry.at)
+                yield ReadMemory(" ".join(entry.words).replace("**", ""), entry.at)
 
 
 def _entries(lines: list[str]) -> Iterator[_Line]:
@@ -92,7 +96,8 @@ def _entries(lines: list[str]) -> Iterator[_Line]:
             entry.has_items_below = bool(item) and indent > entry.indent
             yield entry
         words = rest[dated.end() :] if dated else rest
-        entry = _Line([words.strip()], instant(dated["at"]) if dated else None, indent, bool(item or dated))
+        at = instant(dated["at"] or dated["day"]) if dated else None
+        entry = _Line([words.strip()], at, indent, bool(item or dated))
     if entry is not None:
         yield entry
 

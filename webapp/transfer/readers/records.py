@@ -12,7 +12,8 @@ from webapp.i18n.marks import N_
 from webapp.llm.dialects import THOUGHTS, any_of
 from webapp.llm.reply_markup import answer_and_thought
 from webapp.transfer.archives import BrokenMember, ImportRefused
-from webapp.transfer.content import Part, ReadFile, Unreadable, text_or_none
+from webapp.transfer.content import Part, ReadFile, Unreadable
+from webapp.transfer.field_values import text_or_none
 from webapp.transfer.sources import DAMAGED, Upload
 
 UNKNOWN = N_("it is not in a form that is known of this program")
@@ -105,7 +106,7 @@ def picture_from_url(url: Any, name: Any = None) -> ReadFile | None:
 
 def picture_of(part: dict[str, Any]) -> ReadFile | None:
     """Return the picture whose bytes are in a part of a message, as OpenAI, Anthropic or Google write it."""
-    image = part.get("image_url")
+    image = part.get("image_url") or part.get("image")
     source = next(filter(None, map(as_dict, map(part.get, ("source", "inlineData", "inline_data")))), {})
     kind = source.get("media_type") or source.get("mimeType") or source.get("mime_type")
     url = as_dict(image).get("url") if isinstance(image, dict) else image or part.get("url")

@@ -7,13 +7,17 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, text_or_none
+from webapp.transfer.archives import ImportRefused
+from webapp.transfer.content import Part, Unreadable
+from webapp.transfer.field_values import text_or_none
+from webapp.transfer.json_text import MAX_SAMPLE
+from webapp.transfer.readers.gemini import markdown_of
+from webapp.transfer.readers.memory_rows import MEMORY_FILE, is_gone, memory_of, read_rows
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.readers.transcripts import title_of, turns_of
 from webapp.transfer.readers.turns import (
     BLOCKS,
-    IDS,
-    TITLES,
+    FIELDS,
     as_turns,
     first_of,
     in_order,
@@ -26,10 +30,44 @@ from webapp.transfer.readers.turns import (
 from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
-_TALKS = (
-    *("topicId", "topic_id", "conversationId", "conversation_id", "sessionId", "session_id"),
-    *("threadId", "thread_id", "conversation"),
-)
+_PAGES = (".html", ".htm")
+
+
+class ShareGPT:
+    """Reads lists of turns."""
+
+    name, label = "sharegpt", N_("Other chats (ShareGPT, LobeChat, Chatbox …)")
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Return whether turns are in it, or something that has a list of them."""
+        if upload.has_record(upload.record_names, lambda item: is_conversation(item) or is_turn(item)):
+            return True
+        texts = _texts(upload)[:MAX_SAMPLE]
+        return bool(texts) and 2 * sum(bool(turns_of(_text(upload, name))) for name in texts) >= len(texts)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Yield the conversations, and what is remembered beside them; turns that nothing holds together, not even the
+        name of one, are one with the name of their file."""
+        for name in _texts(upload):
+            text = _text(upload, name)
+            if turns := turns_of(text):
+                yield read_conversation({"title": title_of(text) or PurePosixPath(name).stem, "messages": turns})
+            elif upload.is_archive:
+                yield Unreadable(name, N_("it has no turns"))
+        titles = dict[str, str]()  # that stand in files of their own (Jan)
+        for name in upload.json_names if upload.is_archive else ():
+            titles |= _title(upload.first_item(name))
+        for name in upload.record_names:
+            if upload.first_record(name, is_conversation) is not None:
+                convert = partial(_conversations, _blocks(upload, name), _titles(upload, name))
+                yield from read_records(upload, [name], is_conversation, convert)
+            elif upload.first_record(name, is_turn) is not None:
+                talks: dict[str, list[Any]] = {}
+                yield from read_records(upload, [name], is_turn, partial(_collect, talks))
+                beside = titles | _titles(upload, name) if any(talks) else {}
+                yield from _talks(talks, beside, PurePosixPath(name).stem)
+            else:
+                yield from read_rows(upload, filter(MEMORY_FILE.search, [name]))
 
 
 class LibreChat:
@@ -50,41 +88,23 @@ def _is_of_librechat(item: Any) -> bool:
     return isinstance(item, dict) and "conversationId" in item and ("messages" in item or "messagesTree" in item)
 
 
-class ShareGPT:
-    """Reads lists of turns."""
-
-    name, label = "sharegpt", N_("Other chats (ShareGPT, LobeChat, Chatbox …)")
-
-    def looks_like(self, upload: Upload) -> bool:
-        """Return whether turns are in it, or something that has a list of them."""
-        is_ours = upload.has_record(upload.record_names, lambda item: is_conversation(item) or is_turn(item))
-        return is_ours or bool(_transcript(upload))
-
-    def read(self, upload: Upload) -> Iterator[Part]:
-        """Yield the conversations; turns that nothing holds together, not even the name of one, are one with the name
-        of their file."""
-        if turns := _transcript(upload):
-            title = title_of(upload.peek(upload.filename)) or PurePosixPath(upload.filename).stem
-            yield read_conversation({"title": title, "messages": turns})
-        for name in upload.record_names:
-            if upload.first_record(name, is_conversation) is not None:
-                convert = partial(_conversations, _blocks(upload, name), _titles(upload, name))
-                yield from read_records(upload, [name], is_conversation, convert)
-            elif upload.first_record(name, is_turn) is not None:
-                talks: dict[str, list[Any]] = {}
-                yield from read_records(upload, [name], is_turn, partial(_collect, talks))
-                yield from _talks(talks, _titles(upload, name) if any(talks) else {}, PurePosixPath(name).stem)
+def _texts(upload: Upload) -> list[str]:
+    """Return the texts and pages that may be transcripts: those uploaded alone, or in a ZIP without JSON."""
+    names = [] if upload.is_archive and upload.json_names else upload.names
+    return [name for name in names if name.lower().endswith((*TEXTS, *_PAGES)) and upload.size(name) <= _LARGE]
 
 
-def _transcript(upload: Upload) -> list[dict[str, str]]:
-    """Return the turns in a text that was uploaded alone."""
-    is_text = not upload.is_archive and upload.filename.lower().endswith(TEXTS)
-    return turns_of(upload.text(upload.filename, _LARGE)) if is_text and upload.size(upload.filename) <= _LARGE else []
+def _text(upload: Upload, name: str) -> str:
+    """Return a text, of a page that as Markdown; empty if it cannot be read."""
+    with suppress(ImportRefused):
+        text = upload.text(name, _LARGE)
+        return markdown_of(text) if name.lower().endswith(_PAGES) else text
+    return ""
 
 
 def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:
     for turn in filter(is_said, as_turns(item)):
-        talks.setdefault(str(first_of(turn, _TALKS) or ""), []).append(turn)
+        talks.setdefault(str(first_of(turn, FIELDS.talks) or ""), []).append(turn)
     return ()
 
 
@@ -99,14 +119,17 @@ def _blocks(upload: Upload, name: str) -> dict[str, Any]:
 def _talks(talks: dict[str, list[Any]], titles: dict[str, str], name: str) -> Iterator[Part]:
     """Yield the conversations that turns name, by that name; what names none has one of its own."""
     for key, rows in talks.items():
-        title = titles.get(key) or (rows[0].get("conversation") if key else name)
+        title = titles.get(key) or (first_of(rows[0], FIELDS.named) if key else name)
         yield read_conversation({"id": key, "title": title, "messages": in_order(rows) if key else rows})
 
 
 def _conversations(blocks: dict[str, Any], titles: dict[str, str], item: Any) -> list[Part]:
-    """Return a conversation, those that it grew out of (Chatbox's threads), or those that its turns name."""
+    """Return a conversation, those that it grew out of (Chatbox's threads), or those that its turns name; or what is
+    remembered beside conversations."""
+    if not is_conversation(item) and (memory := memory_of(item)):
+        return [] if is_gone(item) else [memory]
     talks: dict[str, list[Any]] = {}
-    if not first_of(as_dict(item), (*IDS, *TITLES)):
+    if not first_of(as_dict(item), (*FIELDS.ids, *FIELDS.titles)):
         for turn in turns_in(item):
             _collect(talks, turn)
     if len(talks) > 1:
@@ -122,7 +145,12 @@ def _titles(upload: Upload, name: str) -> dict[str, str]:
     titles: dict[str, str] = {}
     with suppress(ValueError):
         for _, item in upload.items_under(name, "state", "data", "topics", "sessions", "threads"):
-            row = as_dict(item)
-            if title := text_or_none(first_of(row, TITLES) or first_of(as_dict(row.get("meta")), TITLES)):
-                titles[str(row.get("id"))] = title
+            titles |= _title(item)
     return titles
+
+
+def _title(item: Any) -> dict[str, str]:
+    """Return the title of a conversation that is told without its turns, by its id."""
+    row = as_dict(item)
+    title = text_or_none(first_of(row, FIELDS.titles) or first_of(as_dict(row.get("meta")), FIELDS.titles))
+    return {str(row.get("id")): title} if title else {}

@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from webapp.transfer.readers.turns import MODELS, PEOPLE, words_of
+from webapp.transfer.readers.turns import FIELDS, SPEAKERS, words_of
 
-_MARKS = "#*_ "
+_MARKS = "#*_> "
 _MAX_LABEL = 40
 _ITEM = re.compile(r"(?:[-*+•·]|\d{1,3}[.)])\s")
 _RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|={3,})[ \t]*\Z")
@@ -16,6 +16,7 @@ _STAMP = re.compile(r"[\[(]?[\d./:,\s-]{0,30}\d:\d\d[\d:.,]{0,9}(?:\s?[AaPp]\.?[
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
 _CALLOUT = re.compile(r"^>[ \t]?\[!", re.MULTILINE)
 _QUOTE = re.compile(r"^>[ \t]?(?:\[![\w-]{1,40}\][ \t]?)?", re.MULTILINE)
+_WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"[\d(\[·]")
 """What begins the number or time after a label's name."""
 
@@ -30,7 +31,7 @@ def turns_of(text: str) -> list[dict[str, str]]:
     """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
     lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
     labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
-    known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*PEOPLE, *MODELS})
+    known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*SPEAKERS})
     looks: dict[str, dict[int, _Label]] = defaultdict(dict)
     for number, label in labels.items():
         looks[label.style][number] = label
@@ -40,7 +41,7 @@ def turns_of(text: str) -> list[dict[str, str]]:
 def title_of(text: str) -> str:
     """Return the heading that a text begins with; empty if it begins with something else."""
     first = text.lstrip().partition("\n")[0]
-    return first.strip(_MARKS) if first.startswith("# ") and not words_of(first) & {*PEOPLE, *MODELS} else ""
+    return first.strip(_MARKS) if first.startswith("# ") and not words_of(first) & {*SPEAKERS} else ""
 
 
 def _turns(lines: Sequence[str], alike: Mapping[int, _Label]) -> list[dict[str, str]]:
@@ -48,7 +49,7 @@ def _turns(lines: Sequence[str], alike: Mapping[int, _Label]) -> list[dict[str, 
     counts = Counter(label.name for label in alike.values())
     # A word before a text is a name only if no more than two come again and again.
     alone = [label.name for label in alike.values() if not label.rest or 2 == len(counts) < len(alike)]
-    people, models = _speakers(counts, alone, PEOPLE), _speakers(counts, alone, MODELS)
+    people, models = _speakers(counts, alone, FIELDS.people), _speakers(counts, alone, FIELDS.models)
     # Where a model is named and no person, what comes first is the person's, if nobody else speaks or it comes again.
     first = [name for name in alone[:1] if len(counts) == 2 or counts[name] > 1]  # noqa: PLR2004
     people = people or {name for name in first if models and name not in models}
@@ -86,10 +87,10 @@ def _label(line: str) -> _Label | None:
     if _ITEM.match(text):
         return None
     bare = text.lstrip(_MARKS)
-    style = text[: len(text) - len(bare)].strip()
+    style = text[: len(text) - len(bare)].strip()[:5]  # ChatGPT's page has h5 for the person's and h6 for its own
     colon = _COLON.search(bare)
     head, rest = (bare[: colon.start()], bare[colon.end() :]) if colon else (bare, "")
     if style.startswith("#"):
         head, rest = bare, ""
-    name = _NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].rstrip(f"-–{_MARKS}").casefold()
+    name = " ".join(_WORDS.findall(_NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].casefold()))
     return _Label(style, name, rest.lstrip(_MARKS)) if (style or colon) and 0 < len(name) <= _MAX_LABEL else None

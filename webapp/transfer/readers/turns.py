@@ -5,116 +5,60 @@ export: a list of turns in an object, one file or table of turns for each conver
 question and its answer in one row, or all turns in one list, each naming its conversation (LobeChat, Claude Code).
 """
 
-import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from webapp.i18n.marks import N_
-from webapp.transfer.content import (
-    HIDDEN,
-    MISSING_FILES,
-    STEPS,
-    ReadConversation,
-    ReadFile,
-    ReadMessage,
-    Role,
-    by_id,
-    count_omissions,
-    instant,
-    is_true,
-    shown_path,
-    text_or_none,
-)
+from webapp.transfer.content import LeftOut, ReadConversation, ReadFile, ReadMessage, Role
+from webapp.transfer.field_values import instant, is_true, text_or_none
+from webapp.transfer.json_text import object_in
+from webapp.transfer.message_tree import by_id, count_omissions, shown_path
 from webapp.transfer.readers.chatgpt_text import IMAGE
 from webapp.transfer.readers.records import as_dict, as_list, picture_of, split_thought, text_file
 
-_LISTS = (
-    "conversations",
-    "messages",
-    "messagesTree",
-    "mapping",
-    "entries",
-    "turns",
-    "msgs",
-    "contents",
-    "chunks",
-    "chunkedPrompt",
-    "requests",
-    "visible",
-)
-_ROLE_KINDS = ("role_type", "message_type")
-"""Fields that say who speaks where others have a name, if it is in them."""
-_ROLES = ("from", "role", "sender", "author", "speaker", "src", "sender_name", "characterId")
-_IS_PERSON = ("is_user", "is_human", "isCreatedByUser", "isUser")
-_TEXTS = (
-    *("value", "content", "text", "parts", "fragments", "message", "mes", "raw_content", "contentParts", "steps"),
-    "part",
-)
+FIELDS = SimpleNamespace(**json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
+"""The usual names of fields, the likeliest first, and of those who speak: a new one is a word in `turns.json`."""
 BLOCKS = "blocks"
 """The ids of a turn's parts, which stand in a list of their own (Cherry Studio)."""
-_THOUGHTS = ("thinking_trace", "reasoning_content", "reasoningContent", "reasoning", "thinking", "thought")
-_TIMES = (
-    *("createdAt", "created_at", "create_time", "inserted_at", "timestamp", "updated_datetime", "time", "send_date"),
-    *("date", "timestamp_ms"),
-)
-_STARTS = (*_TIMES, "created", "lastUpdate")
-_UPDATES = ("updated_at", "updatedAt", "modify_time", "lastUpdate")
-_PINS = ("starred", "pinned")
-TITLES = ("title", "name", "chatTitle", "thread_title", "topic", "userTitle", "autoTitle")
-IDS = ("id", "uuid", "_id", "conversation_id", "external_id", "conversationId")
-_PARENTS = (
-    "parentId",
-    "parent_id",
-    "parent",
-    "parentMessageId",
-    "parent_message_id",
-    "parentUuid",
-    "parent_response_id",
-)
-_QUESTIONS = ("query_str", "query", "question", "prompt")
-_ANSWERS = ("answer", "response", "completion")
-PEOPLE = ("human", "user", "you", "request", "prompt")
-MODELS = (
-    *("assistant", "gpt", "model", "bot", "ai", "response"),
-    *("chatgpt", "claude", "gemini", "bard", "grok", "copilot", "deepseek", "mistral", "perplexity", "qwen", "llama"),
-)
-_HIDDEN = ("system", "developer", "tool", "function", "function_call", "observation", "none")
-_KNOWN = (*PEOPLE, *MODELS, *_HIDDEN)
-_THINKS = ("think", "thinking", "thoughts", "reasoning")
-_ASIDE = ("error", "isError", "isThought", "isMeta", "isSidechain", "is_system", "is_alternative")
-"""What marks a turn that its program does not show in the conversation."""
+SPEAKERS = (*FIELDS.people, *FIELDS.models)
+_KNOWN = {*SPEAKERS, *FIELDS.hidden}
+_CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
+"""What stands for a quotation or a search in a reply, and is a card on Grok's page."""
 
 
 def in_order(turns: list[Any]) -> list[Any]:
     """Return turns by their times; one that does not name the turn before it stands below the one above."""
-    moments = [instant(first_of(turn, _TIMES)) for turn in turns]
+    moments = [instant(first_of(turn, FIELDS.times)) for turn in turns]
     if None not in moments:
         order = sorted(range(len(turns)), key=moments.__getitem__)  # type: ignore[arg-type]
         turns = [turns[place] for place in order]
     return [{**turn, "parent": _parent(turn) or above.get("id")} for above, turn in pairwise([{}, *turns])]
 
 
-def first_of(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def first_of(item: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return the first of some fields that holds something."""
     return next(filter(None, map(item.get, names)), None)
 
 
 def turns_in(item: Any) -> list[Any]:
     """Return the turns in a conversation, each as one object."""
-    turns = first_of(as_dict(item), _LISTS)
-    if isinstance(turns, dict) and (inner := first_of(turns, _LISTS)):
+    turns = first_of(as_dict(item), FIELDS.lists)
+    if isinstance(turns, dict) and (inner := first_of(turns, FIELDS.lists)):
         turns = inner
     stack = list(turns.values() if isinstance(turns, dict) else as_list(turns))[::-1]
     found: list[Any] = []
     while stack:
         row = stack.pop()
         if isinstance(row, list) and list(map(type, row)) == [str, str]:
-            row = dict(zip((_QUESTIONS[0], _ANSWERS[0]), row, strict=True))
+            row = dict(zip((FIELDS.questions[0], FIELDS.answers[0]), row, strict=True))
         found += as_turns(row)
         if children := list(filter(as_dict, as_list(as_dict(row).get("children")))):
             above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
@@ -133,6 +77,8 @@ def as_turns(row: Any) -> list[Any]:
     """Return the turns in a row: a node may hold its message in an object, or versions of it, of which one was chosen,
     and a question come with its answer."""
     turn = {**as_dict(row)}
+    if len(turn) == 1:  # under the name of its kind (X)
+        turn = {**as_dict(next(iter(turn.values())))} or turn
     versions = next(filter(None, map(as_list, map(turn.get, ("versions", "candidates", "responses")))), [])
     chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
     picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
@@ -140,26 +86,28 @@ def as_turns(row: Any) -> list[Any]:
         if isinstance(inner, dict):
             turn = {**turn, **inner}
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
-    if versions and not first_of(turn, _TEXTS) and (inner_rows := as_list(turn.get("messages"))):
+    if versions and not first_of(turn, FIELDS.texts) and (inner_rows := as_list(turn.get("messages"))):
         return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
-    question, answer = first_of(turn, _QUESTIONS) or as_dict(row).get("message"), first_of(turn, _ANSWERS)
+    question, answer = first_of(turn, FIELDS.questions) or as_dict(row).get("message"), first_of(turn, FIELDS.answers)
     if question and answer and (isinstance(question, str) and isinstance(answer, str) or not _role(turn)):
-        beside = {name: turn[name] for name in _TIMES if name in turn}
-        return [{"role": "user", "content": question} | beside, {"role": "assistant", "content": answer} | beside]
+        beside = {name: turn[name] for name in (*FIELDS.times, *FIELDS.talks) if name in turn}
+        asked = {name: turn[name] for name in FIELDS.files if name in turn} | beside
+        beside["model"] = turn.get("model")
+        return [{"role": "user", "content": question} | asked, {"role": "assistant", "content": answer} | beside]
     return [turn] if isinstance(row, dict) else [row]
 
 
 def _role(turn: Mapping[str, Any]) -> str:
     """Return who speaks, in lower case: as a flag, a word, in an object, or as the kinds of the parts tell."""
-    for name in _IS_PERSON:
+    for name in FIELDS.is_person:
         if name in turn:
             return "user" if is_true(turn[name]) else "assistant"
-    for name in _ROLE_KINDS:
+    for name in FIELDS.role_kinds:
         if (kind := str(turn.get(name) or "").lower().removesuffix("_message")) in _KNOWN:
             return kind
-    for name in _ROLES:
+    for name in FIELDS.roles:
         value = turn.get(name)
-        role = (value.get("role") or _role(value)) if isinstance(value, dict) else value
+        role = (first_of(value, ("role", "originalName")) or _role(value)) if isinstance(value, dict) else value
         if isinstance(role, str) and role:
             return role.lower()
     kinds = {str(as_dict(part).get("type")).lower() for part in as_list(turn.get("fragments"))}
@@ -172,7 +120,7 @@ def words_of(name: str) -> set[str]:
 
 
 def is_said(turn: Any) -> bool:
-    return isinstance(turn, dict) and bool(_role(turn)) and not {*_TEXTS, BLOCKS}.isdisjoint(turn)
+    return isinstance(turn, dict) and bool(_role(turn)) and not {*FIELDS.texts, BLOCKS}.isdisjoint(turn)
 
 
 def is_turn(item: Any) -> bool:
@@ -192,47 +140,44 @@ def read_conversation(item: Any) -> ReadConversation:
     if not is_conversation(item):
         raise ValueError(N_("it has no turns"))
     turns = turns_in(item)
-    filled = [turn for turn in map(as_dict, turns) if first_of(turn, (*_TEXTS, *_THOUGHTS))]
-    said = [turn for turn in filled if not any(is_true(turn.get(name)) for name in _ASIDE)]
+    filled = [turn for turn in map(as_dict, turns) if first_of(turn, (*FIELDS.texts, *FIELDS.thoughts))]
+    said = [turn for turn in filled if not any(is_true(turn.get(name)) for name in FIELDS.aside)]
     rows = by_id(({**turn, "parent": _parent(turn)} for turn in said), "id")
-    path = shown_path(rows, "parent", item.get("currentId"), lambda row: instant(first_of(row, _TIMES)))
+    path = shown_path(rows, "parent", item.get("currentId"), lambda row: instant(first_of(row, FIELDS.times)))
     roles = {key: _role(rows[key]) for key in path}
     # Where a model is named and no person is, whoever else speaks is the person.
-    models = {role for role in roles.values() if words_of(role) & {*MODELS}}
-    is_named = not any(role in PEOPLE for role in roles.values()) and bool(models)
+    models = {role for role in roles.values() if words_of(role) & {*FIELDS.models}}
+    is_named = not any(role in FIELDS.people for role in roles.values()) and bool(models)
     messages: list[ReadMessage] = []
-    left_out = Counter({HIDDEN: len(filled) - len(said)})
+    left_out = Counter({LeftOut.HIDDEN: len(filled) - len(said)})
     thoughts: list[str] = []
     for key in path:
         role = roles[key] if any(roles.values()) else ("user", "assistant")[len(messages) % 2]
-        if role in _HIDDEN:
-            left_out[HIDDEN] += 1
+        if role in FIELDS.hidden:
+            left_out[LeftOut.HIDDEN] += 1
             continue
-        is_user = role in PEOPLE or (is_named and role not in (*models, ""))
+        is_user = role in FIELDS.people or (is_named and role not in (*models, ""))
         is_waiting = bool(thoughts)
         message, others = _message(key, rows[key], thoughts, is_user=is_user)
-        left_out[HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
-        left_out += others if message or others or thoughts else Counter({HIDDEN: 1})
+        left_out[LeftOut.HIDDEN] += is_waiting and is_user and message is not None  # a reply that was only thought
+        left_out += others if message or others or thoughts else Counter({LeftOut.HIDDEN: 1})
         messages += [message] if message else []
+    name = first_of(item, FIELDS.ids) or sha256(json.dumps(turns, sort_keys=True).encode()).hexdigest()[:32]
     return ReadConversation(
-        source_id=str(first_of(item, IDS) or _digest(turns)),
-        title=text_or_none(first_of(item, TITLES)),
+        source_id=str(name),
+        title=text_or_none(first_of(item, FIELDS.titles)),
         messages=messages,
-        created_at=instant(first_of(item, _STARTS)) or next((message.at for message in messages if message.at), None),
-        updated_at=instant(first_of(item, _UPDATES)),
-        is_pinned=any(is_true(item.get(name)) for name in _PINS),
+        created_at=instant(first_of(item, (*FIELDS.times, "created", "lastUpdate")))
+        or next((message.at for message in messages if message.at), None),
+        updated_at=instant(first_of(item, FIELDS.updates)),
+        is_pinned=any(is_true(item.get(name)) for name in FIELDS.pins),
         left_out=+(left_out + count_omissions(rows, path, len(path))),
     )
 
 
-def _digest(turns: list[Any]) -> str:
-    """Return what stands for the id that many of these files lack: the same words are the same conversation."""
-    return hashlib.sha256(json.dumps(turns, sort_keys=True).encode()).hexdigest()[:32]
-
-
 def _parent(turn: Mapping[str, Any]) -> Any:
     """Return the id of the turn before, which may be the last of those above."""
-    return first_of(turn, _PARENTS) or next(reversed(as_list(turn.get("ancestors"))), None)
+    return first_of(turn, FIELDS.parents) or next(reversed(as_list(turn.get("ancestors"))), None)
 
 
 def _message(
@@ -240,25 +185,36 @@ def _message(
 ) -> tuple[ReadMessage | None, Counter[str]]:
     """Return the message in a turn, and what is left out of it; `thoughts` wait for the reply they belong to."""
     content = _Content()
-    content.read(first_of(turn, _TEXTS))
-    files = (text_file(file.get("text"), file.get("filename")) for file in map(as_dict, as_list(turn.get("files"))))
-    content.files += filter(None, files)
+    content.read(first_of(turn, FIELDS.texts))
+    files = (as_dict(file) for name in FIELDS.files for file in as_list(turn.get(name)))
+    content.files += filter(
+        None, (picture_of(file) or text_file(file.get("text"), file.get("filename")) for file in files)
+    )
+    if spoken := _spoken(turn):
+        content.thoughts, content.texts = [*content.thoughts, *content.texts], spoken
     text, thought = "\n\n".join(content.texts), ""
     if not is_user:
         text, thought = split_thought(text)
-        beside = first_of({**turn, **as_dict(turn.get("extra"))}, _THOUGHTS)
+        beside = first_of({**turn, **as_dict(turn.get("extra"))}, FIELDS.thoughts)
         thoughts += filter(None, map(text_or_none, (*content.thoughts, thought, beside)))
     if not text and not content.files:
         return None, content.left_out
-    names = map(turn.get, ("model", "modelId", "fromModel", "sender"))
-    model = next((name for name in names if name and name not in (*PEOPLE, *MODELS)), None)
+    names = *map(turn.get, ("model", "modelId", "fromModel")), text_or_none(turn.get("sender"))
+    model = next((name for name in names if name and name not in SPEAKERS), None)
     model = text_or_none(as_dict(model).get("name") if isinstance(model, dict) else model)
     thought = "" if is_user else "\n\n".join(dict.fromkeys(thoughts))
     thoughts.clear()
     role: Role = "user" if is_user else "assistant"
-    at = instant(first_of(turn, _TIMES))
+    at = instant(first_of(turn, FIELDS.times))
     message = ReadMessage(key, role, text or IMAGE, at, None if is_user else model, content.files, thought)
     return message, content.left_out
+
+
+def _spoken(turn: Mapping[str, Any]) -> list[str]:
+    """Return what a model says by calling the tool for that; the text beside it is what it thinks (MemGPT)."""
+    calls = (as_dict(as_dict(call).get("function")) for call in as_list(turn.get("tool_calls")))
+    said = (object_in(call.get("arguments")).get("message") for call in calls if call.get("name") == "send_message")
+    return [text for text in said if isinstance(text, str)]
 
 
 @dataclass
@@ -279,15 +235,19 @@ class _Content:
                 self.read(part, kind)
         elif isinstance(content, dict):
             kind = str(as_dict(content.get("style")).get("type") or content.get("type") or kind).lower()
-            if "tool" in kind or "function" in kind:
-                self.left_out[STEPS] += 1
+            if "tool" in kind or "function" in kind or "system" in kind:
+                self.left_out[LeftOut.HIDDEN if "system" in kind else LeftOut.STEPS] += 1
             elif picture := picture_of(content):
                 self.files.append(picture)
-            elif inner := first_of(content, (*_TEXTS, *_THINKS)):
+            elif inner := first_of(content, (*FIELDS.texts, *FIELDS.thinks)):
                 pieces = [as_dict(part).get("text") for part in as_list(inner)]
                 words = [piece for piece in pieces if isinstance(piece, str)]
                 self.read("".join(words) if words and len(words) == len(pieces) else inner, kind)
             elif "image" in kind or "file" in kind or "audio" in kind:
-                self.left_out[MISSING_FILES] += 1
+                self.left_out[LeftOut.MISSING_FILES] += 1
+        elif (
+            (packed := object_in(content)) and "type" in packed and ("time" in packed or first_of(packed, FIELDS.texts))
+        ):
+            self.read(packed, kind)  # the whole turn in its text, as Letta and AnythingLLM store it
         elif text := text_or_none(content):
-            (self.thoughts if kind in _THINKS else self.texts).append(text)
+            (self.thoughts if kind in FIELDS.thinks else self.texts).append(_CARDS.sub("", text))

@@ -26,7 +26,8 @@ from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.spaces.originals import Original
 from webapp.transfer.archives import ImportRefused
-from webapp.transfer.content import instant, parse_line
+from webapp.transfer.field_values import instant
+from webapp.transfer.json_text import object_in
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.restore import containers, conversations, finish
 from webapp.transfer.restore.containers import keep_originals, originals_in
@@ -184,7 +185,7 @@ def run(import_id: int, user_id: int, upload: Upload, position: int) -> Work[str
     for step, batch in _batches(upload, position):
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
-        originals = originals_in(upload, filter(None, map(parse_line, batch))) if step.file == "spaces.jsonl" else {}
+        originals = originals_in(upload, filter(None, map(object_in, batch))) if step.file == "spaces.jsonl" else {}
         status = _write(import_id, upload, step, position, batch, originals)
         if status != "running":
             return status
@@ -205,7 +206,7 @@ def _write(
         if row.position != position:
             return "moved"  # another job has written it
         counts: Counter[str] = Counter(row.counts)
-        lines = [line for line in map(parse_line, batch) if line is not None]
+        lines = list(filter(None, map(object_in, batch)))
         written_count, reasons = write(RestoreBatch(import_id, row.user_id, upload, originals), step, lines)
         if step.counted and step.file != "files.jsonl":
             counts[f"{step.counted} restored"] += written_count
@@ -222,8 +223,8 @@ def _write(
 
 def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
     """Take in files like uploads, within the same limits, each in a transaction of its own."""
-    for line in map(parse_line, batch):
-        if line is None or RestoreBatch(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
+    for line in map(object_in, batch):
+        if not line or RestoreBatch(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
             continue
         reason = "Its bytes are not in the file."
         name = f"files/{line.get('digest')}"

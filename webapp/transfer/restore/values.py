@@ -31,7 +31,7 @@ from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.spaces.originals import Original
 from webapp.transfer.account_rows import NEVER
-from webapp.transfer.content import day, instant
+from webapp.transfer.field_values import day, instant
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.sources import Upload
 
