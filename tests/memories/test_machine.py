@@ -235,8 +235,8 @@ class Memories(RuleBasedStateMachine):
             fresh = AlwaysUsed.read(self.user_id, kept.position.memory_version)
             for since in (None, self.begun):
                 assert kept.always_used.items(since) == fresh.items(since)
-            for place in (None, self.space_id):
-                assert kept.always_used.instructions(self.talk, place) == fresh.instructions(self.talk, place)
+            place = self.talk, self.space_id
+            assert kept.always_used.instructions(*place) == fresh.instructions(*place)
             assert vars(kept.fact_keys)["_stem_of"] == vars(read_keys(self.user_id))["_stem_of"]
             in_use = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == self.user_id, *IN_USE))
             assert {key[1] for key in kept.index.keys_of("memory", 0)} == set(in_use)

@@ -147,10 +147,8 @@ def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others()
         row(8, fact_key="a/a", importance=0.5 - 1e-8),  # a FLOAT column has lost this
     ]
     rows += [row(number, created_at=now() - timedelta(days=number)) for number in range(20, 40)]
-    groups: dict[str, list[int]] = {}
-    for item in AlwaysUsed().after(1, set(), rows).items():
-        groups.setdefault(item.group, []).append(item.id)
-    assert groups == {"pinned": [5], "fact": [3, 8, 2], "recent": [4, 6, *range(20, 28)]}
+    items = [(item.group[0], item.id) for item in AlwaysUsed().after(1, set(), rows).items()]
+    assert items == [("p", 5), *(("f", n) for n in (3, 8, 2)), *(("r", n) for n in (4, 6, *range(20, 28)))]
 
 
 def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_changed(app, client, user, monkeypatch):
