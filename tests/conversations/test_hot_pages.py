@@ -25,12 +25,12 @@ def lasting_caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(catalogue, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(web, "CACHE_SECONDS", 3_600.0)
     monkeypatch.setattr(usage, "CACHE_SECONDS", 3_600.0)
-    usage.forget()
-    for known in (catalogue.catalogue, web.web):
-        known.forget()
+    caches = (usage.forget, catalogue.catalogue.forget, web.web_of_site.cache_clear)
+    for forget in caches:
+        forget()
     yield
-    for known in (catalogue.catalogue, web.web):
-        known.forget()
+    for forget in caches:
+        forget()
 
 
 @pytest.mark.usefixtures("lasting_caches")

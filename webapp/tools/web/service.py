@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from threading import Lock
 
-from cachetools import TTLCache, cached
+from cachetools import TLRUCache, cached
 
 from webapp.db.base import after_commit, db, now
 from webapp.errors import Invalid
@@ -26,7 +26,7 @@ class Web:
     engine: Engine | None
 
 
-@cached(TTLCache(1, CACHE_SECONDS), lock=Lock())
+@cached(TLRUCache(1, lambda _key, _web, moment: moment + CACHE_SECONDS), lock=Lock())
 def web_of_site() -> Web | None:
     """Return what is set up, read at most CACHE_SECONDS ago; None if the web is off."""
     row = access()
