@@ -136,7 +136,7 @@ def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusa
 
 def _confirm(claim: Claim, memory: KnownMemory, board: Board) -> None:
     """More words for a memory that says the same: if it waits beside another, the later ones are used; if it was set
-    aside for one that has ended, it is."""
+    aside for one that has ended, it is, unless its key has another value now."""
     disputed = board.get(memory.contradicts) if memory.needs_review else None
     history = board.in_slot(memory.slot) if memory.slot else []
     holder = next((other for other in history if other.is_current and other.ref != memory.ref), None)
@@ -146,7 +146,8 @@ def _confirm(claim: Claim, memory: KnownMemory, board: Board) -> None:
     is_settled = may_leave_review(memory, claim, opponent=opponent)
     if is_settled and rival is not None:
         is_settled = _prevails(claim, memory, rival, board)
-    board.add_evidence(memory, claim, is_used=is_settled or outlives(memory, claim, board.get(memory.superseded_by)))
+    is_back = holder is None and outlives(memory, claim, board.get(memory.superseded_by))
+    board.add_evidence(memory, claim, is_used=is_settled or is_back)
 
 
 def _prevails(claim: Claim, memory: KnownMemory, rival: KnownMemory, board: Board) -> bool:
