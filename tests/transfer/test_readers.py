@@ -297,7 +297,7 @@ def test_turns_are_read_as_the_api_of_a_model_has_them(read, content):
 
 def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):
     facts = [{"id": "1", "text": "Keeps bees"}, {"id": "2", "text": "Lived in Porto"}]
-    lines = "".join(json.dumps(fact) + "\n" for fact in facts)
+    lines = "\ufeff" + "".join(json.dumps(fact) + "\n" for fact in facts)
     name, parts = read(
         pack({"manifest.json": {}, "items/fact.jsonl": lines, "audit/tombstones.jsonl": '{"targetID": "2"}\n'})
     )

@@ -169,10 +169,11 @@ def rows_with_lists(item: Any, is_record: Callable[[Any], bool]) -> Iterator[Any
 
 def object_in(text: Any) -> dict[str, Any]:
     """Return the object that a text of JSON is; an empty one for anything else."""
-    data = None
-    with suppress(ValueError, RecursionError):
-        data = json.loads(text) if isinstance(text, str | bytes) and text.lstrip()[:1] in ("{", b"{") else None
-    return data if isinstance(data, dict) else {}
+    if isinstance(text, bytes) or (isinstance(text, str) and text.lstrip().startswith("{")):  # most texts are none
+        with suppress(ValueError, RecursionError):
+            data = json.loads(text)
+            return data if isinstance(data, dict) else {}
+    return {}
 
 
 def items_of(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:

@@ -245,9 +245,9 @@ class _Content:
                 self.read("".join(words) if words and len(words) == len(pieces) else inner, kind)
             elif "image" in kind or "file" in kind or "audio" in kind:
                 self.left_out[LeftOut.MISSING_FILES] += 1
-        elif (
-            (packed := object_in(content)) and "type" in packed and ("time" in packed or first_of(packed, FIELDS.texts))
-        ):
-            self.read(packed, kind)  # the whole turn in its text, as Letta and AnythingLLM store it
         elif text := text_or_none(content):
-            (self.thoughts if kind in FIELDS.thinks else self.texts).append(_CARDS.sub("", text))
+            packed = object_in(text)
+            if "type" in packed and ("time" in packed or text_or_none(first_of(packed, FIELDS.texts))):
+                self.read(packed, kind)  # the whole turn in its text, as Letta and AnythingLLM store it
+            else:
+                (self.thoughts if kind in FIELDS.thinks else self.texts).append(_CARDS.sub("", text))
