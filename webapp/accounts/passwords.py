@@ -89,4 +89,5 @@ def _is_run(password: str) -> bool:
     """Return whether it is one or two characters over and over, or a walk along the alphabet or a row of keys."""
     if len(set(password)) <= 2:
         return True
-    return any(password in row or password[::-1] in row for row in [row * 4 for row in _RUNS])
+    rows = [row * 4 for row in _RUNS]
+    return any(password in row or password[::-1] in row for row in rows)

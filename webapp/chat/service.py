@@ -225,7 +225,8 @@ def branch(user_id: int, message_id: int) -> Conversation:
 def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     ask_to_stop(turn.abandoned)
-    runtime().runner.submit(turn.turn_id, turn.header, place=take_place(), consent=turn.consent, client=turn.client)
+    place = take_place()
+    runtime().runner.submit(turn.turn_id, turn.header, place=place, consent=turn.consent, client=turn.client)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -135,7 +135,8 @@ def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str
 def keyword_count(statement: str, keywords: Iterable[str]) -> int:
     """Return how many keywords a statement contains, in any form; the words of one must be there together, in order."""
     text = f" {' '.join(terms_of(statement))} "
-    return sum(f" {keyword} " in text for keyword in [" ".join(terms_of(keyword)) for keyword in keywords] if keyword)
+    phrases = [" ".join(terms_of(keyword)) for keyword in keywords]
+    return sum(f" {phrase} " in text for phrase in phrases if phrase)
 
 
 def shares_words(first: str, other: str) -> bool:

@@ -39,6 +39,10 @@ MemoryKind = Annotated[str, GetPydanticSchema(lambda _type, _handler: core_schem
 Visibility = Literal["private", "shared"]
 
 
+def _statement(value: str) -> str:
+    return not_blank(plain_text(value))
+
+
 def _check_range(value: datetime) -> datetime:
     if not datetime(1970, 1, 2, tzinfo=UTC) <= value <= datetime(2038, 1, 18, tzinfo=UTC):
         raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds
@@ -46,7 +50,7 @@ def _check_range(value: datetime) -> datetime:
 
 
 When = Annotated[AwareTime, AfterValidator(_check_range)]
-Statement = Annotated[Lines, Field(max_length=CONTENT_MAX), AfterValidator(lambda value: not_blank(plain_text(value)))]
+Statement = Annotated[Lines, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
     Annotated[Day | None, BeforeValidator(lambda value: None if value == "" else value)],
     Field(description="The last day on which it holds, as YYYY-MM-DD; prompts leave it out after that."),

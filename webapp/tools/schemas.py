@@ -10,15 +10,17 @@ from webapp.providers.schemas import server_address
 from webapp.tools.models import ToolServer, WebAccess
 
 
+def _address(value: str) -> str:
+    return server_address(value) if value else ""
+
+
 class WebAccessFields(Input):
     """Only the fields that are given are changed. An empty URL is the engine's usual one."""
 
     provider: Literal["searxng", "brave", "tavily", "pages"] | None = Field(
         None, description="`pages`: no search; only addresses that people write are read."
     )
-    address: (
-        Annotated[Line, Field(max_length=500), AfterValidator(lambda value: value and server_address(value))] | None
-    ) = None
+    address: Annotated[Line, Field(max_length=500), AfterValidator(_address)] | None = None
     api_key: Line | None = Field(None, max_length=2_000, description="Write-only; empty removes it.")
     is_enabled: Flag | None = None
 

@@ -40,7 +40,8 @@ def record_reply(
 
     `prompt_tokens` is our own estimate of the prompt, `characters` its length if that is meaningful.
     """
-    if tokens[0] is None and tokens[2] is None and not (text and model):
+    input_count, _cached, output_count = tokens
+    if input_count is None and output_count is None and not (text and model):
         return
     values = {
         "user_id": user_id,

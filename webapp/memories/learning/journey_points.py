@@ -18,6 +18,10 @@ Request = Literal["skip", "later", "stop", "resume"]
 """What somebody asks of the guide about a point: leave it out, leave it for later; or of all: stop asking, go on."""
 
 
+def _request(value: object) -> object:
+    return value if value in get_args(Request) else None
+
+
 class PointAssessment(BaseModel):
     """A conversation's findings about one open point of a journey."""
 
@@ -31,9 +35,7 @@ class PointAssessment(BaseModel):
     structured_data: dict[str, Any] = Field(default_factory=dict)
     criteria_met: list[Number] | None = Field(None, max_length=50)
     corrects: list[Number] = Field(default_factory=list, max_length=50)
-    request: Annotated[Request | None, BeforeValidator(lambda value: value if value in get_args(Request) else None)] = (
-        None
-    )
+    request: Annotated[Request | None, BeforeValidator(_request)] = None
 
     @model_validator(mode="before")
     @classmethod

@@ -99,10 +99,8 @@ def _message(key: str, row: dict[str, Any], documents: SideDocuments, left_out: 
             attachment = text_file(content, title) if len(content) > _MAX_INLINE else None
             files += [attachment] if attachment else []
             text += f"\n\n[{title}]" if attachment else f"\n\n[{title}]\n\n{content}"
-    for name in dict.fromkeys(
-        text_or_none(as_dict(file).get("file_name"))
-        for file in [*as_list(row.get("files")), *as_list(row.get("files_v2"))]
-    ):
+    others = [*as_list(row.get("files")), *as_list(row.get("files_v2"))]
+    for name in dict.fromkeys(text_or_none(as_dict(file).get("file_name")) for file in others):
         if name:
             text += f"\n\n[{name}]"
             left_out[LeftOut.MISSING_FILES] += 1
