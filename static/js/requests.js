@@ -43,8 +43,8 @@ document.addEventListener("htmx:error", (event) => {
 });
 
 // A link that gives way to what it brings hands the focus on to the first of it.
-document.addEventListener("htmx:before:swap", ({ detail: { ctx } }) => {
-  if (!ctx.sourceElement?.matches("[hx-swap='outerHTML']:is(:not([hx-target]), [hx-target^='closest']):focus")) return;
+document.addEventListener("htmx:before:swap", ({ detail: { ctx }, defaultPrevented }) => {
+  if (defaultPrevented || !ctx.sourceElement?.matches("[hx-swap='outerHTML']:is(:not([hx-target]), [hx-target^='closest']):focus")) return;
   const list = ctx.target.parentElement;
   const focusable = () => $$("a, button, summary", list);
   const place = focusable().indexOf(ctx.sourceElement);

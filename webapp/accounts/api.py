@@ -47,7 +47,8 @@ def update_account(body: AccountChanges) -> AccountOut:
 @session_only
 def delete_account(body: PasswordProof) -> None:
     """Delete your account and everything that is yours, for good."""
-    deletion.delete_account(_password_attempt(), body.password)
+    user_id = _password_attempt()
+    deletion.delete_account(user_id, body.password)
 
 
 @blueprint.post("/account/password")

@@ -129,13 +129,15 @@ def check(kind: str, token: str) -> AccountMail:
 
 def join(token: str, name: str, password: str) -> User:
     """Create the requested account, with a verified address. Raises InvalidLink, Invalid."""
-    return service.create_user(Registration(email=_use(JOIN, token).email, name=name, password=password))
+    mail = _use(JOIN, token)
+    return service.create_user(Registration(email=mail.email, name=name, password=password))
 
 
 def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> User:
     """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
     except for the kinds of access they keep. Raises InvalidLink, Invalid."""
-    user = service.reset_password(require(_use(RESET, token).user_id, "There is no such account."), password)
+    mail = _use(RESET, token)
+    user = service.reset_password(require(mail.user_id, "There is no such account."), password)
     access_kinds.end_access(user.user_id, but=kept_sessions)
     user.email_verified_at = now()
     db.session.flush()
@@ -144,7 +146,8 @@ def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> 
 
 def verify(token: str) -> User:
     """Mark the user's address as verified; returns the user. Raises InvalidLink."""
-    user = service.get_user(_use(VERIFY, token).user_id or 0)
+    mail = _use(VERIFY, token)
+    user = service.get_user(mail.user_id or 0)
     user.email_verified_at = now()
     signals.note(user.user_id, "email_verified")
     db.session.flush()

@@ -183,7 +183,8 @@ def list_versions(message_id: Id) -> Versions:
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
 def restore_version(message_id: Id, version_id: Id) -> Restored:
     """Put an earlier version back, with what followed it then."""
-    return Restored(message=MessageOut.of(service.restore_version(current_user_id(), message_id, version_id)))
+    row = service.restore_version(current_user_id(), message_id, version_id)
+    return Restored(message=MessageOut.of(row))
 
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})

@@ -206,7 +206,8 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     """Put an earlier version of a message back, with what followed it then. Raises NotFound, Conflict."""
     message = messages.get_message(user_id, message_id)
-    return messages.restore_version(get_conversation(user_id, message.conversation_id, lock=True), message, version_id)
+    conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    return messages.restore_version(conversation, message, version_id)
 
 
 def branch(user_id: int, message_id: int) -> Conversation:

@@ -134,7 +134,8 @@ def reopen(conversation_id: Id, point: Slug, body: ReopenRequest) -> PointOut:
 @idempotency.idempotent
 def reset(conversation_id: Id, point: Slug) -> PointReset:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
-    return PointReset(conversations_read_again=service.reset_here(current_user_id(), conversation_id, point))
+    count = service.reset_here(current_user_id(), conversation_id, point)
+    return PointReset(conversations_read_again=count)
 
 
 def _store_answer(conversation_id: int, point: str, body: PointAnswer) -> PointView:

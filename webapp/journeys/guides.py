@@ -168,7 +168,8 @@ def set_point_aside(conversation: Conversation, point: ConversationPoint, choice
 
 def pause(user_id: int, conversation_id: int, *, paused: bool) -> None:
     """Stop asking about the points of a conversation, or go on. Raises NotFound if it follows no journey."""
-    require(get_conversation(user_id, conversation_id, lock=True).journey_id, "This conversation follows no journey.")
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    require(conversation.journey_id, "This conversation follows no journey.")
     hold_guide(conversation_id).is_paused = paused
 
 

@@ -63,7 +63,8 @@ def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
             extra = {key: value for key, value in node.items() if key not in ("$ref", *_UNSUPPORTED)}
             return visit({**copy.deepcopy(target), **extra}) if extra else {"$ref": node["$ref"]}
         if len(node.get("allOf", ())) == 1:
-            return visit({**node.pop("allOf")[0], **node})
+            only = node.pop("allOf")[0]
+            return visit({**only, **node})
         if "oneOf" in node:
             node["anyOf"] = node.pop("oneOf")
         names = ("properties", "$defs", "definitions")

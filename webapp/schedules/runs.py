@@ -207,7 +207,8 @@ def _repeat(run_row: ScheduleRun) -> StartedTurn | None:
     reply = db.session.get(Message, run_row.message_id) if run_row.message_id is not None else None
     if reply is None or not _is_cut_off(reply):
         return None
-    turn = retry_turn(get_or_raise(Schedule, run_row.schedule_id, lock=True).user_id, reply.message_id)
+    schedule = get_or_raise(Schedule, run_row.schedule_id, lock=True)
+    turn = retry_turn(schedule.user_id, reply.message_id)
     turn.consent = "none"
     run_row.message_id = turn.turn_id
     return turn
@@ -246,7 +247,8 @@ def _end(run_id: int, problem: str | None) -> None:
         run_row = db.session.get(ScheduleRun, run_id, with_for_update=True, populate_existing=True)
         if run_row is None or run_row.status in ("done", "failed"):
             return
-        _close(run_row, get_or_raise(Schedule, run_row.schedule_id, lock=True), problem)
+        schedule = get_or_raise(Schedule, run_row.schedule_id, lock=True)
+        _close(run_row, schedule, problem)
         old = (
             select(ScheduleRun.run_id)
             .where(ScheduleRun.schedule_id == run_row.schedule_id)

@@ -24,7 +24,8 @@ limit_links = limiter.shared_limit("120 per hour", scope="shares", key_func=lamb
 def create_share(conversation_id: Id, body: NewShare) -> ShareOut:
     """Share a conversation, or a range of it, by a link."""
     user_id = current_user_id()
-    return _out(service.create_share(user_id, conversation_id, body), get_conversation(user_id, conversation_id).title)
+    row = service.create_share(user_id, conversation_id, body)
+    return _out(row, get_conversation(user_id, conversation_id).title)
 
 
 @blueprint.get("/shares")

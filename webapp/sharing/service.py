@@ -43,7 +43,8 @@ class SharedConversation:
 
 def create_share(user_id: int, conversation_id: int, fields: NewShare) -> ConversationShare:
     """Create a link. Raises NotFound, Invalid for a range that does not exist, Conflict if nothing can be shared."""
-    if get_conversation(user_id, conversation_id, lock=True).is_temporary:
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    if conversation.is_temporary:
         raise Conflict("A temporary conversation cannot be shared.")
     if count_rows(ConversationShare.conversation_id == conversation_id) >= MAX_LINKS:
         raise Conflict("This conversation already has %(most_links)s links. Revoke some first.", most_links=MAX_LINKS)

@@ -72,7 +72,7 @@ def sweep() -> dict[str, int]:
         "claimed": claim_due,
         "model": partial(_store, notice_model),
         **{name: partial(_queue, name, find) for name, find in owed.items()},
-        "stalled": lambda: sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items()),
+        "stalled": _queue_stalled,
         "used": partial(_store, partial(flush_uses, redis())),
         "prompts": _store_prompts,
     }
@@ -89,6 +89,10 @@ def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
     ids = find() if name not in READ_BY_A_MODEL or has_worker() else ()
     db.session.rollback()
     return enqueue_owed(name, ids)
+
+
+def _queue_stalled() -> int:
+    return sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items())
 
 
 def _store(work: Callable[[], T]) -> T:

@@ -44,7 +44,8 @@ def list_spaces(query: SpaceQuery) -> SpaceList:
 @idempotency.idempotent
 def create_space(body: NewSpace) -> SpaceOut:
     """Create a project or a legacy."""
-    return service.view_space(current_user_id(), service.create_space(current_user_id(), body).space_id)
+    row = service.create_space(current_user_id(), body)
+    return service.view_space(current_user_id(), row.space_id)
 
 
 @blueprint.get("/spaces/<int:space_id>")

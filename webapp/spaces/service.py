@@ -112,7 +112,8 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
     """Delete a space, as its owner; with `forget`, also their memories in it. Raises NotFound, Forbidden."""
-    end_space(get_space(user_id, space_id, owner=True, lock=True), forgetful=user_id if forget else None)
+    space = get_space(user_id, space_id, owner=True, lock=True)
+    end_space(space, forgetful=user_id if forget else None)
 
 
 def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answers:

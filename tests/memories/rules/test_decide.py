@@ -531,11 +531,8 @@ def test_what_was_set_aside_for_a_memory_that_has_ended_since_is_used_once_it_is
 def test_what_was_set_aside_stays_so_where_its_key_has_another_value_now():
     keyed = {"fact_key": "travel/vehicle", "fact_value": "car"}
     aside = memory(8, "Goes by electric car", is_archived=True, superseded_by=7, **keyed)
-    others = (
-        memory(7, "Drives an electric car", valid_to=NOON),
-        memory(9, "Goes by bus", **keyed | {"fact_value": "bus"}),
-    )
-    state = start(*others, aside, messages=say("I go by electric car"))
+    bus = memory(9, "Goes by bus", **keyed | {"fact_value": "bus"})
+    state = start(memory(7, "Drives an electric car", valid_to=NOON), bus, aside, messages=say("I go by electric car"))
     state = apply(state, decide([op("add", 1, "I go by electric car", aside.content)], state))
     assert [item.ref for item in current(state)] == [9]
 

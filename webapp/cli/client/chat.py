@@ -83,7 +83,8 @@ def chat(
     body: dict[str, Any] = {"conversation_id": conversation_id, "space_id": space_id, "model": model}
     body["file_ids"] = [_attach(api, path) for path in files]
     if text:
-        _end(_ask(api, {**body, "message": text}, show=_ignore if as_json else _piece), as_json)
+        reply = _ask(api, {**body, "message": text}, show=_ignore if as_json else _piece)
+        _end(reply, as_json)
     else:
         _converse(api, body, as_json)
 

@@ -70,7 +70,8 @@ class Supervisor:
             if child.spec.awaits:
                 fds += (self._start_read,)
                 environment = {**environment, "START_FD": str(self._start_read)}
-            self._selector.register(child.start(environment, fds), selectors.EVENT_READ, child)
+            descriptor = child.start(environment, fds)
+            self._selector.register(descriptor, selectors.EVENT_READ, child)
 
     def _is_there(self, name: str) -> bool:
         child = next(child for child in self.children if child.spec.name == name)
