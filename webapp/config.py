@@ -184,7 +184,7 @@ class Settings(BaseModel):
     @classmethod
     def _are_origins(cls, value: str) -> str:
         for item in value.replace("*", "").split(","):
-            if not re.fullmatch(r"\s*([\w+.-]+://[^/]+/?)?\s*", item):
+            if not re.fullmatch(r"([\w+.-]+://[^/]+/?)?", item.strip()):
                 raise ValueError(f"{item.strip()} is not the origin of a page, like https://app.example.org")
         return value
 

@@ -158,7 +158,7 @@ def test_the_composer_warns_before_a_model_is_told_only_a_name(
     login, user, monkeypatch, model, sees, is_picture, warned
 ):
     offered = SimpleNamespace(target=SimpleNamespace(id="blind", sees=sees, context_window=None), is_default=True)
-    monkeypatch.setattr("webapp.files.pages.choices", lambda: [offered])
+    monkeypatch.setattr("webapp.providers.model_choice.choices", lambda: [offered])
     sent = (io.BytesIO(photo()), "sign.jpg") if is_picture else (io.BytesIO(b"Bees dance."), "bees.txt")
     chips = post_form(login(user), "/files", file=[sent], model=model).text
     assert ("This model does not see pictures" in chips) is warned

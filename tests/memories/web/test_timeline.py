@@ -109,7 +109,7 @@ def test_the_chart_of_a_first_month_is_that_of_a_year(app, user, remember):
 def test_the_page_narrows_by_links_and_survives_odd_ones(client, remember, browser):
     assert "Nothing to show yet" in browser.get("/memories/timeline").text
     number = remember("Lives in <Oslo>", moment(2024))
-    remember("Likes tea", moment(2021), moment(2022), superseded_by_id=remember("Likes tea", moment(2022)))
+    remember("Likes tea", moment(2024, 7), moment(2024, 8), superseded_by_id=remember("Likes tea", moment(2024, 8)))
     page = browser.get("/memories/timeline").text
     assert f'href="/memories/{number}"' in page and "Lives in &lt;Oslo&gt;" in page and "June 2024" in page
     assert "/memories/timeline?year=2024&amp;month=6" in page and page.count("Likes tea") == 1
