@@ -90,6 +90,19 @@ def test_a_memory_that_is_behind_or_ahead_is_read_anew(app_context, user):
         assert [item.content for item in place.known if item.group == NEW] == ["Number 7 is a heron."]
 
 
+def test_later_memories_take_no_earlier_ones_from_an_old_conversation(app_context, user, monkeypatch):
+    monkeypatch.setitem(always_used._KINDS, "fact", always_used._KINDS["fact"]._replace(limit=2))
+    monkeypatch.setattr(always_used, "SPARE", 0)
+    monkeypatch.setattr(always_used, "_queries", always_used._queries.__wrapped__)
+    for number in (1, 2):
+        add(user.user_id, number)
+    since = now()
+    first = context_memories(user.user_id, since=since)
+    for number in (3, 4):
+        add(user.user_id, number)
+    assert len(first) == 2 and context_memories(user.user_id, since=since)[:2] == first
+
+
 def test_what_is_known_follows_every_change(app_context, user):
     fill(user.user_id, 40)
     known = context_memories(user.user_id)

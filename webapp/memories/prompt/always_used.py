@@ -102,9 +102,15 @@ class AlwaysUsed:
     Of each kind it has all there are, or the first of them. Empty, it is that of somebody who has no memories.
     """
 
-    def __init__(self, version: int = 0, kinds: dict[str, tuple[_Memories, bool]] | None = None) -> None:
-        """`kinds` holds the memories of each, the greatest rank first, and whether these are all."""
-        self.version = version
+    def __init__(
+        self,
+        version: int = 0,
+        kinds: dict[str, tuple[_Memories, bool]] | None = None,
+        place: tuple[int, int | None] = (0, None),
+    ) -> None:
+        """`kinds` holds the memories of each, the greatest rank first, and whether these are all; `place` is the user
+        and the space."""
+        self.version, self._place = version, place
         self._kinds = kinds or dict.fromkeys(_KINDS, ((), True))
         self._items: tuple[tuple[date, datetime | None] | None, list[KnownItem]] = None, []
 
@@ -112,7 +118,8 @@ class AlwaysUsed:
     def read(cls, user_id: int, version: int = 0, space_id: int | None = None) -> "AlwaysUsed":
         """Read those of the user's personal conversations, and their instructions; or, without these, of a space."""
         found = {name: db.session.execute(query).all() for name, query in _queries(user_id, space_id).items()}
-        return cls(version, {name: (rows, len(rows) < _most(name)) for name, rows in found.items()})
+        kinds = {name: (rows, len(rows) < _most(name)) for name, rows in found.items()}
+        return cls(version, kinds, (user_id, space_id))
 
     def after(self, version: int, changed_ids: Collection[int], rows: _Memories) -> "AlwaysUsed | None":
         """Return what is always used once some of the user's memories have changed, of which `rows` are in use; None
@@ -129,12 +136,12 @@ class AlwaysUsed:
             if not is_all and len(left) < limit:
                 return None
             kinds[name] = left[: _most(name)], is_all
-        return AlwaysUsed(version, kinds)
+        return AlwaysUsed(version, kinds, self._place)
 
     def items(self, since: datetime | None = None) -> list[KnownItem]:
         """Return the memories in every prompt, before any budget: profile, pinned, keyed facts of importance 0.5 and
         more, and the most recent others. With `since`, later changes come last, as NEW, so that a prompt's beginning
-        stays the same."""
+        stays the same; where too few from before it are held, they are read."""
         latest = self._kinds[NEW][0]
         key = now().date(), since if latest and since and latest[0].updated_at > since else None
         stored = self._items
@@ -146,13 +153,13 @@ class AlwaysUsed:
         moment = now()
 
         def usable(name: str) -> _Memories:
-            is_new = name == NEW
-            rows = (
-                row
-                for row in self._kinds[name][0]
-                if (since is None or (row.updated_at > since) is is_new) and not is_over(row, moment)
-            )
-            return list(islice(rows, _KINDS[name].limit))
+            rows, is_all = self._kinds[name]
+            if since is not None:
+                rows = [row for row in rows if (row.updated_at > since) is (name == NEW)]
+                if name != NEW and not is_all and len(rows) < _KINDS[name].limit:
+                    unchanged = _queries(*self._place)[name].where(Memory.updated_at <= since)
+                    rows = db.session.execute(unchanged).all()
+            return list(islice((row for row in rows if not is_over(row, moment)), _KINDS[name].limit))
 
         pinned = sorted(usable("pinned"), key=lambda row: row.memory_id)
         facts = sorted(
