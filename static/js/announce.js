@@ -2,8 +2,6 @@
 import { $ } from "./dom.js";
 
 const lengths = new Map(); // turn id → characters announced
-const PAUSE_MS = 400; // to read the text of a long reply, the browser lays all of it out
-const due = new WeakSet(); // the turns that will be looked at when that is over
 const SENTENCE_END = /[.!?…:。！？]["'”’)\]]*(?=\s)|\n/g;
 
 function announce(text) {
@@ -16,8 +14,10 @@ function announce(text) {
   while (announcer.children.length > 4) announcer.firstChild.remove();
 }
 
-function announceSentences(turn) {
-  const reply = $(".message", turn);
+document.addEventListener("htmx:sse:after:message", (event) => {
+  const turn = event.target.closest?.("[data-turn]:not([data-settling])");
+  const reply = turn && $(".message", turn);
+  if (!reply) return;
   const text = $(".prose", reply).innerText;
   const from = lengths.get(turn.dataset.turn) ?? 0;
   let end = from;
@@ -29,20 +29,5 @@ function announceSentences(turn) {
   if (end > from) {
     lengths.set(turn.dataset.turn, end);
     announce(text.slice(from, end));
-  }
-}
-
-document.addEventListener("htmx:sse:after:message", (event) => {
-  const turn = event.target.closest?.("[data-turn]:not([data-settling])");
-  const reply = turn && $(".message", turn);
-  if (!reply) return;
-  if (!reply.hasAttribute("data-streaming")) {
-    announceSentences(turn);
-  } else if (!due.has(turn)) {
-    due.add(turn);
-    setTimeout(() => {
-      due.delete(turn);
-      if (turn.isConnected) announceSentences(turn);
-    }, PAUSE_MS);
   }
 });

@@ -42,13 +42,12 @@ document.addEventListener("htmx:error", (event) => {
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });
 
-// A link that gives way to what it brings hands the focus on to the first of it.
+// What takes the place of a focused link takes the focus.
 document.addEventListener("htmx:before:swap", ({ detail: { ctx }, defaultPrevented }) => {
-  if (defaultPrevented || !ctx.sourceElement?.matches("[hx-swap='outerHTML']:is(:not([hx-target]), [hx-target^='closest']):focus")) return;
+  if (defaultPrevented || !ctx.sourceElement?.matches("a[hx-swap='outerHTML']:not([hx-target^='#']):focus")) return;
   const list = ctx.target.parentElement;
-  const focusable = () => $$("a, button, summary", list);
-  const place = focusable().indexOf(ctx.sourceElement);
-  document.addEventListener("htmx:after:swap", () => focusable()[place]?.focus({ preventScroll: true }), { once: true });
+  const place = $$("a, button, summary", list).indexOf(ctx.sourceElement);
+  document.addEventListener("htmx:after:swap", () => $$("a, button, summary", list)[place]?.focus(), { once: true });
 });
 
 // A double click sends a form once. One that waits for another server says so, and is sent once however long it takes.

@@ -82,7 +82,7 @@ def traced_app(app: Flask, exporter: Kept) -> Iterator[Flask]:
 
 def test_from_a_request_to_its_turn_to_its_jobs(traced_app, exporter, client, run_jobs):
     conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
-    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps a heron."})
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps a heron.", "fact_key": "pet/heron"})
     exporter.exporter.clear()
     sent = client.post(
         f"/api/conversations/{conversation_id}/messages",
