@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS = 5.0
 """How long it waits for another job: those of one turn, but not the next turn, since it holds 30 MB."""
 UNFINISHED_SECONDS = 60.0
-"""How long it waits in the middle of work that is queued again: another process would begin that anew, each time."""
+"""Its patience in the middle of work that is queued again, which another process would begin anew, each time."""
 MAX_JOBS = 200
 MAX_MORE_MB = 18
 """How much more memory than at its start it may hold and still be kept; after a large import or index it ends."""

@@ -26,7 +26,7 @@ from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.field_values import instant
 from webapp.transfer.json_text import MAX_SAMPLE
-from webapp.transfer.message_tree import branch, newest_leaf, shown_path
+from webapp.transfer.message_tree import branch, current_branch, newest_leaf
 from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
@@ -535,8 +535,8 @@ def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
 @pytest.mark.parametrize("leaf", [["a"], {}, 7, None, "elsewhere"])
 def test_what_does_not_name_a_message_is_no_parent_and_no_leaf(parent, leaf):
     rows = {"a": {"up": parent}, "b": {}, "c": {"up": "a"}}
-    assert shown_path(rows, "up", leaf, lambda _row: None) == (["b", "a", "c"] if parent == "b" else ["a", "c"])
-    assert shown_path({"a": {"up": parent}, "c": {}}, "up", leaf, lambda _row: None) == ["a", "c"]
+    assert current_branch(rows, "up", leaf, lambda _row: None) == (["b", "a", "c"] if parent == "b" else ["a", "c"])
+    assert current_branch({"a": {"up": parent}, "c": {}}, "up", leaf, lambda _row: None) == ["a", "c"]
 
 
 def test_the_branch_of_the_leaf_is_shown_or_that_of_the_newest_message():
@@ -545,8 +545,8 @@ def test_the_branch_of_the_leaf_is_shown_or_that_of_the_newest_message():
     def time_of(row):
         return datetime.fromtimestamp(row["at"], UTC) if "at" in row else None
 
-    assert shown_path(rows, "up", None, time_of) == ["a", "old"]
-    assert shown_path(rows, "up", "new", time_of) == ["a", "new"]
+    assert current_branch(rows, "up", None, time_of) == ["a", "old"]
+    assert current_branch(rows, "up", "new", time_of) == ["a", "new"]
 
 
 @given(st.dictionaries(st.text(max_size=3), st.none() | st.text(max_size=3), max_size=8))

@@ -123,7 +123,7 @@ def about_field(message: str, field: str) -> str:
 
 
 _VALUES = {"num": r"\d+", "number": r"\d+"}
-"""How values look by name, where a text that is stored in English is found again by its form."""
+"""The patterns of values by name, where a text that is stored in English is found again by its form."""
 
 
 def values_in(form: str, text: str) -> dict[str, str] | None:

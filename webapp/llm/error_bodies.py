@@ -48,7 +48,8 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     values = {
         str(payload[name]).lower() for name in ("code", "type", "param", "status") if payload.get(name) is not None
     }
-    return message, values, next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
+    status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
+    return message, values, status
 
 
 def _words_of(value: object, depth: int) -> str:

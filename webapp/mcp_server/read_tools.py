@@ -119,7 +119,7 @@ def _memories_of(user_id: int, space_id: int | None) -> Iterator[dict[str, Any]]
     for place in places:
         for item in always_used.instructions(0, place, everywhere=access.includes(None)):
             yield {"memory_id": item.id, "content": item.content}
-        for known in context_memories(user_id, place):
+        for known in always_used.items() if place is None else context_memories(user_id, place):
             yield {
                 "memory_id": known.id,
                 "content": known.content,

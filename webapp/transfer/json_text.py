@@ -19,7 +19,7 @@ MAX_DEPTH = 5_000
 MAX_ITEM = 512 * 1024**2
 """The most bytes of memory, roughly, that one item of a JSON array may take."""
 MAX_SAMPLE = 20
-"""How many items of an array, and how many members of a ZIP, are looked at to find out what they are of."""
+"""The most items of an array, and members of a ZIP, that are looked at to find out what they are of."""
 WRAPPERS = (
     *("conversations", "data", "chats", "items", "results", "memories", "history", "threads", "state", "messages"),
     *("entities", "relations", "facts", "edges", "blocks", "documents"),

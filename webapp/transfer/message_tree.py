@@ -61,7 +61,7 @@ def parent_links(
     return {key: links[key] for key in rows}
 
 
-def shown_path(
+def current_branch(
     rows: Mapping[str, dict[str, Any]], parent: str, leaf: object, get_time: Callable[[dict[str, Any]], datetime | None]
 ) -> list[str]:
     """Return the ids of the branch that was shown last, oldest first: the one that ends in `leaf`, else in the newest

@@ -74,7 +74,7 @@ def place_of(
     if space is None and not version:  # nothing was ever remembered
         return Place()
     if always_used is None or always_used.version != version:
-        always_used = AlwaysUsed.read(user_id, version)
+        always_used = AlwaysUsed.read(user_id, version) if version else AlwaysUsed()
     if space is None:
         return Place(known=always_used.items(since), standing=always_used.instructions(conversation.conversation_id))
     # In a legacy a persona speaks: what holds everywhere else does not.

@@ -24,7 +24,7 @@ from webapp.prompts.values import source_of
 from webapp.spaces.members import names_of
 
 MAX_LASTING = 200
-"""How many pinned memories, keyed facts, and instructions are considered for one prompt."""
+"""The most pinned memories, keyed facts, and instructions considered for one prompt."""
 MAX_NEW = 20
 """How many memories that changed since a prompt's beginning was fixed are added after it."""
 FADES_AFTER = timedelta(days=365)
@@ -37,7 +37,7 @@ KNOWN_IMPORTANCE = 0.5
 RECENT = 10
 """How many of the other memories are, the latest."""
 SPARE = 40
-"""How many more of each are read: as many may change before they have to be read again."""
+"""The number of each that is read beyond that: as many may change before they have to be read again."""
 TOLERANCE = 1e-6
 """The precision an importance loses in a FLOAT column."""
 COLUMNS = (
@@ -55,7 +55,7 @@ COLUMNS = (
     Memory.only_conversation_id,
     Memory.known_rank,
 )
-"""What is read of a memory; not entities, which would load each vector as well."""
+"""The columns that are read of a memory; not entities, which would load each vector as well."""
 
 _PROFILE = frozenset(KEYS.values())
 _Memories = Sequence[Row[Any]]

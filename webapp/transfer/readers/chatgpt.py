@@ -14,7 +14,7 @@ from webapp.i18n.marks import N_
 from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadFile, ReadMemory, ReadMessage, Role
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.json_text import object_in
-from webapp.transfer.message_tree import shown_path
+from webapp.transfer.message_tree import current_branch
 from webapp.transfer.readers.chatgpt_text import IMAGE, text_of, with_citations
 from webapp.transfer.readers.memory_rows import MEMORY_FILE, read_rows
 from webapp.transfer.readers.records import Assets, SideDocuments, as_dict, as_list, read_records
@@ -201,7 +201,7 @@ def _conversation(item: Any, memories: _Memories, assets: Assets) -> ReadConvers
         raise ValueError(N_("it has no messages (no “mapping”)"))
     remembers = not item.get("is_do_not_remember")
     nodes = {key: {**node, "message": _message(node.get("message"))} for key, node in nodes.items() if as_dict(node)}
-    path = shown_path(
+    path = current_branch(
         nodes, "parent", item.get("current_node"), lambda node: instant(as_dict(node["message"]).get("create_time"))
     )
     builder, moment, key = _ConversationBuilder(assets, text_or_none(item.get("default_model_slug"))), None, ""

@@ -15,7 +15,7 @@ from webapp.text.sentences import sentence_texts
 from webapp.transfer.archives import BrokenMember, ImportRefused
 from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, ReadProject, Unreadable
 from webapp.transfer.field_values import instant, text_or_none
-from webapp.transfer.message_tree import by_id, count_omissions, shown_path
+from webapp.transfer.message_tree import by_id, count_omissions, current_branch
 from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, split_thought, text_file
 from webapp.transfer.sources import DAMAGED, Upload
 
@@ -69,7 +69,7 @@ def _conversation(item: Any) -> ReadConversation:
         raise ValueError(N_("it has no messages"))
     rows = by_id(item["chat_messages"], "uuid")
     leaf = item.get("current_leaf_message_uuid")
-    path = shown_path(rows, "parent_message_uuid", leaf, lambda row: instant(row.get("created_at")))
+    path = current_branch(rows, "parent_message_uuid", leaf, lambda row: instant(row.get("created_at")))
     documents, left_out = SideDocuments(), Counter[str]()
     messages = [message for key in path if (message := _message(key, rows[key], documents, left_out)) is not None]
     return ReadConversation(

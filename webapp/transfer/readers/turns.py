@@ -20,7 +20,7 @@ from webapp.i18n.marks import N_
 from webapp.transfer.content import LeftOut, ReadConversation, ReadFile, ReadMessage, Role
 from webapp.transfer.field_values import instant, is_true, text_or_none
 from webapp.transfer.json_text import object_in
-from webapp.transfer.message_tree import by_id, count_omissions, shown_path
+from webapp.transfer.message_tree import by_id, count_omissions, current_branch
 from webapp.transfer.readers.chatgpt_text import IMAGE
 from webapp.transfer.readers.records import as_dict, as_list, picture_of, split_thought, text_file
 
@@ -31,7 +31,7 @@ BLOCKS = "blocks"
 SPEAKERS = (*FIELDS.people, *FIELDS.models)
 _KNOWN = {*SPEAKERS, *FIELDS.hidden}
 _CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
-"""What stands for a quotation or a search in a reply, and is a card on Grok's page."""
+"""The mark of a quotation or a search in a reply, which is a card on Grok's page."""
 
 
 def in_order(turns: list[Any]) -> list[Any]:
@@ -143,7 +143,7 @@ def read_conversation(item: Any) -> ReadConversation:
     filled = [turn for turn in map(as_dict, turns) if first_of(turn, (*FIELDS.texts, *FIELDS.thoughts))]
     said = [turn for turn in filled if not any(is_true(turn.get(name)) for name in FIELDS.aside)]
     rows = by_id(({**turn, "parent": _parent(turn)} for turn in said), "id")
-    path = shown_path(rows, "parent", item.get("currentId"), lambda row: instant(first_of(row, FIELDS.times)))
+    path = current_branch(rows, "parent", item.get("currentId"), lambda row: instant(first_of(row, FIELDS.times)))
     roles = {key: _role(rows[key]) for key in path}
     # Where a model is named and no person is, whoever else speaks is the person.
     models = {role for role in roles.values() if words_of(role) & {*FIELDS.models}}
