@@ -61,6 +61,12 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
     return validate(model, values)
 
 
+def secret(field: str, removal: str) -> dict[str, str]:
+    """Return a secret to change, by its field: what was entered, or nothing in its place; none if it stays."""
+    entered = request.form.get(field, "").strip()
+    return {field: ""} if removal in request.form else {field: entered} if entered else {}
+
+
 def validate(model: type[M], values: Mapping[str, Any]) -> M:
     """Return values as a model. Raises Invalid, with an error for each field that does not fit."""
     try:
