@@ -72,6 +72,11 @@ def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) ->
     return merge_spans([*spans, *_blocks(text)])
 
 
+def forgotten_in(spans: Spans | None) -> list[Span]:
+    """Return those of a message's spans that its author has had forgotten."""
+    return [Span(start, end) for start, end, origin in spans or () if origin == FORGOTTEN]
+
+
 def touches(span: Span, others: Iterable[Span]) -> bool:
     """Tell whether a span shares characters with one of others."""
     return any(other.start < span.end and span.start < other.end for other in others)

@@ -14,7 +14,7 @@ import numpy as np
 
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.text.canonical import canonical_statement
-from webapp.text.provenance import FORGOTTEN, spans_of_others
+from webapp.text.provenance import forgotten_in, spans_of_others
 from webapp.text.quotes import Span
 
 MemoryRef = int
@@ -43,7 +43,7 @@ class SourceMessage:
     @property
     def forgotten(self) -> tuple[Span, ...]:
         """The parts that its author has had forgotten."""
-        return tuple(Span(start, end) for start, end, origin in self.spans if origin == FORGOTTEN)
+        return tuple(forgotten_in(self.spans))
 
 
 @dataclass(frozen=True)
