@@ -181,9 +181,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     drop_evidence(MemoryEvidence.evidence_id.in_([row_id for ids in plan.evidence.values() for row_id in ids]))
     original.undone_at = now()
     journal.change_set.undoes_id = original.change_set_id
-    row = journal.close(
-        {"removed": len(plan.removals), "restored": len(returns), "unsupported": len(plan.evidence)}
-    )
+    row = journal.close({"removed": len(plan.removals), "restored": len(returns), "unsupported": len(plan.evidence)})
     row.changes = [
         *({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in plan.removals),
         *row.changes,
