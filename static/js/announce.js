@@ -1,6 +1,7 @@
 // Reads a reply to screen readers by the sentence while it is written, never by the token.
 import { $ } from "./dom.js";
 
+const PAUSE_MS = 500; // reading what a reply says lays out the page
 const lengths = new Map(); // turn id → characters announced
 const SENTENCE_END = /[.!?…:。！？]["'”’)\]]*(?=\s)|\n/g;
 
@@ -14,9 +15,9 @@ function announce(text) {
   while (announcer.children.length > 4) announcer.firstChild.remove();
 }
 
-document.addEventListener("htmx:sse:after:message", (event) => {
-  const turn = event.target.closest?.("[data-turn]:not([data-settling])");
-  const reply = turn && $(".message", turn);
+function read(turn) {
+  turn.reading = null;
+  const reply = turn.isConnected && $(".message", turn);
   if (!reply) return;
   const text = $(".prose", reply).innerText;
   const from = lengths.get(turn.dataset.turn) ?? 0;
@@ -30,4 +31,9 @@ document.addEventListener("htmx:sse:after:message", (event) => {
     lengths.set(turn.dataset.turn, end);
     announce(text.slice(from, end));
   }
+}
+
+document.addEventListener("htmx:sse:after:message", (event) => {
+  const turn = event.target.closest?.("[data-turn]:not([data-settling])");
+  if (turn) turn.reading ??= setTimeout(read, PAUSE_MS, turn);
 });

@@ -27,7 +27,6 @@ import "./temporary.js";
 import "./theme.js";
 import "./thinking.js";
 import "./toasts.js";
-import "./viewport.js";
 import "./voice.js";
 import { $, onContent } from "./dom.js";
 

@@ -7,7 +7,8 @@ let following = true;
 let currentThread = null;
 let lastTop = 0;
 
-const sizes = new ResizeObserver(update); // a formula, a picture or a font that comes late makes the thread longer
+// Once a frame, after the browser has laid it out: to measure at each word of a reply would lay out the page each time.
+const sizes = new ResizeObserver(update);
 
 const scroller = () => $("#thread-scroll");
 const distance = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
@@ -40,6 +41,10 @@ function update() {
   if (!element) return;
   // A greeting is read from its top, however little room there is for it; and what is edited stays in sight.
   if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden]), .edit-message", element)) scrollToEnd();
+  offerNewest(element);
+}
+
+function offerNewest(element) {
   const newest = $("[data-newest]");
   if (newest) newest.hidden = following || distance(element) < NEAR_PX;
 }
@@ -66,9 +71,8 @@ function positionThread() {
   lastTop = 0;
   following = true;
   sizes.disconnect();
-  sizes.observe(main);
   if (!element) return;
-  for (const part of element.children) sizes.observe(part);
+  for (const part of [element, ...element.children]) sizes.observe(part);
   const version = switching && $(`#m-${element.dataset.switched}`);
   if (version) {
     holdPosition(version);
@@ -91,8 +95,7 @@ document.addEventListener("scroll", (event) => {
   if (element.scrollTop < lastTop - 2 && distance(element) > 2) following = false;
   else if (distance(element) < NEAR_PX) following = true;
   lastTop = element.scrollTop;
-  const newest = $("[data-newest]");
-  if (newest) newest.hidden = following || distance(element) < NEAR_PX;
+  offerNewest(element);
 }, { capture: true, passive: true });
 
 on("click", "[data-newest]", () => {
@@ -121,6 +124,6 @@ for (const tab of $$(".page nav [aria-current]")) {
 }
 
 if (main) {
-  new MutationObserver(() => (currentThread === scroller() ? update() : positionThread())).observe(main, { childList: true, subtree: true, characterData: true });
+  new MutationObserver(() => currentThread === scroller() || positionThread()).observe(main, { childList: true, subtree: true });
   positionThread();
 }
