@@ -109,6 +109,15 @@ class ResponseRequest(BaseModel):
         return read_flat_format((self.text or {}).get("format"))
 
     @property
+    def kept(self) -> dict[str, Any]:
+        """Return what is kept with the reply, for whoever asks for it later."""
+        previous = f"{PREFIX}{self.previous}" if self.previous else None
+        values = {"metadata": self.metadata, "previous": previous, "background": self.background, "form": self.form}
+        return {name: value for name, value in values.items() if value} | (
+            {"store": False} if self.store is False else {}
+        )
+
+    @property
     def previous(self) -> int | None:
         """Return the id of the reply that it continues from; 0 for an id that is not one of ours, None without any."""
         return reply_id(self.previous_response_id) if self.previous_response_id else None
