@@ -76,13 +76,11 @@ def keep_facts(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()
     tombstones = tombstone_set(user_id)
-    messages = mark_forgotten(
-        [
-            SourceMessage(number, row.message_id, row.role, row.content, row.said_at, row.provenance)
-            for number, row in enumerate(rows, 1)
-        ],
-        tombstones,
-    )
+    sources = [
+        SourceMessage(number, row.message_id, row.role, row.content, row.said_at, row.provenance)
+        for number, row in enumerate(rows, 1)
+    ]
+    messages = mark_forgotten(writing.with_replaced(sources), tombstones)
     user_messages = [message for message in messages if message.role == "user"]
     operations = [
         operation for item in statements if (operation := _operation(item, subject, user_messages)) is not None
@@ -90,7 +88,7 @@ def keep_facts(
     ungrounded = len(statements) - len(operations)
     if not operations:
         return Result(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded}, read=True)
-    ids = writing.candidates(user_id, space_id, operations, [message.message_id for message in user_messages])
+    ids = writing.candidates(user_id, space_id, operations, user_messages)
     ids |= set(facts.numbered.values())
     ids |= writing.similar(user_id, space_id, vectors)
     plan = decide(

@@ -204,15 +204,14 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Res
 def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = None) -> State:
     """Return what a decision rests on; the caller holds the user's memory and may have looked up `nearby`."""
     operations = answer.extraction.operations
-    message_ids = [source.message_id for source in batch.call.sources]
-    ids = set(batch.call.numbered.values())
-    ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
+    sources = writing.with_replaced(batch.call.sources)
+    ids = set(batch.call.numbered.values()) | writing.candidates(batch.user_id, batch.space_id, operations, sources)
     if nearby is None or nearby[0] + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = find_similar(batch, answer)
     ids |= set(nearby[1])
     tombstones = tombstone_set(batch.user_id)
     return State(
-        messages=mark_forgotten(batch.call.sources, tombstones),
+        messages=mark_forgotten(sources, tombstones),
         memories=tuple(writing.load_known(ids)),
         numbered=batch.call.numbered,
         embeddings=answer.vectors.by_text,

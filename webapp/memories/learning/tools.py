@@ -87,7 +87,8 @@ def remember(
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     stones = tombstones.tombstone_set(conversation.user_id)
-    (marked,) = tombstones.mark_forgotten([source], stones)
+    (marked,) = tombstones.mark_forgotten(writing.with_replaced([source]), stones)
+    sources = tuple(marked if item is source else item for item in sources)
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -99,10 +100,10 @@ def remember(
         confidence=CONFIDENCE,
         importance=args.importance,
     )
-    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
+    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], sources)
     ids |= writing.similar(conversation.user_id, conversation.space_id, vectors)
     state = State(
-        messages=tuple(marked if item is source else item for item in sources),
+        messages=sources,
         memories=tuple(writing.load_known(ids)),
         embeddings=vectors.by_text,
         context=_replies(turn),
