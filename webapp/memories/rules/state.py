@@ -34,6 +34,8 @@ class SourceMessage:
     said_at: datetime
     spans: tuple[tuple[int, int, str], ...] = ()
     """What the composer or a program said of its parts: start, end, origin."""
+    replaced: tuple[int, str] | None = None
+    """The id and the words of the version whose place it took, if its author edited it."""
 
     @property
     def others(self) -> tuple[Span, ...]:
