@@ -9,9 +9,9 @@ from webapp.db.base import db, write_transaction
 from webapp.legacies.extraction_prompt import LegacyFact
 from webapp.legacies.fact_learning import keep_facts, subject_of
 from webapp.legacies.fact_list import MAX_SHOWN, list_known
-from webapp.memories.learning.model_call import Vectors
 from webapp.memories.review.decisions import review_queue
 from webapp.memories.schemas import MemoryQuery
+from webapp.memories.store.writing import Vectors
 
 
 @given(st.dictionaries(st.integers(1, 10**6), st.text(min_size=1), max_size=80))

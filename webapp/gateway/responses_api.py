@@ -16,6 +16,7 @@ from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
+from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
 from webapp.gateway.responses_output import ResponseHeader
@@ -54,8 +55,16 @@ def create() -> ViewResult:
 
 @blueprint.get("/responses/<name>")
 def retrieve(name: str) -> ViewResult:
-    """A response that was made before, as it stands now."""
-    return _stored_response(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
+    """A response that was made before, as it stands now; streamed from its beginning if asked for."""
+    query = requests.query_as(responses_input.ResponseQuery)
+    reply = previous_responses.get_reply(current_user_id(), responses_input.reply_id(name))
+    if not query.stream:
+        return _stored_response(reply)
+    if query.starting_after is not None:
+        raise UnsupportedRequest("starting_after", "A stream begins with its first event here.")
+    header, launchable = _header_of(reply), LaunchableReply(reply.message_id, reply.conversation_id, None)
+    requests.launch(launchable)
+    return _stream_response(launchable, header)
 
 
 @blueprint.post("/responses/<name>/cancel")

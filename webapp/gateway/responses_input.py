@@ -40,6 +40,11 @@ class Reasoning(BaseModel):
     effort: Effort | None = None
 
 
+class ResponseQuery(BaseModel):
+    stream: bool = False
+    starting_after: Any = None
+
+
 class ItemQuery(BaseModel):
     limit: Whole = Field(20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"

@@ -12,7 +12,7 @@ from webapp.legacies.extraction_prompt import LegacyFact
 from webapp.legacies.fact_list import MAX_SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.memories.learning.later_domains import Result
-from webapp.memories.learning.model_call import Vectors, worker_is_trusted
+from webapp.memories.learning.model_call import worker_is_trusted
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
@@ -22,11 +22,11 @@ from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
 from webapp.memories.store.tombstones import mark_forgotten, tombstone_set
+from webapp.memories.store.writing import Vectors
 from webapp.text.canonical import plain_text
 
 log = logging.getLogger(__name__)
 
-NEAREST = 10
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 NOT_SAID = "quote_not_found"
 
@@ -90,9 +90,7 @@ def keep_facts(
         return Result(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded}, read=True)
     ids = writing.candidates(user_id, space_id, operations, user_messages)
     ids |= set(facts.numbered.values())
-    if vectors.model:
-        count = NEAREST * len(vectors.by_text)
-        ids |= writing.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
+    ids |= writing.similar(user_id, space_id, vectors)
     plan = decide(
         operations,
         State(
@@ -113,9 +111,7 @@ def keep_facts(
     if not plan.effects:
         return Result(None, counts, reasons, read=True)
     journal = Journal(user_id, cause, actor="extraction", conversation_id=conversation_id)
-    writing.apply_plan(
-        plan.effects, journal, space_id=space_id, embedding_model=vectors.model, embeddings=vectors.by_text
-    )
+    writing.apply_plan(plan.effects, journal, space_id=space_id, vectors=vectors)
     change_set = journal.close(counts, reasons)
     change_set.through_message_id = max(message_ids)
     return Result(change_set.change_set_id, counts, reasons, read=True)

@@ -19,8 +19,9 @@ from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
 from webapp.legacies.extraction_prompt import LegacyFact, fact_task
 from webapp.legacies.fact_learning import Subject, extracts_facts, keep_facts, subject_of
-from webapp.memories.learning.model_call import Vectors, vectors_of
+from webapp.memories.learning.model_call import vectors_of
 from webapp.memories.store.tombstones import readable_transcript, watch
+from webapp.memories.store.writing import Vectors
 from webapp.prompts import service as prompts
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import embedder

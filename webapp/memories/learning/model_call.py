@@ -2,10 +2,9 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from webapp.db.base import db
@@ -17,6 +16,7 @@ from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.check import as_stored
 from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
+from webapp.memories.store.writing import Vectors
 from webapp.providers.clients import completions, embedder
 from webapp.providers.grades import grade_of, grade_of_reply, worker
 
@@ -37,13 +37,6 @@ class TurnAnswer(BaseModel):
     statements: Annotated[list[Any], BeforeValidator(none_is_empty)]
 
 
-class Vectors(NamedTuple):
-    """The vectors of proposed statements by text, and the model that made them."""
-
-    by_text: Mapping[str, np.ndarray] = {}
-    model: str | None = None
-
-
 @dataclass(frozen=True)
 class Answer:
     """A readable answer, its statements' vectors by text, and cost; `cut_at`: the message where it was cut off."""
@@ -53,8 +46,7 @@ class Answer:
     model: str
     prompt_tokens: int | None
     completion_tokens: int | None
-    embedding_model: str | None = None
-    vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
+    vectors: Vectors = Vectors()
     points: tuple[PointAssessment, ...] = ()
     cut_at: int | None = None
     is_trusted: bool = False
@@ -106,8 +98,7 @@ def ask(batch: ExtractionInput) -> Answer:
         title if isinstance(title, str) else None,
         model,
         *usage,
-        vectors.model,
-        vectors.by_text,
+        vectors,
         read_points(data.get(POINTS)),
         cut_at,
         is_trusted,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import false, select
@@ -31,8 +31,16 @@ from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
+NEAREST = 10
 _COPIED_FIELDS = (*(field.name for field in fields(Draft)), "needs_review", "is_archived", "valid_to")
 """The fields of a KnownMemory that have the same name in the row, and that an effect may change."""
+
+
+class Vectors(NamedTuple):
+    """The vectors of proposed statements by text, and the model that made them; none while it is unavailable."""
+
+    by_text: Mapping[str, np.ndarray] = {}
+    model: str | None = None
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
@@ -137,6 +145,14 @@ def nearest(
     return dict(best)
 
 
+def similar(user_id: int, space_id: int | None, vectors: Vectors) -> set[int]:
+    """Return ids of the memories that proposed statements may be about, by their vectors."""
+    if vectors.model is None:
+        return set()
+    count = NEAREST * len(vectors.by_text)
+    return set(nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count))
+
+
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
@@ -159,14 +175,12 @@ def apply_plan(
     journal: Journal,
     *,
     space_id: int | None = None,
-    embedding_model: str | None = None,
-    embeddings: Mapping[str, np.ndarray] | None = None,
+    vectors: Vectors = Vectors(),  # noqa: B008  (immutable)
 ) -> dict[int, int]:
     """Apply the effects in order by `apply_effect`; return the ids of new memories by their negative references.
 
     A `Close` or `Flag` for a memory that does not exist yet gets its id afterwards.
     """
-    vectors = embeddings or {}
     effects = list(effects)
     stored = {effect.ref for effect in effects if effect.ref > 0}
     memories = {memory.ref: memory for memory in load_known(stored)}
@@ -184,9 +198,9 @@ def apply_plan(
         if before is None or replace(after, evidence=before.evidence) != before:
             _apply_effect(memory, after, ids)
             if before is None or after.content != before.content:
-                vector = _vector_of(effect, vectors)
+                vector = _vector_of(effect, vectors.by_text)
                 memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
-                memory.embedding_model = embedding_model if vector is not None else None
+                memory.embedding_model = vectors.model if vector is not None else None
             add_row(memory)
             if is_new:
                 journal.record_creation(memory)
