@@ -7,10 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from jobs.runner import worker_app
 from testkit.processes import ROOT
+from tests.support.commands import run_command
 from tests.support.live import as_environment
 from webapp.config import ConfigError, Settings
 from webapp.environment import LOCK, LaunchError, complete, env_file, fill, pid_in, record
@@ -138,35 +141,36 @@ def test_a_file_that_is_named_but_missing_is_not_passed_over(tmp_path):
         env_file({"ENV_FILE": str(tmp_path / "missing")})
 
 
-ENTRIES = {
+SERVERS = {"another server": lambda: runpy.run_path(str(ROOT / "wsgi.py")), "worker": worker_app.__wrapped__}
+"""What loads the application. Commands are in tests/shell/test_command_line.py."""
+OTHERS = {
     "web": "import runpy; print(runpy.run_path('webapp/cli/gunicorn.conf.py')['bind'])",
-    "another server": "import wsgi",
-    "worker": "from jobs.runner import worker_app; worker_app()",
     "scheduler": "from unittest import mock; import jobs.schedule as s\n"
     "with mock.patch.object(s, 'open_redis', side_effect=SystemExit): s.main()",
 }
-"""Commands are in tests/shell/test_command_line.py."""
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", [*SERVERS, *OTHERS])
 def test_every_entry_point_reads_the_file(entry, tmp_path):
     """Only `make run` did: gunicorn beside a `.env` served an empty SQLite file to the whole network."""
+    names = ("VAR_DIR", "REDIS_URL", "DATABASE_URL")
+    read = [f"{tmp_path}/data", "redis://127.0.0.1:9/7", "sqlite:////f/ile"]
     file = write(
         tmp_path,
         f"VAR_DIR={tmp_path}/data\nPORT=8250\nHOST=::1\nREDIS_URL=redis://127.0.0.1:9/7\nDATABASE_URL=sqlite:////f/ile\n",
     )
-    says = "import atexit, os; atexit.register(lambda: print([os.environ.get(name) for name in names]))\n"
-    names = "names = ('VAR_DIR', 'REDIS_URL', 'DATABASE_URL')\n"
+    environ = {"PATH": os.environ["PATH"], "ENV_FILE": str(file)}
+    if load := SERVERS.get(entry):
+        with mock.patch.dict("os.environ", environ, clear=True):
+            load()
+            assert [os.environ.get(name) for name in names] == read
+        return
+    says = f"import atexit, os; atexit.register(lambda: print([os.environ.get(name) for name in {names}]))\n"
     done = subprocess.run(
-        [sys.executable, "-c", names + says + ENTRIES[entry]],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "ENV_FILE": str(file)},
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", says + OTHERS[entry]], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 or entry == "scheduler", done.stderr
-    assert str([f"{tmp_path}/data", "redis://127.0.0.1:9/7", "sqlite:////f/ile"]) in done.stdout, done.stderr
+    assert str(read) in done.stdout, done.stderr
     if entry == "web":
         assert done.stdout.startswith("[::1]:8250\n")
 
@@ -181,14 +185,8 @@ def test_the_web_listens_on_loopback_unless_told(host, bind, monkeypatch):
 def test_a_command_beside_a_launch_works_with_what_that_runs_with(launch, settings, make_user, tmp_path):
     make_user(email="launched@example.org")
     record(launch, {**as_environment(settings), "VAR_DIR": str(tmp_path)})
-    done = subprocess.run(
-        [sys.executable, "-m", "flask", "--app", "wsgi", "backup", "create", str(tmp_path / "b.zip")],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "ENV_FILE": "", "FLASK_SKIP_DOTENV": "1", "VAR_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Accounts: 1," in done.stdout
+    environ = {"PATH": os.environ["PATH"], "ENV_FILE": "", "VAR_DIR": str(tmp_path)}
+    done = run_command(environ, "backup", "create", str(tmp_path / "b.zip"))
+    assert done.exit_code == 0, done.output
+    assert "Accounts: 1," in done.output
     assert not list(tmp_path.glob("*.sqlite3"))

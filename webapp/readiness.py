@@ -46,7 +46,7 @@ def _database() -> str:
             return "full"
         return "ok"
     except SQLAlchemyError as error:
-        if "no such table" in str(error.args) or "doesn't exist" in str(error.args):
+        if "no such table" in str(error) or "doesn't exist" in str(error):
             return "ok"  # the schema is checked separately
         return "full" if database_is_full(error) else "away"
     finally:

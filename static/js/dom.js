@@ -17,6 +17,12 @@ export function onContent(handler) {
   document.addEventListener("htmx:after:settle", (event) => handler(event.target));
 }
 
+/** Loads a part of the page, of which the answer may say itself where it goes. */
+export const load = (url, target, swap = "none") => htmx.ajax("GET", url, { target, swap, source: target });
+
+/** Goes to another page in the main part of this one. */
+export const visit = (url) => htmx.ajax("GET", url, { target: "#main", swap: "innerHTML", push: "true", source: "#main" });
+
 export function setCookie(name, value) {
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
 }

@@ -1,6 +1,6 @@
 // The list of conversations: archive and delete with undo, the mark of the open one, and a refresh that waits while
 // the pointer or the focus is in it.
-import { $, $$, on } from "./dom.js";
+import { $, $$, load, on, visit } from "./dom.js";
 
 const list = () => $("#side-list");
 let isStale = false;
@@ -16,7 +16,7 @@ function markCurrent() {
 function refresh() {
   isStale = false;
   const count = Math.min(100, Math.max(30, $$(".side-item", list()).length));
-  htmx.ajax("GET", `${list().dataset.url}?count=${count}`, { target: "#side-list", swap: "innerMorph", source: "#side-list" });
+  load(`${list().dataset.url}?count=${count}`, "#side-list", "innerMorph");
 }
 
 function refreshSoon() {
@@ -95,7 +95,7 @@ document.addEventListener("htmx:after:request", (event) => {
   const base = form.getAttribute("action").replace(/\/[^/]+$/, "");
   if (base === lastOpen && event.detail.ctx.response?.status < 400) {
     lastOpen = "";
-    htmx.ajax("GET", base, { target: "#main", swap: "innerHTML", push: "true" });
+    visit(base);
   } else {
     $("#composer-text, #page")?.focus({ preventScroll: true }); // the button that had the focus is gone
   }
@@ -111,7 +111,7 @@ export function act(verb, id, base) {
   if (item?.contains(document.activeElement) || document.activeElement === document.body) $(".side-link", next ?? undefined)?.focus();
   lastOpen = isOpen ? base : lastOpen;
   htmx.ajax("POST", `${base}/${verb}`, { target: "#toasts", swap: "beforeend" }).then(() => {
-    if (isOpen) htmx.ajax("GET", $("[data-new]").getAttribute("href"), { target: "#main", swap: "innerHTML", push: "true" });
+    if (isOpen) visit($("[data-new]").getAttribute("href"));
   });
 }
 

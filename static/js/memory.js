@@ -1,5 +1,5 @@
 // The memory panel: kept up to date without moving what is under the pointer, and its tabs.
-import { $, $$, on } from "./dom.js";
+import { $, $$, load, on } from "./dom.js";
 import { reveal } from "./scroll.js";
 
 const panel = () => $("#panel");
@@ -26,7 +26,7 @@ function refresh({ moved = false, list = true } = {}) {
   if ($("#memory-facets")) query.set("facets", "1");
   // A report of what was just done stays until it is closed.
   if (!list || $("#memory-list [data-stays]")) query.set("keep", "list");
-  htmx.ajax("GET", `${$("#memory-list").dataset.url}?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
+  load(`${$("#memory-list").dataset.url}?${query}`, "#memory-list");
 }
 
 function refreshSoon() {
@@ -59,7 +59,7 @@ function followConversation() {
   if (rest) {
     const urlOf = (part) => `${element.dataset.url}?part=${part}&conversation=${conversation()}`;
     rest.setAttribute("hx-get", urlOf("rest"));
-    htmx.ajax("GET", urlOf("moved"), { target: "#memory-here", swap: "none", source: "#memory-here" });
+    load(urlOf("moved"), "#memory-here");
   } else refresh({ moved: true });
 }
 document.addEventListener("htmx:after:settle", followConversation);

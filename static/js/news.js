@@ -1,7 +1,7 @@
 // A page that was left alone catches up: what was said elsewhere in its conversation, or remembered from it late, is
 // fetched when it is looked at again, and now and then while it is in sight. What is being typed, edited or sent stays
 // as it is.
-import { $, $$ } from "./dom.js";
+import { $, $$, load } from "./dom.js";
 import { otherTabs } from "./list.js";
 
 const INTERVAL_MS = 25_000;
@@ -29,7 +29,7 @@ async function fetchNews() {
   const title = $(".title-text")?.textContent;
   if (title) query.set("title", title);
   try {
-    await htmx.ajax("GET", `${url}?${query}`, { target: "#thread", swap: "none", source: "#thread" });
+    await load(`${url}?${query}`, "#thread");
   } finally {
     shownBefore = null;
   }

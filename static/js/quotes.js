@@ -1,5 +1,5 @@
 // From a quotation to the words: opens the message, in whatever conversation, and marks them for a moment.
-import { $, on } from "./dom.js";
+import { $, on, visit } from "./dom.js";
 
 const SECONDS = 4;
 let target = null;
@@ -58,7 +58,7 @@ on("click", "a[data-jump]", (event, link) => {
   if (mark(read(link))) return;
   target = read(link);
   const href = link.getAttribute("href");
-  if ($("#main .conversation")) htmx.ajax("GET", href, { target: "#main", swap: "innerHTML", push: "true", source: "#main" });
+  if ($("#main .conversation")) visit(href);
   else location.assign(href);
 });
 

@@ -1,18 +1,16 @@
 // Editing in place: titles in the sidebar (double click or F2), and Esc, which puts back what was there.
-import { $, on, onContent } from "./dom.js";
+import { $, load, on, onContent } from "./dom.js";
 
 function rename(item) {
   const link = $(".side-link", item);
-  if (link) {
-    htmx.ajax("GET", `${link.getAttribute("href")}/title?place=sidebar`, { target: `#${item.id}`, swap: "innerHTML", source: `#${item.id}` });
-  }
+  if (link) load(`${link.getAttribute("href")}/title?place=sidebar`, `#${item.id}`, "innerHTML");
 }
 
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message, .review-queue") ?? form;
   const hadFocus = form.contains(document.activeElement);
   if (hadFocus) document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(target.id, form.getAttribute("action"))), { once: true });
-  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
+  load(form.dataset.esc, `#${target.id}`, "outerHTML");
 }
 
 /** The focus goes to what the form was opened from, which is there again. */

@@ -1,8 +1,5 @@
 """Which passwords are good enough, and how they are kept."""
 
-import subprocess
-import sys
-
 import pytest
 from argon2 import PasswordHasher
 
@@ -81,8 +78,6 @@ def test_what_leaked_often_cannot_be_chosen(password):
     assert password_problem(password) == "is too common; choose another one"
 
 
-def test_the_list_of_leaked_ones_is_there_and_its_package_is_not_loaded():
+def test_the_list_of_leaked_ones_is_there():
+    """That its package is not loaded is in tests/test_architecture.py."""
     assert 10_000 < len(passwords._leaked_passwords()) < 30_000
-    code = "import sys; from webapp.accounts.passwords import password_problem; password_problem('kettles!'); "
-    code += "sys.exit('zxcvbn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

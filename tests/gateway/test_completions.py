@@ -424,12 +424,15 @@ def test_the_official_client_gets_the_vectors_that_the_site_makes(
     assert plain["model"] == made.model
 
 
-def test_the_model_may_be_named(app, client):
+def test_the_model_may_be_named(app, client, model):
     with app.app_context():
         name = embedder().model
     assert client.post("/v1/embeddings", json={"model": name, "input": "a"}).status_code == 200
     refused = client.post("/v1/embeddings", json={"model": "text-embedding-9", "input": "a"})
     assert refused.status_code == 404 and name in refused.get_json()["error"]["message"]
+    model.script(path="embeddings", fault={"http_status": 500}, times=None)
+    away = client.post("/v1/embeddings", json={"input": "a"})
+    assert (away.status_code, away.headers["Retry-After"]) == (503, "5") and "server_error" in away.text
 
 
 def test_what_is_not_read_is_named(client):

@@ -237,6 +237,8 @@ def test_a_response_can_be_had_again(client, model):
     model.script(reply="First.", times=1)
     first, _ = respond(client, "One", metadata={"trip": "7"})
     found = client.get(f"/v1/responses/{first['id']}").get_json()
+    streamed = client.get(f"/v1/responses/{first['id']}?stream=true").text
+    assert '"delta":"First."' in streamed and "response.completed" in streamed
     same = ("id", "object", "status", "output", "usage", "metadata", "previous_response_id")
     assert [found[name] for name in same] == [first[name] for name in same]
     second, _ = respond(client, "Two", previous_response_id=first["id"])
@@ -301,8 +303,11 @@ def test_one_in_the_background_is_asked_for_and_can_be_cancelled(client, model):
     first, conversation = respond(client, "One", background=True)
     assert (first["status"], first["background"], first["output"]) == ("in_progress", True, [])
     place = f"/v1/responses/{first['id']}"
+    with client.get(f"{place}?stream=true", buffered=False) as begun:
+        assert b"response.created" in next(iter(begun.response))  # and hangs up
     found = client.get(place).get_json()
     assert (found["status"], found["background"]) == ("in_progress", True)
+    assert client.get(f"{place}?stream=true&starting_after=3").status_code == 400
     stopped = client.post(f"{place}/cancel").get_json()
     assert (stopped["id"], stopped["status"]) == (first["id"], "cancelled")
     assert client.post(f"{place}/cancel").get_json() == client.get(place).get_json() == stopped

@@ -10,8 +10,11 @@ from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, csrf_token
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
-from webapp.journeys.assessment_merge import assign, assign_data, keyword_count
-from webapp.journeys.guidance import PointGuide, directive
+from webapp.db.base import now
+from webapp.journeys.assessment_merge import PointState, assign, assign_data, keyword_count
+from webapp.journeys.guidance import directive
+from webapp.journeys.models import ConversationPoint
+from webapp.journeys.point_views import PointView, Quote
 from webapp.shell import upkeep
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
@@ -148,10 +151,7 @@ def test_a_short_answer_counts_with_its_question(guided, client, model, words, l
     place = points(client, guided)["by"]["place"]
     assert place["is_addressed"] is True
     (piece,) = place["evidence"]
-    assert (piece["quote"], piece["question"]) == (words.rstrip("."), "Is your garden larger than a room?") or (
-        piece["quote"] == words
-    )
-    assert piece["question"] == "Is your garden larger than a room?"
+    assert (piece["quote"].rstrip("."), piece["question"]) == (words.rstrip("."), "Is your garden larger than a room?")
 
 
 def test_a_correction_replaces_and_the_old_stays_in_the_history(guided, client, learn):
@@ -258,22 +258,22 @@ def test_a_memory_is_offered_for_what_it_means_and_closes_nothing(app, client, r
     assert 0 < after["confidence_score"] < after["confidence_threshold"]
 
 
-GUIDE = PointGuide(
-    "Clarify your values",
-    "What matters most.",
-    "Offer contrasts.",
-    ["Learn what matters"],
-    ["What matters most?"],
-    ["One preference is known"],
-    ["Wants to garden again"],
-    ["I miss my garden"],
-)
+def task(*said: tuple[str, str, bool], profile: dict[str, Any] | None = None, **fields: Any) -> str:
+    """The task for a point of which quotes are known, each with what was understood, and if it is from elsewhere."""
+    lists = dict.fromkeys(("elicitation_goals", "example_questions", "completion_criteria"), [])
+    point = ConversationPoint(**{"title": "T", "description": "D", "system_message_template": "", **lists, **fields})
+    quotes = [Quote(1, 1, 1, None, quote, now(), far, extracted_points=[text]) for quote, text, far in said]
+    return directive(PointView(point, PointState(), quotes, now()), profile)
 
 
 def test_the_task_has_the_documented_form():
-    assert directive(GUIDE, {"name": "Ada Lovelace", "preferred_name": "Ada", "birthday": None}) == (
+    fields = {"description": "What matters most.", "system_message_template": "Offer contrasts."}
+    fields |= {"elicitation_goals": ["Learn what matters"], "completion_criteria": ["One preference is known"]}
+    known = ("I miss my garden", "Wants to garden again", False)
+    profile = {"name": "Ada Lovelace", "preferred_name": "Ada", "birthday": None}
+    assert task(known, profile=profile, example_questions=["What matters most?"], **fields) == (
         "## The Person You Talk With\n- Name: Ada Lovelace\n- Prefers to be called: Ada\n\n"
-        "## Conversation Point: Clarify your values\nWhat matters most.\n\nOffer contrasts.\n\n"
+        "## Conversation Point: T\nWhat matters most.\n\nOffer contrasts.\n\n"
         "## Your Goals for This Discussion\n- Learn what matters\n\n"
         "## This Point Is Complete When\n- One preference is known\n\n"
         "## Example Questions You Could Adapt\n- What matters most?\n\n"
@@ -285,17 +285,18 @@ def test_the_task_has_the_documented_form():
 
 
 def test_without_anything_known_it_says_so_and_what_comes_from_elsewhere_is_to_be_checked():
-    text = directive(PointGuide("T", "D", goals=["G"]))
+    text = task(elicitation_goals=["G"])
     assert "## What You Already Know About This Topic\nNothing yet." in text and "Don't repeat" not in text
-    text = directive(PointGuide("T", "D", to_check=["Has a balcony"]))
+    text = task(("It is a balcony", "Has a balcony", True))
     assert "Known from other conversations; check that it still holds:\n- Has a balcony" in text
 
 
 @given(st.text(max_size=200))
 def test_what_somebody_said_cannot_become_a_heading(words):
-    headings = [line for line in directive(PointGuide("T", "D")).splitlines() if line.startswith("## ")]
-    text = directive(PointGuide("T", "D", known=[words], quotes=[words], to_check=[words]))
-    assert [line for line in text.split("\n") if line.startswith("## ")] == headings
+    headings = [line for line in task().splitlines() if line.startswith("## ")]
+    for is_elsewhere in (False, True):
+        text = task((words, words, is_elsewhere))
+        assert [line for line in text.split("\n") if line.startswith("## ")] == headings
 
 
 def test_a_statement_goes_with_the_quote_it_was_taken_from():

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.spaces.helpers import converse, fill, make_space
-from webapp.db.base import write_transaction
+from webapp.conversations.models import Conversation
+from webapp.db.base import db, write_transaction
 from webapp.legacies.extraction_prompt import LegacyFact
-from webapp.legacies.fact_learning import Vectors, keep_facts, list_facts
+from webapp.legacies.fact_learning import keep_facts, subject_of
 from webapp.legacies.fact_list import MAX_SHOWN, list_known
 from webapp.memories.review.decisions import review_queue
 from webapp.memories.schemas import MemoryQuery
+from webapp.memories.store.writing import Vectors
 
 
 @given(st.dictionaries(st.integers(1, 10**6), st.text(min_size=1), max_size=80))
@@ -32,15 +34,15 @@ def statements(app, client, user):
         ids = fill(app, talk, text, count=1)
         with app.app_context():
             with write_transaction():
-                known, content = list_facts(user.user_id, space_id), worded or text
+                subject, content = subject_of(db.session.get(Conversation, talk)), worded or text
                 found = LegacyFact(category=kind, content=content, quote=text, message=1, contradicts=contradicts)
-                keep_facts(user.user_id, space_id, talk, "Ylva", [found], ids, Vectors(), known)
+                keep_facts(talk, subject, [found], ids, Vectors())
             listed = client.get(f"/api/ai/legacies/{space_id}/facts").get_json()["facts"]
             waiting = review_queue(user.user_id, MemoryQuery()).items
             return (
                 [fact["content"] for fact in listed],
                 [(item.other.content, item.memory.content) for item in waiting if item.other],
-                list_facts(user.user_id, space_id).text,
+                subject_of(db.session.get(Conversation, talk)).facts.text,
             )
 
     return tell

@@ -137,7 +137,7 @@ def test_what_cannot_be_scheduled_is_explained(app, client, user, anonymous):
     for wrong, said in (
         ({"at": "2020-01-01T10:00"}, "at: has passed; nothing would be sent"),
         ({"at": "soon"}, "at: "),
-        ({"rrule": "FREQ=SECONDLY"}, "rrule: "),
+        *(({"rrule": f"FREQ={rule}"}, "rrule: ") for rule in ("SECONDLY", "DAILY;COUNT=0", "DAILY;UNTIL=20200101")),
         ({"journey": "nowhere"}, "There is no such journey."),
         ({"is_paused": True}, "is_paused: "),
     ):

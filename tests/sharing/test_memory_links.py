@@ -107,9 +107,10 @@ def test_the_page_and_the_change_log_link_to_them(app, client, user, make_user, 
     use(app, memory_id, *used)
     link(app, user.user_id, talk, message_ids=[used[0]])
     use(app, memory_id, *replies(app, converse(app, make_user().user_id, "One")))
+    history = browser.get(f"/memories/{memory_id}").text
     page = post_form(browser, f"/memories/{memory_id}/forget").text
     change = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
-    for text in (page, browser.get(f"/memories/changes/{change}").text):
+    for text in (history, page, browser.get(f"/memories/changes/{change}").text):
         assert "7 replies used it and may say it in other words:" in text and "and 2 more" in text
         assert text.index(f'/messages/{used[0]}"') < text.index(f'/messages/{used[6]}"')
         assert text.count("(shared by link)") == 1

@@ -5,14 +5,15 @@ import re
 import sqlite3
 import subprocess
 import sys
-import urllib.request
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from werkzeug.test import Client
 
-from testkit.processes import end, free_port, spawn, wait_until
+from tests.support.commands import run_command
 from webapp.db.base import db
 from webapp.shell.command_line import SUMMARIES, CommandLine
 
@@ -20,12 +21,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def flask(tmp_path: Path):
-    """Run `flask --app wsgi` with some words in a process of its own; returns the result."""
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A process's, with all settings in a file."""
     file = tmp_path / "settings"
     file.write_text(f"VAR_DIR={tmp_path}/data\nDATABASE_URL=\nRATE_LIMITS=false\n")
-    environ = {name: value for name, value in os.environ.items() if name not in ("VAR_DIR", "DATABASE_URL")}
-    environ["ENV_FILE"] = str(file)
+    return {"PATH": os.environ["PATH"], "ENV_FILE": str(file)}
+
+
+@pytest.fixture
+def flask(environ: dict[str, str]):
+    """Run `flask --app wsgi` with some words in a process of its own; returns the result."""
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         code = (
@@ -51,16 +56,10 @@ def test_help_loads_no_application(flask):
     assert done.stdout.splitlines()[-1] == "loaded:"
 
 
-def test_a_command_runs_in_the_application_without_its_routes_and_reads_the_file(flask, tmp_path):
-    done = flask("files", "move")
-    assert "No bucket is set" in done.stderr
-    assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy"
-    assert (tmp_path / "data" / "secret_key").exists()
-
-
-def test_a_new_database_gets_every_table_from_a_process_without_routes(flask, tmp_path):
+def test_a_command_runs_without_routes_reads_the_file_and_gives_a_new_database_every_table(flask, tmp_path):
     done = flask("db", "upgrade")
     assert done.stdout.splitlines()[-1] == "loaded: sqlalchemy", done.stderr
+    assert (tmp_path / "data" / "secret_key").exists()
     with closing(sqlite3.connect(tmp_path / "data" / "commonplace.sqlite3")) as data:
         made = {name for (name,) in data.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for path in (ROOT / "webapp").rglob("models.py"):
@@ -82,12 +81,12 @@ def test_a_new_database_gets_every_table_from_a_process_without_routes(flask, tm
         (f"SECRET_KEY={'x' * 20}\nVAR_DIR=/dev/null/data", "prepare", r"\[Errno \d+\] .+: '/dev/null/data/.+'\."),
     ],
 )
-def test_a_fault_of_the_machine_or_its_settings_is_said_without_a_traceback(flask, tmp_path, line, words, sentence):
+def test_a_fault_of_the_machine_or_its_settings_is_said_without_a_traceback(environ, tmp_path, line, words, sentence):
     with (tmp_path / "settings").open("a") as file:
         file.write(f"{line}\n")
-    done = flask(*words.split())
-    assert done.returncode == 1
-    assert re.fullmatch(f"Error: {sentence}\n", done.stderr) and "Traceback" not in done.stderr, done.stderr
+    done = run_command(environ, *words.split())
+    assert done.exit_code == 1
+    assert re.fullmatch(f"Error: {sentence}\n", done.stderr), done.output
 
 
 def test_a_command_about_routes_sees_them(monkeypatch):
@@ -95,19 +94,10 @@ def test_a_command_about_routes_sees_them(monkeypatch):
     assert "conversations_pages.new" in CommandLine().application.view_functions
 
 
-def test_flask_run_is_about_routes_and_serves_them(tmp_path):
-    environ = {**os.environ, "ENV_FILE": "", "VAR_DIR": str(tmp_path), "DATABASE_URL": "", "RATE_LIMITS": "false"}
-    port, log = free_port(), tmp_path / "log"
-    process = spawn([sys.executable, "-m", "flask", "--app", "wsgi", "run", "--port", str(port)], log, environ)
-    try:
-        wait_until(lambda: answers_healthz(port), "flask run", process=process, log=log)
-    finally:
-        end(process)
+def test_flask_run_is_about_routes_and_serves_them(environ):
+    def serve(_host, _port, app, **_) -> None:
+        assert Client(app).get("/healthz").status_code == 200
 
-
-def answers_healthz(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
-            return answer.status == 200
-    except OSError:
-        return False
+    with mock.patch("flask.cli.run_simple", side_effect=serve) as run_simple:
+        assert run_command(environ, "run").exit_code == 0
+    run_simple.assert_called_once()

@@ -1,8 +1,5 @@
 """Traces: what is told of a request, its turn and its jobs, what is not, and how it reaches a collector."""
 
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -213,18 +210,13 @@ def test_off_by_default_and_then_nothing_is_kept(app, client):
     assert client.get("/api/account").status_code == 200
 
 
-@pytest.mark.once
-def test_a_setting_switches_it_on_and_only_then_is_it_loaded():
-    """In a process of its own: tracing is the process's."""
-    code = """import os, sys; from webapp import create_app; from webapp.telemetry import tracing
-for endpoint in ("", "http://127.0.0.1:9"):
-    os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = endpoint
-    create_app()
-    print(tracing.is_on(), "opentelemetry.exporter" in sys.modules)"""
-    given = {"PATH": os.environ["PATH"], "VAR_DIR": "/tmp/no-such-folder", "SECRET_KEY": "x" * 16}  # noqa: S108
-    given["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
-    told = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["False", "False", "True", "True"], told.stderr
+def test_a_setting_switches_it_on():
+    """That nothing of it is loaded otherwise is in tests/test_architecture.py."""
+    try:
+        factory.build(Settings(otel_exporter_otlp_endpoint="http://127.0.0.1:9", secret_key="x" * 16))
+        assert tracing.is_on()
+    finally:
+        tracing.use(None)
 
 
 def test_without_the_packages_it_is_said_what_to_install(monkeypatch):

@@ -31,7 +31,6 @@ from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.readers.claude import statements
 from webapp.transfer.readers.gemini import common_beginning
 from webapp.transfer.readers.openwebui import without_details
-from webapp.transfer.readers.pasted_list import PastedList
 from webapp.transfer.sources import Upload
 
 
@@ -661,7 +660,7 @@ LISTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="ut
 def read_pasted(path: Path, text: str) -> list[tuple[str, str | None]]:
     path.write_text(text, encoding="utf-8")
     with Upload(path, "list.txt") as upload:
-        return [(one.content, one.at and one.at.date().isoformat()) for one in PastedList().read(upload)]
+        return [(one.content, one.at and one.at.date().isoformat()) for one in recognise(upload).read(upload)]
 
 
 @pytest.mark.parametrize(("text", "expected"), LISTS)

@@ -1,6 +1,7 @@
 """`/api/events`: told as it happens, from where one was, to its own person, for as long as they may see it."""
 
 import json
+import socket
 import threading
 from typing import Any
 
@@ -104,8 +105,12 @@ def test_nothing_is_kept_where_nobody_listens(app, client):
         assert list(events_api.read(client.person.user_id, "0-0")) == []
 
 
-def test_it_ends_with_the_token(app, client):
+def test_it_ends_with_the_token_and_when_its_client_leaves(app, client):
     stream = open_stream(client)
+    near, far = socket.socketpair()
+    far.close()
+    left = client.get("/api/events", environ_overrides={"gunicorn.socket": near}, buffered=False)
+    assert list(left.response) == [b"retry: 3000\n: connected\n\n"]
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
     assert until(stream, 1) == []

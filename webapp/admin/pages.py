@@ -3,7 +3,6 @@
 from typing import Any
 
 from flask import render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts import service, site
 from webapp.accounts.auth import current_user_id, password_required
@@ -14,7 +13,7 @@ from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.forms import on_form, read_form, sentences
+from webapp.http.forms import fitting, on_form, read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -134,10 +133,7 @@ def delete_user(user_id: int) -> ViewResult:
 
 def _render_users(*, partial: bool = False, **extra: Any) -> str:
     parameters = {name: request.args.get(name) or None for name in ("q", "cursor")}
-    try:
-        query = UserQuery(limit=PAGE_LENGTH, **parameters)
-    except ValidationError:
-        query = UserQuery(limit=PAGE_LENGTH)
+    query = fitting(UserQuery, {"limit": PAGE_LENGTH, **parameters})
     page = service.list_users(query)
     template = "admin/_user_rows.html" if partial else "admin/users.html"
     context: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}

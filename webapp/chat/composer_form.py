@@ -1,4 +1,4 @@
-"""Fields of the composer besides the text: files, what was not typed, and the parameters for this message only."""
+"""The form of the composer: text, files, what was not typed, and the parameters for this message only."""
 
 import json
 from typing import Any
@@ -6,13 +6,26 @@ from typing import Any
 from flask import request
 from pydantic import TypeAdapter, ValidationError
 
-from webapp.chat.schemas import Spans, spans_within
+from webapp.chat.schemas import NewMessage, Spans, spans_within
 from webapp.errors import Invalid
+from webapp.http.forms import read_form
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.parameters import PAYLOAD, RequestParameters
 
 _SPANS = TypeAdapter(Spans)
+
+
+def read_message() -> dict[str, Any]:
+    """Return what is to be sent, as `start_turn` takes it. Raises Invalid."""
+    body = read_form(NewMessage)
+    return {
+        "content": body.content,
+        "spans": read_origins(body.content),
+        "model": body.model,
+        "file_ids": read_attachments(),
+        "custom_payload": read_message_parameters(),
+    }
 
 
 def read_attachments() -> dict[int, str]:

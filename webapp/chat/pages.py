@@ -11,9 +11,9 @@ from webapp.accounts.identity import is_admin
 from webapp.accounts.pages import learn_from_browser
 from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
-from webapp.chat.composer_form import read_attachments, read_message_parameters, read_origins
+from webapp.chat.composer_form import read_message, read_origins
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
-from webapp.chat.schemas import EditedMessage, NewMessage
+from webapp.chat.schemas import EditedMessage
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import follow, stored_entries, watch
 from webapp.chat.turns.runtime import runtime
@@ -76,30 +76,22 @@ def _repeated_answer(answer: dict[str, Any], _status: int) -> ViewResult:
 def start() -> ViewResult:
     """The first message of a new conversation."""
     try:
-        body = read_form(NewMessage)
-        spans = read_origins(body.content)
+        message = read_message()
     except Invalid as error:
         return _show_problem(error, render_new)
-    space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
-    check_choice(body.model)
+    model = message.pop("model")  # the conversation's from now on
+    check_choice(model)
     learn_from_browser()
     new = NewConversation(
         is_temporary="is_temporary" in request.form,
-        space_id=space_id,
-        persona=persona,
-        model=body.model,
+        space_id=request.form.get("space_id", type=int),
+        persona=request.form.get("persona") or None,
+        model=model,
         parameters=remembered_parameters(),
         uses_web="uses_web" in request.form,
     )
-    turn = service.start_turn(
-        current_user_id(),
-        body.content,
-        new=new,
-        file_ids=read_attachments(),
-        custom_payload=read_message_parameters(),
-        spans=spans,
-    )
-    remember_choice(body.model)
+    turn = service.start_turn(current_user_id(), new=new, **message)
+    remember_choice(model)
     return launch_turn(turn, is_new=True)
 
 
@@ -108,23 +100,12 @@ def start() -> ViewResult:
 @idempotency.idempotent(replay=_repeated_answer)
 def send(conversation_id: int) -> ViewResult:
     try:
-        body = read_form(NewMessage)
-        spans = read_origins(body.content)
+        message = read_message()
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _show_problem(error, lambda **context: render_conversation(conversation, **context))
     learn_from_browser()
-    return launch_turn(
-        service.start_turn(
-            current_user_id(),
-            body.content,
-            conversation_id=conversation_id,
-            model=body.model,
-            file_ids=read_attachments(),
-            custom_payload=read_message_parameters(),
-            spans=spans,
-        )
-    )
+    return launch_turn(service.start_turn(current_user_id(), conversation_id=conversation_id, **message))
 
 
 @blueprint.get("/c/<int:conversation_id>/news")

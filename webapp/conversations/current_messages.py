@@ -38,6 +38,14 @@ def first_unfinished(conversation_id: int) -> int | None:
     return db.session.scalar(unfinished.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql"))
 
 
+def before_unfinished(messages: Sequence[Message]) -> list[Message]:
+    """Return those of a conversation's messages, in order, that neither wait for a reply nor follow one that does."""
+    reply = next((message for message in messages if message.status == "streaming"), None)
+    if reply is None:
+        return list(messages)
+    return [message for message in messages if message.message_id < (reply.reply_to_id or reply.message_id)]
+
+
 def is_answering() -> bool:
     """Return whether a reply, to anybody, is being written; one that began before RECENT does not count."""
     recent = select(Message.message_id).where(Message.status == "streaming", Message.created_at > now() - RECENT)

@@ -15,6 +15,7 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.llm.structured import Part
 from webapp.providers.clients import completions
+from webapp.text.provenance import forgotten_in, without
 
 log = logging.getLogger(__name__)
 
@@ -92,11 +93,11 @@ def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
         return None
     still_holds = watch(conversation.user_id)
     rows = db.session.execute(
-        select(Message.role, Message.content)
+        select(Message.role, Message.content, Message.spans)
         .where(current(conversation_id), Message.status.in_(("complete", "stopped")))
         .order_by(Message.message_id)
         .limit(4)
     ).all()
-    question = next((content for role, content in rows if role == "user"), None)
-    reply = next((content for role, content in rows if role == "assistant" and content), None)
+    question = next((without(content, forgotten_in(spans)) for role, content, spans in rows if role == "user"), None)
+    reply = next((content for role, content, _ in rows if role == "assistant" and content), None)
     return Exchange(question, reply, still_holds) if question and reply else None

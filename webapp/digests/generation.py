@@ -11,9 +11,10 @@ from sqlalchemy import select
 
 from webapp.accounts.service import get_user
 from webapp.background.queues import enqueue_or_find
-from webapp.conversations.messages import current_messages, messages_lost
-from webapp.conversations.models import Conversation
-from webapp.db.base import db, write_transaction
+from webapp.conversations.current_messages import current
+from webapp.conversations.messages import messages_lost
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db, get_or_raise, write_transaction
 from webapp.digests import service
 from webapp.digests.models import ConversationMemoryVersion
 from webapp.digests.redaction import without_forgotten
@@ -22,7 +23,7 @@ from webapp.errors import Conflict, DomainError, OutOfDate, Unavailable
 from webapp.extensions import app_settings
 from webapp.llm.errors import ModelError
 from webapp.memories.prompt.conversation_memory import memory_is_on
-from webapp.memories.store.tombstones import watch
+from webapp.memories.store.tombstones import tombstone_set, watch
 from webapp.prompts import service as prompts
 from webapp.prompts.placeholders import fill
 from webapp.prompts.transcript import transcript
@@ -116,7 +117,8 @@ def generate_now(conversation_id: int) -> GenerationResult:
 
 def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
     """Return what would be sent for a conversation's digest with this prompt."""
-    return [{"role": "user", "content": fill(text, texts={"CONVERSATION": _conversation(conversation_id)[0]})}]
+    said, _ = _conversation(get_or_raise(Conversation, conversation_id))
+    return [{"role": "user", "content": fill(text, texts={"CONVERSATION": said})}]
 
 
 def _read(conversation_id: int) -> Source | None:
@@ -125,7 +127,7 @@ def _read(conversation_id: int) -> Source | None:
         return None
     prompt = prompts.active("digests")
     still_holds = watch(conversation.user_id)
-    text, texts = _conversation(conversation_id)
+    text, texts = _conversation(conversation)
     digest = service.find_digest(conversation_id)
     return Source(
         messages=[{"role": "user", "content": fill(prompt.text, texts={"CONVERSATION": text})}],
@@ -138,12 +140,14 @@ def _read(conversation_id: int) -> Source | None:
     )
 
 
-def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
+def _conversation(conversation: Conversation) -> tuple[str, dict[int, str]]:
     """Return the conversation as the prompt shows it, with its digest if there is one, and what was said by message."""
-    rows = [row for row in current_messages(conversation_id) if row.status in _READABLE and row.content.strip()]
+    messages = select(Message).where(current(conversation.conversation_id), Message.status.in_(_READABLE))
+    rows = [row for row in db.session.scalars(messages.order_by(Message.message_id)) if row.content.strip()]
     texts = {row.message_id: row.content for row in rows}
-    text = transcript([(row.role, row.content) for row in rows], TRANSCRIPT_TOKENS)
-    digest = service.find_digest(conversation_id)
+    shown = tombstone_set(conversation.user_id).without_quotes
+    text = transcript([(row.role, shown(row.content, row.provenance)) for row in rows], TRANSCRIPT_TOKENS)
+    digest = service.find_digest(conversation.conversation_id)
     if digest is not None:
         source = db.session.scalar(
             select(ConversationMemoryVersion.source).where(

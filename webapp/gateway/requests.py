@@ -143,10 +143,10 @@ def stream_reply(
 ) -> Response:
     """Return the events of a reply as they happen: `first`, those of each piece of its text, those of its end.
 
-    A reader that hangs up stops the reply, unless an Idempotency-Key says that the request may come again.
+    A reader that hangs up stops the reply it asked for, unless an Idempotency-Key says that the request may come again.
     """
     pieces = _pieces(_entries(reply, None))
-    if idempotency.HEADER not in request.headers:
+    if request.method == "POST" and idempotency.HEADER not in request.headers:
         pieces = _read_or_stop(this_app(), current_user_id(), reply.turn_id, pieces)
 
     def events() -> Iterator[bytes]:

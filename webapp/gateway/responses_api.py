@@ -16,6 +16,7 @@ from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db
 from webapp.extensions import this_app
 from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
+from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
 from webapp.gateway.responses_output import ResponseHeader
@@ -29,12 +30,13 @@ _STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "ca
 
 
 def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Response:
-    header = ResponseHeader.of(reply.turn_id, int(time.time()), body, reply.conversation_id)
+    place = reply.conversation_id
+    header = ResponseHeader(reply.turn_id, int(time.time()), body.model, body.parameters, body.kept, place, body)
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
         answer = _stream_response(reply, header) if body.stream else _full_response(reply, header)
-    answer.headers[requests.CONVERSATION] = str(reply.conversation_id)
+    answer.headers[requests.CONVERSATION] = str(place)
     return answer
 
 
@@ -44,7 +46,8 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
 def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
     body = requests.body_as(responses_input.ResponseRequest)
-    preferences = replace(requests.read_preferences(body.model, body.conversation_id), note=_note(body))
+    note = {RESPONSE: body.kept} if body.kept else None
+    preferences = replace(requests.read_preferences(body.model, body.conversation_id), note=note)
     reply = _begin(current_user_id(), body, preferences)
     requests.launch(reply)
     return _answer(body, reply)
@@ -52,8 +55,16 @@ def create() -> ViewResult:
 
 @blueprint.get("/responses/<name>")
 def retrieve(name: str) -> ViewResult:
-    """A response that was made before, as it stands now."""
-    return _stored_response(previous_responses.get_reply(current_user_id(), responses_input.reply_id(name)))
+    """A response that was made before, as it stands now; streamed from its beginning if asked for."""
+    query = requests.query_as(responses_input.ResponseQuery)
+    reply = previous_responses.get_reply(current_user_id(), responses_input.reply_id(name))
+    if not query.stream:
+        return _stored_response(reply)
+    if query.starting_after is not None:
+        raise UnsupportedRequest("starting_after", "A stream begins with its first event here.")
+    header, launchable = _header_of(reply), LaunchableReply(reply.message_id, reply.conversation_id, None)
+    requests.launch(launchable)
+    return _stream_response(launchable, header)
 
 
 @blueprint.post("/responses/<name>/cancel")
@@ -88,18 +99,9 @@ def list_input_items(name: str) -> ViewResult:
 
 
 def _header_of(reply: Message) -> ResponseHeader:
-    stored_response = (reply.custom_payload or {}).get(RESPONSE) or {}
-    return ResponseHeader(
-        reply.message_id,
-        int(reply.created_at.timestamp()),
-        reply.model or "default",
-        previous=stored_response.get("previous"),
-        metadata=stored_response.get("metadata") or {},
-        parameters=(reply.custom_payload or {}).get(PAYLOAD) or {},
-        form=stored_response.get("form"),
-        background=bool(stored_response.get("background")),
-        conversation_id=reply.conversation_id,
-    )
+    payload, created = reply.custom_payload or {}, int(reply.created_at.timestamp())
+    parameters, kept = payload.get(PAYLOAD) or {}, payload.get(RESPONSE) or {}
+    return ResponseHeader(reply.message_id, created, reply.model or "default", parameters, kept, reply.conversation_id)
 
 
 def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Preferences) -> LaunchableReply:
@@ -112,21 +114,6 @@ def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Pre
         return service.begin(user_id, responses_input.read(body), preferences)
     request, results = responses_input.read_next(body)
     return previous_responses.begin_after(user_id, previous, request, results, preferences)
-
-
-def _note(body: responses_input.ResponseRequest) -> dict[str, Any] | None:
-    stored_response: dict[str, Any] = {}
-    if body.store is False:
-        stored_response["store"] = False
-    if body.metadata:
-        stored_response["metadata"] = body.metadata
-    if body.previous:
-        stored_response["previous"] = f"{responses_input.PREFIX}{body.previous}"
-    if body.background:
-        stored_response["background"] = True
-    if body.form:
-        stored_response["form"] = body.form
-    return {RESPONSE: stored_response} if stored_response else None
 
 
 def _stored_response(reply: Message) -> dict[str, Any]:

@@ -40,6 +40,11 @@ class Reasoning(BaseModel):
     effort: Effort | None = None
 
 
+class ResponseQuery(BaseModel):
+    stream: bool = False
+    starting_after: Any = None
+
+
 class ItemQuery(BaseModel):
     limit: Whole = Field(20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"
@@ -102,6 +107,15 @@ class ResponseRequest(BaseModel):
     def form(self) -> dict[str, Any] | None:
         """Return the format of the answer, as chat completions express it. Raises UnsupportedRequest."""
         return read_flat_format((self.text or {}).get("format"))
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """Return what is kept with the reply, for whoever asks for it later."""
+        previous = f"{PREFIX}{self.previous}" if self.previous else None
+        values = {"metadata": self.metadata, "previous": previous, "background": self.background, "form": self.form}
+        return {name: value for name, value in values.items() if value} | (
+            {"store": False} if self.store is False else {}
+        )
 
     @property
     def previous(self) -> int | None:

@@ -18,44 +18,16 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ResponseHeader:
-    """The constant fields of a response and its request; `created` in seconds."""
+    """The constant fields of a response; `created` in seconds, `kept` as the request says (`ResponseRequest.kept`)."""
 
     turn_id: int
     created: int
     model: str
-    instructions: str | None = None
-    previous: str | None = None
-    store: bool = True
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    tools: Sequence[Any] = ()
-    tool_choice: Any = "auto"
-    parallel: bool = True
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    form: Mapping[str, Any] | None = None
-    background: bool = False
+    kept: Mapping[str, Any] = field(default_factory=dict)
     conversation_id: int | None = None
-
-    @classmethod
-    def of(
-        cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None
-    ) -> "ResponseHeader":
-        """Return what it says for a request."""
-        return cls(
-            turn_id,
-            created,
-            request.model,
-            request.instructions,
-            request.previous_response_id or None,
-            request.store is not False,
-            request.metadata or {},
-            [_tool(tool) for tool in request.tools or ()],
-            _choice(request.tool_choice),
-            request.parallel_tool_calls is not False,
-            request.parameters,
-            request.form,
-            request.background is True,
-            conversation_id,
-        )
+    request: ResponseRequest | None = None
+    """Only the answer to it repeats the rest of a request."""
 
 
 def response(
@@ -68,33 +40,33 @@ def response(
     error: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the object; a reply that was cut short (`finish`) is incomplete. `usage` is as in chat completions."""
-    reason = _INCOMPLETE.get(finish) if status == "completed" else None
+    reason, request = _INCOMPLETE.get(finish) if status == "completed" else None, header.request
     return {
         "id": f"{PREFIX}{header.turn_id}",
         "object": "response",
         "created_at": header.created,
         "status": "incomplete" if reason else status,
-        "background": header.background,
+        "background": header.kept.get("background", False),
         "conversation": {"id": f"{CONVERSATION}{header.conversation_id}"} if header.conversation_id else None,
         "error": {"code": _ERRORS.get(error["code"], "server_error"), "message": error["message"]} if error else None,
         "incomplete_details": {"reason": reason} if reason else None,
-        "instructions": header.instructions,
+        "instructions": request and request.instructions,
         "max_output_tokens": header.parameters.get("max_completion_tokens"),
         "model": header.model,
         "output": list(output),
-        "parallel_tool_calls": header.parallel,
-        "previous_response_id": header.previous,
+        "parallel_tool_calls": request is None or request.parallel_tool_calls is not False,
+        "previous_response_id": header.kept.get("previous"),
         "reasoning": {"effort": header.parameters.get("reasoning_effort"), "summary": None},
-        "store": header.store,
+        "store": header.kept.get("store", True),
         "temperature": header.parameters.get("temperature"),
         "text": _text(header),
-        "tool_choice": header.tool_choice,
-        "tools": list(header.tools),
+        "tool_choice": _choice(request and request.tool_choice),
+        "tools": [_tool(tool) for tool in (request and request.tools) or ()],
         "top_p": header.parameters.get("top_p"),
         "truncation": "disabled",
         "usage": _usage(usage) if usage is not None else None,
         "user": None,
-        "metadata": dict(header.metadata),
+        "metadata": header.kept.get("metadata", {}),
     }
 
 
@@ -191,7 +163,7 @@ class Stream:
 
 def _text(header: ResponseHeader) -> Item:
     options = {"verbosity": header.parameters["verbosity"]} if "verbosity" in header.parameters else {}
-    return {"format": flat(header.form), **options}
+    return {"format": flat(header.kept.get("form")), **options}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:

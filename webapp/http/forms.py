@@ -61,12 +61,27 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
     return validate(model, values)
 
 
+def secret(field: str, removal: str) -> dict[str, str]:
+    """Return a secret to change, by its field: what was entered, or nothing in its place; none if it stays."""
+    entered = request.form.get(field, "").strip()
+    return {field: ""} if removal in request.form else {field: entered} if entered else {}
+
+
 def validate(model: type[M], values: Mapping[str, Any]) -> M:
     """Return values as a model. Raises Invalid, with an error for each field that does not fit."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
+
+
+def fitting(model: type[M], values: Mapping[str, Any]) -> M:
+    """Return the filters in a URL as a model, without those that do not fit."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = {item["loc"][0] for item in error.errors()}
+        return model.model_validate({name: value for name, value in values.items() if name not in wrong})
 
 
 def sentences(

@@ -29,6 +29,7 @@ from webapp.errors import OUTDATED_PAGE, DomainError, TooMany, Unavailable, reas
 from webapp.extensions import limiter
 from webapp.http.views import wants_json, wants_partial
 from webapp.i18n.marks import N_, Sentence
+from webapp.llm.errors import ModelError
 
 log = logging.getLogger(__name__)
 
@@ -160,6 +161,10 @@ def init_errors(app: Flask) -> None:
     def _domain(error: DomainError) -> Response:
         db.session.rollback()
         return present(error.status, error.title, error.detail, errors=error.errors, retry_after=error.retry_after)
+
+    @app.errorhandler(ModelError)
+    def _model(error: ModelError) -> Response:
+        return _domain(Unavailable(error.detail))
 
     @app.errorhandler(ValidationError)
     def _validation(error: ValidationError) -> Response:

@@ -18,6 +18,7 @@ from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
 from webapp.journeys.replacements import Replaced
 from webapp.journeys.report_job import request_reports
+from webapp.journeys.schemas import PointAnswer
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
@@ -75,6 +76,20 @@ class LockedPoint:
         request_reports(self.user_id, self.point.journey_id)
         row = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
         return require(row, "There is no such point in this conversation.")
+
+
+def answer(user_id: int, conversation_id: int, slug: str, given: PointAnswer) -> PointView:
+    """Store what the user says of a point, of a memory offered for it, or of an answer. Raises NotFound, Conflict."""
+    key, is_yes = (user_id, conversation_id, slug), given.answer == "yes"
+    if given.text is not None:
+        return correct(*key, given.text, given.evidence_id)
+    if given.memory_id is not None:
+        return (confirm_memory if is_yes else dismiss_memory)(*key, given.memory_id)
+    if given.answer == "both":
+        return accept_disagreement(*key)
+    if given.evidence_id is not None:
+        return (choose if is_yes else withdraw_answer)(*key, given.evidence_id)
+    return (confirm_point if is_yes else ask_again)(*key)
 
 
 def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:

@@ -106,7 +106,7 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 @blueprint.post(f"{PLACE}/answer")
 def answer(conversation_id: Id, point: Slug, body: PointAnswer) -> PointOut:
     """Say whether something is still true, is not right, or what is right instead."""
-    return _point_response(conversation_id, _store_answer(conversation_id, point, body))
+    return _point_response(conversation_id, answers.answer(current_user_id(), conversation_id, point, body))
 
 
 @blueprint.post(f"{PLACE}/skip")
@@ -136,20 +136,6 @@ def reset(conversation_id: Id, point: Slug) -> PointReset:
     """Forget what is known of a point, including its history, and have the journey's conversations read again."""
     count = service.reset_here(current_user_id(), conversation_id, point)
     return PointReset(conversations_read_again=count)
-
-
-def _store_answer(conversation_id: int, point: str, body: PointAnswer) -> PointView:
-    key = (current_user_id(), conversation_id, point)
-    if body.text is not None:
-        return answers.correct(*key, body.text, body.evidence_id)
-    if body.memory_id is not None:
-        take = answers.confirm_memory if body.answer == "yes" else answers.dismiss_memory
-        return take(*key, body.memory_id)
-    if body.answer == "both":
-        return answers.accept_disagreement(*key)
-    if body.evidence_id is not None:
-        return (answers.choose if body.answer == "yes" else answers.withdraw_answer)(*key, body.evidence_id)
-    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*key)
 
 
 def _point_response(conversation_id: int, view: PointView) -> PointOut:

@@ -15,10 +15,12 @@ from webapp.db.base import add_row, count_rows, db, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
+from webapp.journeys.assessment_merge import PointState
 from webapp.journeys.definitions import JourneyBody, definition_in, definition_of, fixture_of
-from webapp.journeys.guidance import PointGuide, directive
+from webapp.journeys.guidance import directive
 from webapp.journeys.journey_files import JourneyFixture, digest_of, write_journey, write_points
-from webapp.journeys.models import Journey, JourneyVersion
+from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
+from webapp.journeys.point_views import PointView
 from webapp.journeys.points import points_of
 from webapp.llm.errors import ModelError
 from webapp.providers.clients import completions
@@ -210,17 +212,8 @@ class TrialResult:
 
 def preview_opening(definition: Mapping[str, Any]) -> TrialResult:
     """Have the model open the first point of a definition. The caller must not hold a database connection."""
-    point = definition["points"][0]
-    task = directive(
-        PointGuide(
-            point["title"],
-            point["description"],
-            point["system_message_template"],
-            point["elicitation_goals"],
-            point["example_questions"],
-            point["completion_criteria"],
-        )
-    )
+    point = ConversationPoint(**definition["points"][0])
+    task = directive(PointView(point, PointState(), [], now()))
     model = app_settings().chat_model or None
     messages = [{"role": "system", "content": definition["system_prompt"]}, {"role": "user", "content": task}]
     try:

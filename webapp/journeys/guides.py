@@ -9,15 +9,12 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.db.conflicts import insert_unless_taken
 from webapp.errors import require
-from webapp.journeys.assessment_merge import keyword_count
-from webapp.journeys.guide_section import CurrentPoint, GuideSituation, guide_section, without_knowledge
+from webapp.journeys.guidance import guide_section
 from webapp.journeys.models import ConversationPoint, Journey, JourneyGuide, PointMemory
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.memories.learning.journey_points import Request
 from webapp.prompts.values import source_of
-
-ELSEWHERE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ def current_point(view: JourneyView, guide: JourneyGuide) -> PointView | None:
     current = next((item for item in view.points if item.point.point_id == guide.point_id), None)
     if current is not None and current.set_aside is None and (not current.is_settled or current.conflicts):
         return current
-    to_check = (item for item in view.points if item.conflicts or (item.is_settled and item.to_check))
+    to_check = (item for item in view.points if item.conflicts or (item.is_settled and item.needs_confirmation))
     return view.next_point() or next(to_check, None)
 
 
@@ -42,59 +39,10 @@ def guidance_for(conversation: Conversation) -> Guidance:
     view = journey_view(conversation.user_id, conversation.journey_id, conversation)
     guide = guide_of(conversation.conversation_id)
     current = current_point(view, guide)
-    following = view.next_point(current.point.slug) if current else None
-    moment = GuideSituation(
-        view.journey.title,
-        view.addressed,
-        len(view.points),
-        _current_point(current, view) if current else None,
-        following.point.title if following else None,
-        [item.point.title for item in view.points if item.is_skipped],
-        [
-            f"{item.point.title}: {pair.one_says} or {pair.other_says}"
-            for item in view.points
-            if item is not current
-            for pair in item.conflicts
-        ],
-        guide.is_paused,
+    return Guidance(
+        guide_section(view, current, is_paused=guide.is_paused),
+        guide_section(view, current, is_paused=guide.is_paused, knows=False),
     )
-    return Guidance(guide_section(moment), guide_section(without_knowledge(moment)))
-
-
-def _current_point(item: PointView, view: JourneyView) -> CurrentPoint:
-    point = item.point
-    facts = item.extracted_points
-    criteria = item.criteria_met
-    answers = {quote.evidence_id: quote for quote in item.evidence}
-    return CurrentPoint(
-        point.title,
-        point.description,
-        point.system_message_template,
-        item.new_goals or point.elicitation_goals,
-        criteria,
-        [text for text in point.completion_criteria if text not in criteria],
-        item.new_goals,
-        item.confidence,
-        () if item.is_from_elsewhere else facts,
-        [f"{quote.question} — {quote.quote}" if quote.question else quote.quote for quote in answers.values()],
-        facts if item.is_from_elsewhere else (),
-        item.faded,
-        [(pair.one_says, pair.other_says) for pair in item.conflicts],
-        _related_knowledge(item, view),
-    )
-
-
-def _related_knowledge(current: PointView, view: JourneyView) -> list[str]:
-    """Return what other points and the user's memories say that is relevant to a point."""
-    keywords = current.point.semantic_keywords
-    statements = [
-        f"{item.point.title}: {text}"
-        for item in view.points
-        if item is not current
-        for text in item.extracted_points
-        if keyword_count(text, keywords)
-    ]
-    return [*statements[:ELSEWHERE], *(f"from memory: {item.content}" for item in current.prefilled)]
 
 
 def journey_prompt(conversation: Conversation) -> list[str]:

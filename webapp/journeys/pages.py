@@ -12,7 +12,7 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
 from webapp.errors import Invalid, require
 from webapp.extensions import this_app
-from webapp.http.validation import MAX_ID, parse_id
+from webapp.http.forms import validate
 from webapp.http.views import PageBlueprint, ViewResult, download, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.request_language import gettext as _, language_of
@@ -23,6 +23,7 @@ from webapp.journeys.guides import guide_of, pause
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.reports import wait_for_report
+from webapp.journeys.schemas import PointAnswer
 from webapp.journeys.service import journeys_with_progress
 
 blueprint = PageBlueprint("journeys", __name__, access="user")
@@ -86,25 +87,19 @@ def points(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/confirm")
 def confirm_point(conversation_id: int, slug: str) -> ViewResult:
     """Confirm what other conversations established about a point, or ask again: `answer` is yes or no."""
-    if _answer():
-        answers.confirm_point(current_user_id(), conversation_id, slug)
-    else:
-        answers.ask_again(current_user_id(), conversation_id, slug)
-    return _respond(conversation_id)
+    return _answer(conversation_id, slug, answer=request.form.get("answer"))
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Confirm a memory from elsewhere as an answer to a point, or dismiss it: `answer` is yes or no."""
-    take = answers.confirm_memory if _answer() else answers.dismiss_memory
-    take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
-    return _respond(conversation_id)
+    return _answer(conversation_id, slug, answer=request.form.get("answer"), memory_id=memory_id)
 
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
 def change(conversation_id: int, slug: str) -> ViewResult:
     """Change a point by hand; `do` says how."""
-    key = (current_user_id(), conversation_id, slug)
+    key, evidence_id = (current_user_id(), conversation_id, slug), request.form.get("evidence_id", "")
     match request.form.get("do"):
         case "skip" | "later" as choice:
             answers.skip(*key, choice)
@@ -115,13 +110,14 @@ def change(conversation_id: int, slug: str) -> ViewResult:
         case "undo":
             answers.undo(*key)
         case "both":
-            answers.accept_disagreement(*key)
+            return _answer(conversation_id, slug, answer="both")
         case "not-right":
-            answers.withdraw_answer(*key, _evidence_id())
+            return _answer(conversation_id, slug, answer="no", evidence_id=evidence_id)
         case "holds":
-            answers.choose(*key, _evidence_id())
+            return _answer(conversation_id, slug, answer="yes", evidence_id=evidence_id)
         case "correct":
-            answers.correct(*key, _words(), _evidence_id())
+            text = " ".join(request.form.get("text", "").split())
+            return _answer(conversation_id, slug, text=text, evidence_id=evidence_id)
         case _:
             raise Invalid.field("do", "is not a change to a point")
     return _respond(conversation_id)
@@ -153,25 +149,9 @@ def summary_text(conversation_id: int, form: str) -> ViewResult:
     return text_response(current_user_id(), conversation_id, form)  # type: ignore[arg-type]
 
 
-def _evidence_id() -> int:
-    number = parse_id(request.form.get("evidence_id"))
-    if number is None:
-        raise Invalid.field("evidence_id", "must be the number of an answer")
-    return number
-
-
-def _words() -> str:
-    words = " ".join(request.form.get("text", "").split())
-    if not 1 <= len(words) <= 2_000:
-        raise Invalid.field("text", "must be 1 to 2,000 characters")
-    return words
-
-
-def _answer() -> bool:
-    answer = request.form.get("answer")
-    if answer not in ("yes", "no"):
-        raise Invalid.field("answer", "must be yes or no")
-    return answer == "yes"
+def _answer(conversation_id: int, slug: str, **given: Any) -> ViewResult:
+    answers.answer(current_user_id(), conversation_id, slug, validate(PointAnswer, given))
+    return _respond(conversation_id)
 
 
 def _respond(conversation_id: int) -> ViewResult:

@@ -7,7 +7,6 @@ from typing import Any
 
 from webapp.http.validation import Instant
 from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts
-from webapp.journeys.guidance import PointGuide
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.journeys.replacements import Disagreement, Interpretation, disagreements
 
@@ -48,7 +47,7 @@ class Quote:
     memory_id: int | None
     quote: str
     said_at: datetime
-    elsewhere: bool
+    from_other_conversation: bool
     start: int | None = None
     end: int | None = None
     extracted_points: Sequence[str] = ()
@@ -96,9 +95,9 @@ class PrefilledMemory:
 
 @dataclass(frozen=True, slots=True)
 class PointView:
-    """A point for one user; `reopened` after lost evidence, `set_aside` (skip or later) by the user.
+    """A point for one user; `was_reopened` after lost evidence, `set_aside` (skip or later) by the user.
 
-    `former` is what was replaced; `at` is the time of the view, on which fading depends.
+    `history` is what was replaced; `at` is the time of the view, on which fading depends.
     """
 
     point: ConversationPoint
@@ -107,9 +106,9 @@ class PointView:
     at: datetime
     manually_initiated: bool = False
     confirmed_at: datetime | None = None
-    reopened: bool = False
+    was_reopened: bool = False
     prefilled: list[PrefilledMemory] = field(default_factory=list)
-    former: list[Former] = field(default_factory=list)
+    history: list[Former] = field(default_factory=list)
     set_aside: str | None = None
     settled_for: Sequence[str] | None = None
     settled_conflicts: Sequence[Sequence[int]] = ()
@@ -175,11 +174,11 @@ class PointView:
     @property
     def statements(self) -> list[str]:
         """Return what was understood, except statements that only repeat a quote, which would be shown twice."""
-        quotes = self.quotes
+        quotes = self.relevant_quotes
         return merge_texts(quotes, self.extracted_points)[len(quotes) :]
 
     @property
-    def quotes(self) -> list[str]:
+    def relevant_quotes(self) -> list[str]:
         """Return the user's words, each once."""
         return merge_texts((), (item.quote for item in self.evidence))
 
@@ -192,31 +191,15 @@ class PointView:
         return merged
 
     @property
-    def to_check(self) -> bool:
+    def needs_confirmation(self) -> bool:
         """Return whether it rests only on other conversations, or is old, and the user has not confirmed it."""
         return self.is_from_elsewhere or bool(self.faded)
 
     @property
     def is_from_elsewhere(self) -> bool:
         """Return whether it rests only on other conversations, and the user has not confirmed it."""
-        return bool(self.evidence) and self.confirmed_at is None and all(item.elsewhere for item in self.evidence)
-
-    @property
-    def guide(self) -> PointGuide:
-        """Return what the assistant is told about it."""
-        point = self.point
-        facts = self.extracted_points
-        return PointGuide(
-            point.title,
-            point.description,
-            point.system_message_template,
-            point.elicitation_goals,
-            point.example_questions,
-            point.completion_criteria,
-            () if self.is_from_elsewhere else facts,
-            self.quotes,
-            [*(facts if self.is_from_elsewhere else ()), *(item.content for item in self.prefilled)],
-        )
+        is_elsewhere = [item.from_other_conversation for item in self.evidence]
+        return bool(is_elsewhere) and all(is_elsewhere) and self.confirmed_at is None
 
 
 @dataclass(frozen=True, slots=True)

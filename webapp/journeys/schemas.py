@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from webapp.http.validation import Id, Input, Instant, Line, Lines, ListOut, Output
-from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory, Quote
+from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory
 from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
 
@@ -101,10 +101,6 @@ class PointEvidenceOut(Output):
     question: str | None = Field(description="The assistant's question that a short answer answers.")
     extracted_points: list[str]
 
-    @classmethod
-    def of(cls, item: Quote) -> PointEvidenceOut:
-        return cls.from_row(item, from_other_conversation=item.elsewhere, extracted_points=list(item.extracted_points))
-
 
 class FormerOut(Output):
     text: str
@@ -162,12 +158,9 @@ class PointOut(PointDefinition):
             completion=view.is_settled,
             confidence_score=round(view.confidence, 4),
             confidence=round(view.confidence, 4),
-            relevant_quotes=view.quotes,
-            evidence=[PointEvidenceOut.of(item) for item in view.evidence],
-            needs_confirmation=view.to_check,
+            evidence=[PointEvidenceOut.from_row(item) for item in view.evidence],
             conflicts=[ConflictOut.of(item) for item in view.conflicts],
-            history=[FormerOut.from_row(item) for item in view.former],
-            was_reopened=view.reopened,
+            history=[FormerOut.from_row(item) for item in view.history],
             first_addressed_at=state.first_addressed_at,
             last_analyzed_at=state.last_analyzed_at,
             message_count_analyzed=state.messages_analyzed,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from flask import Flask
 from sqlalchemy import select
 
-from webapp.conversations.current_messages import count_current, current
+from webapp.conversations.current_messages import before_unfinished, count_current, current
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.errors import OutOfDate
@@ -20,16 +20,17 @@ from webapp.legacies.extraction_prompt import (
     build_messages,
     first_batch,
 )
-from webapp.legacies.fact_learning import extracts_facts, keep_facts, list_facts, vectors_of
-from webapp.legacies.fact_list import KnownFacts
+from webapp.legacies.fact_learning import Subject, extracts_facts, keep_facts, subject_of
 from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items, readable_items
 from webapp.memories.learning.later_domains import COUNTS, OnStart, Result, reader_of
+from webapp.memories.learning.model_call import vectors_of
 from webapp.memories.rules.evidence import has_substance
-from webapp.memories.store.tombstones import tombstone_set
+from webapp.memories.store.tombstones import readable_transcript
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions
+from webapp.text.canonical import plain_text
 
 MAX_CALLS = 4
 """The most model calls in one run; a longer conversation continues in the next one."""
@@ -40,12 +41,9 @@ TEMPERATURE = 0.0
 class Batch:
     """The next messages of a conversation to be read, `messages`; `ids` has the empty ones, too."""
 
-    user_id: int
-    space_id: int
-    name: str
+    subject: Subject
     messages: tuple[TranscriptMessage, ...]
     ids: tuple[int, ...]
-    facts: KnownFacts
     has_more: bool
 
     @property
@@ -98,7 +96,7 @@ def _step(conversation_id: int, after: int, on_start: OnStart) -> Result:
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     """Return the facts of an answer, and the id of the last message it covers. Raises CutOffAnswer if there is none."""
-    messages = build_messages(batch.messages, batch.name, batch.facts.text)
+    messages = build_messages(batch.messages, batch.subject.name, batch.subject.facts.text)
     try:
         answer, _ = completions().complete_structured(
             messages, LegacyFacts, NAME, max_tokens=answer_tokens(batch.messages), temperature=TEMPERATURE
@@ -117,35 +115,25 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
 def _keep(conversation_id: int, batch: Batch, items: Sequence[object]) -> Result:
     """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
     facts = readable_items(LegacyFact, items)
-    vectors = vectors_of(facts)
+    vectors = vectors_of(plain_text(fact.content) for fact in facts)
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-        if conversation is None or conversation.space_id != batch.space_id or not extracts_facts(conversation):
+        if conversation is None or conversation.space_id != batch.subject.space_id or not extracts_facts(conversation):
             return Result()
         statement = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
         if len(db.session.scalars(statement).all()) != len(batch.ids):
             raise OutOfDate
-        outcome = keep_facts(
-            batch.user_id,
-            batch.space_id,
-            conversation_id,
-            batch.name,
-            facts,
-            [item.id for item in batch.messages],
-            vectors,
-            batch.facts,
-            cause="extraction",
-        )
-    counts = {name: outcome.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}
-    return Result(outcome.change_set_id, counts, dict(outcome.reasons), read=True)
+        message_ids = [item.id for item in batch.messages]
+        result = keep_facts(conversation_id, batch.subject, facts, message_ids, vectors, cause="extraction")
+    counts = {name: result.counts.get(name, 0) for name in COUNTS} | {"malformed": len(items) - len(facts)}
+    return replace(result, counts=counts)
 
 
 def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
     """Return what to read next; None at the end, with memory off, or before an unfinished reply."""
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
-    if conversation is None or conversation.deleted_at is not None or not extracts_facts(conversation):
+    if conversation is None or conversation.deleted_at is not None:
         return None
-    legacy = legacy_of(conversation)
     rows = db.session.scalars(
         select(Message)
         .where(current(conversation_id), Message.message_id > after)
@@ -153,28 +141,17 @@ def _next_batch(conversation_id: int, after: int, limit: int) -> Batch | None:
         .limit(CALL_MESSAGES)
         .execution_options(populate_existing=True)
     ).all()
-    streaming = next((row for row in rows if row.status == "streaming"), None)
-    if streaming is not None:
-        rows = [row for row in rows if row.message_id < (streaming.reply_to_id or streaming.message_id)]
-    if legacy is None or not rows:
+    rows = before_unfinished(rows)
+    subject = subject_of(conversation) if rows else None
+    if subject is None:
         return None
-    tombstones = tombstone_set(conversation.user_id)
-    transcript = [
-        TranscriptMessage(
-            row.message_id, row.role, tombstones.without_quotes(row.content, row.provenance), row.created_at
-        )
-        for row in rows
-        if row.content.strip()
-    ]
+    transcript = readable_transcript(conversation.user_id, rows)
     batch = first_batch(transcript, limit)
     is_complete = len(batch) == len(transcript)
     last_id = rows[-1].message_id if is_complete else batch[-1].id
     return Batch(
-        conversation.user_id,
-        legacy.space_id,
-        legacy.name,
+        subject,
         tuple(batch),
         tuple(row.message_id for row in rows if row.message_id <= last_id),
-        list_facts(conversation.user_id, legacy.space_id),
         count_current(conversation_id, after=last_id) > 0,
     )

@@ -1,10 +1,9 @@
 """Facts that a model call returned: grounded in the user's words, decided on by code, kept as private memories."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import select
 
 from webapp.conversations.models import Conversation, Message
@@ -12,7 +11,8 @@ from webapp.db.base import db
 from webapp.legacies.extraction_prompt import LegacyFact
 from webapp.legacies.fact_list import MAX_SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
 from webapp.legacies.facts import legacy_of
-from webapp.memories.learning import model_call
+from webapp.memories.learning.later_domains import Result
+from webapp.memories.learning.model_call import worker_is_trusted
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.rules.decide import decide
@@ -22,80 +22,75 @@ from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
 from webapp.memories.store.tombstones import mark_forgotten, tombstone_set
-from webapp.providers.clients import embedder
+from webapp.memories.store.writing import Vectors
 from webapp.text.canonical import plain_text
 
 log = logging.getLogger(__name__)
 
-NEAREST = 10
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 NOT_SAID = "quote_not_found"
 
 
 @dataclass(frozen=True, slots=True)
-class LearningResult:
-    """The outcome for proposed facts: the change set, if there is one, and the counts and reasons of `Plan`."""
+class Subject:
+    """The person whom a user's conversation is about, and the user's newest facts of them in use, for the prompt."""
 
-    change_set_id: int | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    reasons: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """The vectors of proposed facts by their text, and the model that made them."""
-
-    model: str = ""
-    by_text: Mapping[str, np.ndarray] = field(default_factory=dict)
+    user_id: int
+    space_id: int
+    name: str
+    facts: KnownFacts
 
 
-def vectors_of(statements: Sequence[LegacyFact]) -> Vectors:
-    """Embed the proposed facts; no connection may be held. Raises ModelError."""
-    texts = sorted({text for item in statements if (text := plain_text(item.content))})
-    if not texts:
-        return Vectors()
-    client = embedder()
-    return Vectors(client.model, dict(zip(texts, client.embed_passages(texts), strict=True)))
+def subject_of(conversation: Conversation) -> Subject | None:
+    """Return whom a conversation is read for facts about; None if about nobody, or with memory off."""
+    legacy = legacy_of(conversation)
+    if legacy is None or not extracts_facts(conversation):
+        return None
+    user_id, space_id = conversation.user_id, legacy.space_id
+    newest = select(Memory.memory_id, Memory.content).where(
+        Memory.user_id == user_id, Memory.space_id == space_id, *IN_USE
+    )
+    rows = db.session.execute(newest.order_by(Memory.memory_id.desc()).limit(MAX_SHOWN)).all()
+    return Subject(user_id, space_id, legacy.name, list_known({row.memory_id: row.content for row in rows}))
+
+
+def extracts_facts(conversation: Conversation) -> bool:
+    """Return whether a conversation is read for facts: in a legacy, with memory on."""
+    return conversation.makes_memory and legacy_of(conversation) is not None and memory_is_on(conversation)
 
 
 def keep_facts(
-    user_id: int,
-    space_id: int,
     conversation_id: int,
-    name: str,
+    subject: Subject,
     statements: Sequence[LegacyFact],
     message_ids: Sequence[int],
     vectors: Vectors,
-    facts: KnownFacts,
     cause: str = "summary",
-) -> LearningResult:
+) -> Result:
     """Store the proposed facts that the user said, by the rules of every memory; the conversation is locked."""
     if not statements:
-        return LearningResult()
+        return Result(read=True)
+    user_id, space_id, facts = subject.user_id, subject.space_id, subject.facts
     versions.begin_change(user_id)
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
     ).all()
     tombstones = tombstone_set(user_id)
-    messages = mark_forgotten(
-        [
-            SourceMessage(number, row.message_id, row.role, row.content, row.said_at, row.provenance)
-            for number, row in enumerate(rows, 1)
-        ],
-        tombstones,
-    )
+    sources = [
+        SourceMessage(number, row.message_id, row.role, row.content, row.said_at, row.provenance)
+        for number, row in enumerate(rows, 1)
+    ]
+    messages = mark_forgotten(writing.with_replaced(sources), tombstones)
     user_messages = [message for message in messages if message.role == "user"]
     operations = [
-        operation for item in statements if (operation := _operation(item, name, user_messages, facts)) is not None
+        operation for item in statements if (operation := _operation(item, subject, user_messages)) is not None
     ]
     ungrounded = len(statements) - len(operations)
     if not operations:
-        return LearningResult(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded})
-    ids = writing.candidates(user_id, space_id, operations, [message.message_id for message in user_messages])
+        return Result(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded}, read=True)
+    ids = writing.candidates(user_id, space_id, operations, user_messages)
     ids |= set(facts.numbered.values())
-    if vectors.by_text:
-        count = NEAREST * len(vectors.by_text)
-        ids |= writing.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
+    ids |= writing.similar(user_id, space_id, vectors)
     plan = decide(
         operations,
         State(
@@ -104,8 +99,8 @@ def keep_facts(
             numbered=facts.numbered,
             embeddings=vectors.by_text,
             context=tuple(row.content for row in rows if row.role != "user"),
-            subject=name,
-            is_trusted=model_call.worker_is_trusted(),
+            subject=subject.name,
+            is_trusted=worker_is_trusted(),
             is_forgotten=tombstones.forbids,
         ),
     )
@@ -114,38 +109,23 @@ def keep_facts(
     reasons = plan.reasons | ({NOT_SAID: ungrounded} if ungrounded else {})
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(statements), **counts})
     if not plan.effects:
-        return LearningResult(None, counts, reasons)
+        return Result(None, counts, reasons, read=True)
     journal = Journal(user_id, cause, actor="extraction", conversation_id=conversation_id)
-    writing.apply_plan(
-        plan.effects, journal, space_id=space_id, embedding_model=vectors.model or None, embeddings=vectors.by_text
-    )
+    writing.apply_plan(plan.effects, journal, space_id=space_id, vectors=vectors)
     change_set = journal.close(counts, reasons)
     change_set.through_message_id = max(message_ids)
-    return LearningResult(change_set.change_set_id, counts, reasons)
+    return Result(change_set.change_set_id, counts, reasons, read=True)
 
 
-def list_facts(user_id: int, space_id: int) -> KnownFacts:
-    """Return the user's newest facts of a legacy that are in use, for the prompt that finds more."""
-    rows = db.session.execute(
-        select(Memory.memory_id, Memory.content)
-        .where(Memory.user_id == user_id, Memory.space_id == space_id, *IN_USE)
-        .order_by(Memory.memory_id.desc())
-        .limit(MAX_SHOWN)
-    ).all()
-    return list_known({row.memory_id: row.content for row in rows})
-
-
-def _operation(
-    item: LegacyFact, name: str, user_messages: Sequence[SourceMessage], facts: KnownFacts
-) -> MemoryOperation | None:
-    content = plain_text(item.content)
-    grounds = ground(content, name, user_messages, quote=item.quote, number=item.message) if content else None
+def _operation(item: LegacyFact, subject: Subject, user_messages: Sequence[SourceMessage]) -> MemoryOperation | None:
+    content, numbered = plain_text(item.content), subject.facts.numbered
+    grounds = ground(content, subject.name, user_messages, quote=item.quote, number=item.message) if content else None
     if grounds is None or len(content) > CONTENT_MAX:
         return None
     category = category_of(item.category)
     return MemoryOperation(
-        action="supersede" if item.contradicts in facts.numbered else "add",
-        memory_number=item.contradicts if item.contradicts in facts.numbered else None,
+        action="supersede" if item.contradicts in numbered else "add",
+        memory_number=item.contradicts if item.contradicts in numbered else None,
         message_number=grounds.number,
         quote=grounds.quote[:QUOTE_MAX],
         memory_type="preference" if category == "preference" else "fact",
@@ -154,8 +134,3 @@ def _operation(
         confidence=CONFIDENCE,
         importance=IMPORTANCE,
     )
-
-
-def extracts_facts(conversation: Conversation) -> bool:
-    """Return whether summaries of a conversation look for facts: in a legacy, with memory on."""
-    return conversation.makes_memory and legacy_of(conversation) is not None and memory_is_on(conversation)

@@ -72,18 +72,25 @@ def _parts(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-# Words with which servers name the part they refuse, in their `param` or message.
+_PARAMETERS = {
+    "parallel_tool_calls": ("parallel_tool_calls",),
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
+    "verbosity": ("verbosity",),
+    "frequency_penalty": ("frequency_penalty", "penalty is not enabled"),
+    "presence_penalty": ("presence_penalty", "penalty is not enabled"),
+    "seed": ("seed",),
+    "stop": ("'stop'", '"stop"', "`stop`", "stop sequence", "stop parameter", "parameter: stop", "parameter stop"),
+}
+"""The words with which servers name a parameter they refuse, in their `param` or message; it is then left out."""
 _NAMES = {
     "images": (
         *("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
         *("concatenate str", "should be 'text'", "str type expected", "valid string"),
     ),
     "stream_options": ("stream_options", "include_usage"),
-    "parallel_tool_calls": ("parallel_tool_calls",),
     "max_tokens": ("max_tokens",),
-    "temperature": ("temperature",),
-    "top_p": ("top_p",),
-    "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "base64": ("encoding_format", "base64"),
     "bare_calls": ("reasoning_content",),
     "returned": ("reasoning_details", *RETURNED_FIELDS),
@@ -92,12 +99,9 @@ _NAMES = {
         *("developer instruction", "user and assistant roles", "roles must alternate", "messages[0].role"),
     ),
     "stream": ("'stream'", "stream this model", "streaming"),
-    "verbosity": ("verbosity",),
-    "frequency_penalty": ("frequency_penalty", "penalty is not enabled"),
-    "presence_penalty": ("presence_penalty", "penalty is not enabled"),
-    "seed": ("seed",),
-    "stop": ("'stop'", '"stop"', "`stop`", "stop sequence", "stop parameter", "parameter: stop", "parameter stop"),
+    **_PARAMETERS,
 }
+"""With those of other parts of a request, for which `adapt_body` knows another way."""
 # A complaint about a value (a tool's schema, too large a number) also names the part, but does not refuse it.
 _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
@@ -108,11 +112,6 @@ _REFUSAL = re.compile(
     r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
-_DROPPED = (
-    *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
-    *("frequency_penalty", "presence_penalty", "seed", "stop"),
-)
-"""What is left out if it is refused."""
 _SENT_AS = {"base64": "encoding_format"} | dict.fromkeys(("system", "bare_calls", "returned", "images"), "messages")
 
 
@@ -189,7 +188,7 @@ def adapt_body(body: dict[str, Any], base_url: str, capabilities: Capabilities) 
         result.pop("stream")
     if drops("stream_options") or "stream" not in result:
         result.pop("stream_options", None)
-    for parameter in _DROPPED:
+    for parameter in _PARAMETERS:
         if drops(parameter):
             result.pop(parameter)
     if drops("base64"):

@@ -9,7 +9,7 @@ from webapp.accounts.auth import login_required
 from webapp.accounts.groups import list_groups
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.forms import first_sentence, on_form, sentences, validate
+from webapp.http.forms import first_sentence, on_form, secret, sentences, validate
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
@@ -95,9 +95,8 @@ def change(connection_id: int) -> ViewResult:
         "base_url": request.form.get("base_url", "").strip(),
         "is_enabled": request.form.get("is_enabled") == "1",
         "builtin_tools": request.form.get("builtin_tools") == "1",
+        **secret("api_key", "remove_key"),
     }
-    if request.form.get("api_key", "").strip() or "remove_key" in request.form:
-        fields["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
     if request.form.get("headers", "").strip() or "remove_headers" in request.form:
         fields["headers"] = {} if "remove_headers" in request.form else header_lines(request.form["headers"])
     service.update_connection(connection_id, validate(ConnectionChanges, fields))

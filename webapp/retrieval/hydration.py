@@ -19,6 +19,7 @@ from webapp.retrieval.weights import ORDINARY
 from webapp.spaces.chunks import is_picture, shows_page
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
+from webapp.text.provenance import forgotten_in, without
 
 _ROOMS = (16, 64, 256)
 """Numbers of ids a statement can have: one of fixed length is rendered once, an expanding list every time."""
@@ -32,7 +33,7 @@ def load_hits(hits: Sequence[Hit], scope: Scope) -> list[FoundPassage]:
     passages = []
     for hit in hits:
         row = rows.get(hit.key)
-        if row is not None:
+        if row is not None and row.content[hit.start : hit.end or None].strip():
             factor = row.extra.get("worth", ORDINARY) / ORDINARY
             value = hit.score * factor if hit.score > 0 else hit.score
             passages.append(row.piece(hit, value))
@@ -135,6 +136,7 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
         .with_only_columns(
             Message.message_id,
             Message.content,
+            Message.spans,
             Message.created_at,
             Message.role,
             Conversation.user_id,
@@ -146,7 +148,10 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
-    for number, text, created_at, role, owner, conversation_id, title, space in _by_id(_messages_by_id, ids):
+    """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
+    for number, text, spans, created_at, role, owner, *place in _by_id(_messages_by_id, ids):
+        conversation_id, title, space = place
+        text = without(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
         yield owner, space, False, item
 

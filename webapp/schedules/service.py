@@ -213,4 +213,4 @@ def _rrule(repeat: Simple | None, rrule: str | None, local: datetime) -> str:
 def _set_next(row: Schedule, after: datetime) -> None:
     row.next_at = next_time(row.rrule, row.at, row.timezone, after)
     if row.next_at is None:
-        raise Invalid.field("at", "has passed; nothing would be sent")
+        raise Invalid.field("rrule" if row.rrule else "at", "has passed; nothing would be sent")

@@ -18,10 +18,10 @@ from webapp.db.base import add_row, db, get_or_raise, reads_only, write_transact
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
 from webapp.legacies.extraction_prompt import LegacyFact, fact_task
-from webapp.legacies.fact_learning import Vectors, extracts_facts, keep_facts, list_facts, vectors_of
-from webapp.legacies.fact_list import KnownFacts
-from webapp.legacies.facts import legacy_of
-from webapp.memories.store.tombstones import tombstone_set, watch
+from webapp.legacies.fact_learning import Subject, extracts_facts, keep_facts, subject_of
+from webapp.memories.learning.model_call import vectors_of
+from webapp.memories.store.tombstones import readable_transcript, watch
+from webapp.memories.store.writing import Vectors
 from webapp.prompts import service as prompts
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import embedder
@@ -31,6 +31,7 @@ from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.summaries.overviews import ask
 from webapp.summaries.prompt import LegacySummary
+from webapp.text.canonical import plain_text
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,7 @@ class Open:
     stored: Mapping[int, str]
     still_holds: Callable[[], bool]
     space_id: int | None = None
-    subject: str = ""
-    facts: KnownFacts = KnownFacts()
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
     if not chunk.is_temporary:
         client.embed_passages([chunk.messages[0].content[:200] if chunk.messages else "summary"])
     if chunk.subject:
-        instructions += fact_task(chunk.subject) + chunk.facts.text
-    answer, model = ask(chunk.messages, chunk.earlier, instructions, with_facts=bool(chunk.subject))
+        instructions += fact_task(chunk.subject.name) + chunk.subject.facts.text
+    answer, model = ask(chunk.messages, chunk.earlier, instructions, with_facts=chunk.subject is not None)
     text = answer.summary
     vector = None if chunk.is_temporary else client.embed_passages([text])[0]
     facts = answer.readable if isinstance(answer, LegacySummary) else []
-    vectors = vectors_of(facts)
+    vectors = vectors_of(plain_text(fact.content) for fact in facts)
     with write_transaction():
         return _store(conversation_id, chunk, text, vector, client.model, model, settings, facts, vectors)
 
@@ -164,26 +164,16 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     if any(row.status == "streaming" for row in rows):
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
-    # Forgotten words are not retold: they are the user's, and stay in their message only.
-    tombstones = tombstone_set(conversation.user_id)
-    transcript = tuple(
-        TranscriptMessage(
-            row.message_id, row.role, tombstones.without_quotes(row.content, row.provenance), row.created_at
-        )
-        for row in rows
-        if row.content.strip() and (row.role == "user" or row.status in FINISHED)
-    )
-    legacy = legacy_of(conversation) if extracts_facts(conversation) else None
+    said = [row for row in rows if row.role == "user" or row.status in FINISHED]
     return Open(
         conversation.user_id,
         conversation.is_temporary,
-        transcript,
+        tuple(readable_transcript(conversation.user_id, said)),
         before,
         {row.message_id: row.content for row in rows},
         still_holds,
         conversation.space_id,
-        legacy.name if legacy else "",
-        list_facts(conversation.user_id, legacy.space_id) if legacy else KnownFacts(),
+        subject_of(conversation),
     )
 
 
@@ -242,17 +232,8 @@ def _store(
         model=model[:200],
     )
     add_row(chunk)
-    if facts and open_chunk.space_id is not None and extracts_facts(conversation):
-        keep_facts(
-            open_chunk.user_id,
-            open_chunk.space_id,
-            conversation_id,
-            open_chunk.subject,
-            facts,
-            [item.id for item in open_chunk.messages],
-            vectors,
-            open_chunk.facts,
-        )
+    if open_chunk.subject is not None and extracts_facts(conversation):
+        keep_facts(conversation_id, open_chunk.subject, facts, [item.id for item in open_chunk.messages], vectors)
     has_more = _open_count(conversation_id) > settings.summary_threshold
     conversation.summary_due = has_more
     if not conversation.is_temporary:

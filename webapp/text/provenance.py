@@ -42,7 +42,8 @@ _CLOCK = r"\d{1,2}[:.]\d\d(?::\d\d)?(?:[ \u202f]?[^\W\d_]\.?[^\W\d_]\.?)?"
 _HEADER = re.compile(
     rf"[ \t]*(?:\[(?:[^\]\n]{{0,24}}[ ,])?{_CLOCK}\][ \t]+(?P<after>[^\W\d_][^\n:：]{{0,40}})"
     rf"|(?P<before>[^\W\d_][^\n\[]{{0,40}}?),?[ \t]+\[(?:[^\]\n]{{0,24}}[ ,])?{_CLOCK}\]"
-    rf"|(?P<spaced>[^\W\d_][^\n]{{0,40}}?)(?:[ \t]{{2,}}|[ \t][—–][ \t][^\n]{{0,20}}?){_CLOCK}"
+    rf"|(?P<spaced>[^\W\d_][^\n]{{0,40}}?)[ \t]{{2,}}{_CLOCK}"
+    rf"|(?P<dashed>[^\W\d_][^\n]{{0,40}}?)[ \t][—–][ \t][^\n]{{0,20}}?{_CLOCK}"
     r"|(?:\*\*)?(?P<bare>[^\W\d_][^\n:：*#]{0,30})(?:[:：]?\*\*|[:：])"
     r"|#{1,6}[ \t]+(?P<heading>[^\W\d_][^\n]{0,30}))[ \t]*\n?"
 )
@@ -70,6 +71,11 @@ def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) ->
     """Return the spans of a text its author did not type, merged, with the `marked` (start, end, origin)."""
     spans = [Span(start, end) for start, end, origin in marked if origin in OTHERS]
     return merge_spans([*spans, *_blocks(text)])
+
+
+def forgotten_in(spans: Spans | None) -> list[Span]:
+    """Return those of a message's spans that its author has had forgotten."""
+    return [Span(start, end) for start, end, origin in spans or () if origin == FORGOTTEN]
 
 
 def touches(span: Span, others: Iterable[Span]) -> bool:
@@ -213,7 +219,7 @@ def _headers(text: str, lines: Sequence[Span]) -> list[tuple[int, str, bool]]:
     """Return the lines with nothing but a speaker, above what they say, and the names; certain if some have a time."""
     found = {n: header for n, line in enumerate(lines) if (header := _HEADER.fullmatch(text, line.start, line.end))}
     above = {n: header for n, header in found.items() if n + 1 < len(lines) and n + 1 not in found}
-    stamped = {n for n, header in above.items() if header["after"] or header["before"]}
+    stamped = {n for n, header in above.items() if header["after"] or header["before"] or header["spaced"]}
     names = {n: next(filter(None, header.groupdict().values())) for n, header in above.items()}
     return [(n, name.strip().casefold(), n in stamped and len(stamped) > 1) for n, name in names.items()]
 

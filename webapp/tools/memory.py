@@ -3,16 +3,15 @@
 import logging
 from typing import Any, cast
 
-import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.learning import tools
 from webapp.memories.learning.model_call import reply_is_trusted
+from webapp.memories.store.writing import Vectors
 from webapp.providers.clients import embedder
 from webapp.tools.calls import ToolRun, call_record, definition_of, failure, parse_arguments
 
@@ -42,16 +41,14 @@ def run_tool(turn_id: int, call: ToolCall, is_tainted: bool = False, model_id: s
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
         return call_record(call, arguments, failure(f"These arguments do not fit: {wrong}"))
-    client = embedder()
-    vectors = _vectors(client, args) if isinstance(args, tools.Remember) else {}
+    vectors = _vectors(args.content) if isinstance(args, tools.Remember) else Vectors()
     with write_transaction():
         turn = db.session.get(Message, turn_id)
         if turn is None:
             return call_record(call, arguments, failure("The conversation is gone."))
         if isinstance(args, tools.Remember):
             is_trusted = reply_is_trusted(model_id)
-            made_by = client.model if vectors else None
-            output = tools.remember(turn, args, vectors, made_by, is_trusted=is_trusted, is_tainted=is_tainted)
+            output = tools.remember(turn, args, vectors, is_trusted=is_trusted, is_tainted=is_tainted)
         elif isinstance(args, tools.Forget):
             output = tools.forget(turn, args)
         else:
@@ -71,8 +68,9 @@ def _without_text(arguments: dict[str, Any], output: dict[str, Any]) -> dict[str
     )
 
 
-def _vectors(client: Embedder, args: tools.Remember) -> dict[str, np.ndarray]:
+def _vectors(content: str) -> Vectors:
+    client = embedder()
     try:
-        return {args.content: client.embed_query(args.content, timeout=EMBEDDING_SECONDS)}
+        return Vectors({content: client.embed_query(content, timeout=EMBEDDING_SECONDS)}, client.model)
     except ModelError:
-        return {}
+        return Vectors()

@@ -3,7 +3,6 @@
 from typing import Any
 
 from flask import flash, redirect, render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import current_user_id
@@ -11,8 +10,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import arguments_line, sources_of
 from webapp.db.base import db
-from webapp.errors import Invalid
-from webapp.http.forms import sentences
+from webapp.http.forms import on_form, secret, validate
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -68,21 +66,10 @@ def show_web() -> ViewResult:
 
 
 @admin_blueprint.post("/web")
+@on_form(lambda errors: _web_page(errors, _web_fields()), WEB_LABELS, otherwise="provider")
 def set_web() -> ViewResult:
     """Set up the search engine, and switch the web on or off."""
-    fields: dict[str, Any] = {
-        "provider": request.form.get("provider", ""),
-        "address": request.form.get("address", "").strip(),
-        "is_enabled": "is_enabled" in request.form,
-    }
-    key = request.form.get("api_key", "").strip()
-    if key or "remove_key" in request.form:
-        fields["api_key"] = "" if "remove_key" in request.form else key
-    try:
-        service.set_access(WebAccessFields(**fields))
-    except (ValidationError, Invalid) as error:
-        db.session.rollback()
-        return _web_page(errors=sentences(error, WEB_LABELS, otherwise="provider"), fields=fields), 422
+    service.set_access(validate(WebAccessFields, _web_fields() | secret("api_key", "remove_key")))
     return commit_and_redirect(url_for(".index"), _("Saved."))
 
 
@@ -93,7 +80,13 @@ def test_web() -> ViewResult:
     return redirect(url_for(".index"), 303)
 
 
-def _web_page(*, errors: dict[str, str] | None = None, fields: dict[str, Any] | None = None) -> str:
+def _web_fields() -> dict[str, Any]:
+    form = request.form
+    address = form.get("address", "").strip()
+    return {"provider": form.get("provider", ""), "address": address, "is_enabled": "is_enabled" in form}
+
+
+def _web_page(errors: dict[str, str] | None = None, fields: dict[str, Any] | None = None) -> str:
     row = service.access()
     now = {"provider": row.provider, "address": row.address, "is_enabled": row.is_enabled} if row else {}
     return render_template(

@@ -3,12 +3,11 @@
 from typing import Any
 
 from flask import flash, redirect, render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts.identity import current_user_id, is_admin
 from webapp.db.base import db
-from webapp.errors import Conflict, DomainError, Invalid
-from webapp.http.forms import sentences
+from webapp.errors import Conflict, Invalid
+from webapp.http.forms import on_form, secret, sentences, validate
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -34,16 +33,16 @@ def _servers() -> dict[str, Any]:
 @limit_tries
 def create() -> ViewResult:
     """Add a server, and immediately ask it which tools it has."""
-    fields = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
+    fields: dict[str, Any] = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
     for_everyone = "for_everyone" in request.form
     try:
         row = servers.create_server(
-            current_user_id(), NewToolServer(**fields, for_everyone=for_everyone), is_admin=is_admin()
+            current_user_id(), validate(NewToolServer, fields | {"for_everyone": for_everyone}), is_admin=is_admin()
         )
-    except (ValidationError, Invalid, Conflict) as error:
+    except (Invalid, Conflict) as error:
         db.session.rollback()
         location = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
-        flash(_error_text(error), "error")
+        flash(" ".join(sentences(error, LABELS, otherwise="url").values()), "error")
         return redirect(f"{location}#servers", 303)
     db.session.commit()
     server_id = row.server_id
@@ -57,6 +56,7 @@ def show(server_id: int) -> ViewResult:
 
 
 @blueprint.post("/<int:server_id>")
+@on_form(lambda errors, server_id: _page(_row(server_id), " ".join(errors.values())), LABELS, otherwise="url")
 def change(server_id: int) -> ViewResult:
     """Change a server, or which of its tools are on."""
     row = _row(server_id)
@@ -66,14 +66,8 @@ def change(server_id: int) -> ViewResult:
         fields["tools_on"] = form.getlist("tool")
     else:
         fields = {"name": form.get("name", "").strip(), "url": form.get("url", "").strip()}
-        fields["is_enabled"] = "is_enabled" in form
-        if form.get("token", "").strip() or "remove_token" in form:
-            fields["token"] = "" if "remove_token" in form else form["token"].strip()
-    try:
-        servers.update_server(row, ToolServerChanges(**fields))
-    except (ValidationError, Invalid) as error:
-        db.session.rollback()
-        return _page(_row(server_id), error=_error_text(error)), 422
+        fields |= {"is_enabled": "is_enabled" in form, **secret("token", "remove_token")}
+    servers.update_server(row, validate(ToolServerChanges, fields))
     return commit_and_redirect(url_for(".show", server_id=server_id), _("Saved."))
 
 
@@ -101,10 +95,6 @@ def revoke(grant_id: int) -> ViewResult:
 
 def _row(server_id: int) -> ToolServer:
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
-
-
-def _error_text(error: ValidationError | DomainError) -> str:
-    return " ".join(sentences(error, LABELS, otherwise="url").values())
 
 
 def _page(row: ToolServer, error: str = "") -> str:

@@ -169,17 +169,16 @@ def _write(
             return (row.learn_status if row else "") or "gone"
         result = past_conversations.write(step) if step is not None else None
         state["failed"] = state.get("failed", 0) + failed
-        if result is not None and result.asked:
+        if step is not None and step.answer is not None and result is not None:
+            proposed = result.counts["in_review"]
             state["calls"] += 1
-            state["input_tokens"] += result.tokens[0]
-            state["output_tokens"] += result.tokens[1]
-            state["proposed"] += result.proposed
-            state["model"] = result.model
+            state["input_tokens"] += step.tokens[0]
+            state["output_tokens"] += step.tokens[1]
+            state["proposed"] += proposed
+            state["model"] = step.answer.model
             if result.change_set_id:
                 row.change_set_ids = [*row.change_set_ids, result.change_set_id]
-                row.counts = row.counts | {
-                    "memories proposed": row.counts.get("memories proposed", 0) + result.proposed
-                }
+                row.counts = row.counts | {"memories proposed": row.counts.get("memories proposed", 0) + proposed}
         if result is not None and result.has_more and result.last_id > after:
             state["after"] = result.last_id
         else:

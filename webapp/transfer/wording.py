@@ -1,8 +1,7 @@
 """The sentences in English that are kept of an import, said again: what was put into them is found by their form."""
 
-import re
-
 from webapp.i18n.marks import N_, say
+from webapp.i18n.request_language import values_in
 
 FORMS = N_(
     (
@@ -21,22 +20,11 @@ FORMS = N_(
         "line %(number)s",
     )
 )
-_PIECES = {form: re.split(r"%\((\w+)\)s", form) for form in FORMS}
 
 
 def say_again(text: str) -> str:
     """Return a kept text as the sentence it was made from; the text itself if nothing was put into it."""
-    for form, pieces in _PIECES.items():
-        if values := _values(pieces, text):
+    for form in FORMS:
+        if (values := values_in(form, text)) is not None:
             return say(form, **{name: say_again(value) if name == "why" else value for name, value in values.items()})
     return say(text) if "%" not in text else text
-
-
-def _values(pieces: list[str], text: str) -> dict[str, str]:
-    """Return what stands between the words of a form, by name; empty if they are not those of the text."""
-    begin, values = len(pieces[0]), {}
-    for name, words in zip(pieces[1::2], pieces[2::2], strict=True):
-        if (end := text.find(words, begin) if words else len(text)) <= begin:
-            return {}
-        values[name], begin = text[begin:end], end + len(words)
-    return values if text.startswith(pieces[0]) and begin == len(text) else {}

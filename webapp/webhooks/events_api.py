@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import select
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
@@ -54,16 +55,22 @@ def response(user_id: int, query: EventQuery) -> Response:
     except RedisError:
         raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
-    chunks = _stream(this_app(), identity, after, is_gap, kinds)
+    chunks = _stream(this_app(), identity, after, is_gap, kinds, request.environ.get("gunicorn.socket"))
     return sse.response(_open.open(user_id, chunks, MAX_EACH, MAX_LISTENERS))
 
 
-def _stream(app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set[str]) -> Generator[bytes, None, None]:
+def _stream(
+    app: Flask, identity: Identity, after: str, is_gap: bool, kinds: set[str], connection: Any
+) -> Generator[bytes, None, None]:
     yield b"retry: 3000\n: connected\n\n"
     if is_gap:
         yield sse.event("missed", {}, after)
     start = last = time.monotonic()
-    while time.monotonic() - start < LONGEST and not ending.is_set():
+    client = select.poll()
+    if connection is not None:
+        client.register(connection, select.POLLRDHUP)
+    # Who has left would be noticed at the next heartbeat, and count as a listener until then.
+    while time.monotonic() - start < LONGEST and not ending.is_set() and not client.poll(0):
         try:
             with app.app_context():
                 entries = list(read(identity.user_id, after))

@@ -193,8 +193,13 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     with app.app_context():
         assert db.session.query(ConversationReport).count() == 0
     model.script(match="memory_operations", structured={"statements": []})
+    asked = len(model.calls())
+    say(client, client.post("/api/conversations", json={}).json["conversation_id"], "What am I allergic to, and why?")
     run_jobs()
-    client.post("/api/tasks/trigger-memory-generation")
+    for row in client.get("/api/conversations").json["conversations"]:
+        made = client.post(f"/api/tasks/generate-memory-for-conversation/{row['conversation_id']}?sync=true")
+        assert made.status_code == 200
+    assert WORDS not in json.dumps(model.calls()[asked:]), "no model reads it again"
     assert in_tables(app) == set() and in_redis(app.extensions["redis"]) == set()
     vectors = {value for _, column, value, _ in cells(app) if column == "embedding" and value}
     with app.app_context():

@@ -24,19 +24,22 @@ def forget(app, client, user, model, talk: int, quote: str = SAID) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "forgotten", "quote"),
+    ("said", "forgotten", "other", "quote"),
     [
-        (f"By the way, {SAID}! Bye.", SAID, "allergic to walnuts"),
-        (f"By the way, {SAID}! Bye.", SAID, f"By the way, {SAID}!"),
-        (f"{SAID} and sail a boat.", SAID, f"{SAID} and sail a boat"),
-        ("顺便说一下我对核桃过敏而且住在大连。", "我对核桃过敏", "对核桃过敏而且住在大连"),
-        ("ผมแพ้วอลนัทและอยู่ที่เชียงใหม่", "ผมแพ้วอลนัท", "แพ้วอลนัทและอยู่ที่เชียงใหม่"),
+        (f"By the way, {SAID}! Bye.", SAID, "", "allergic to walnuts"),
+        (f"By the way, {SAID}! Bye.", SAID, "", f"By the way, {SAID}!"),
+        (f"{SAID} and sail a boat.", SAID, "", f"{SAID} and sail a boat"),
+        ("顺便说一下我对核桃过敏而且住在大连。", "我对核桃过敏", "", "对核桃过敏而且住在大连"),
+        ("ผมแพ้วอลนัทและอยู่ที่เชียงใหม่", "ผมแพ้วอลนัท", "", "แพ้วอลนัทและอยู่ที่เชียงใหม่"),
+        ("顺便说一下我对核桃过敏。", "我对核桃过敏", "昨天告诉医生我对核桃过敏，真麻烦", "对核桃过敏，真麻烦"),
+        ("ผมแพ้วอลนัทครับ", "ผมแพ้วอลนัท", "บอกหมอแล้วว่าผมแพ้วอลนัทและปวดหัว", "แพ้วอลนัทและปวดหัว"),
     ],
 )
-def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, model, said, forgotten, quote):
+def test_the_same_words_stay_forgotten_under_another_quote(app, client, user, model, said, forgotten, other, quote):
     talk = converse(app, user.user_id, said)
     forget(app, client, user, model, talk, forgotten)
-    assert learn(client, model, talk, operation(quote, WORDS[0]))["change_set"]["reasons"] == {"forgotten": 1}
+    place = converse(app, user.user_id, other) if other else talk
+    assert learn(client, model, place, operation(quote, WORDS[0]))["change_set"]["reasons"] == {"forgotten": 1}
     assert current(app, user.user_id) == []
 
 
@@ -57,20 +60,6 @@ def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user,
     assert current(app, user.user_id) == ["Moved to Porto."]
 
 
-@pytest.mark.parametrize(
-    ("said", "forgotten", "other", "quote"),
-    [
-        ("顺便说一下我对核桃过敏。", "我对核桃过敏", "昨天告诉医生我对核桃过敏，真麻烦", "对核桃过敏，真麻烦"),
-        ("ผมแพ้วอลนัทครับ", "ผมแพ้วอลนัท", "บอกหมอแล้วว่าผมแพ้วอลนัทและปวดหัว", "แพ้วอลนัทและปวดหัว"),
-    ],
-)
-def test_nor_where_words_have_no_spaces(app, client, user, model, said, forgotten, other, quote):
-    forget(app, client, user, model, converse(app, user.user_id, said), forgotten)
-    talk = converse(app, user.user_id, other)
-    assert learn(client, model, talk, operation(quote, WORDS[0]))["change_set"]["reasons"] == {"forgotten": 1}
-    assert current(app, user.user_id) == []
-
-
 def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model):
     talk = converse(app, user.user_id, f"By the way, {SAID}!")
     learn(client, model, talk, operation(SAID, CONTENT))
@@ -86,16 +75,19 @@ def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user,
     assert current(app, user.user_id) == []
 
 
-def test_an_edited_message_brings_nothing_back(app, client, user, model):
+@pytest.mark.usefixtures("untrusted_model")
+def test_an_edited_message_brings_nothing_back_and_what_is_rewritten_in_it_goes(app, client, user, model):
     talk = converse(app, user.user_id)
     (message,) = say(app, talk, "我对核桃过敏而且住在大连。")
     forget(app, client, user, model, talk, "我对核桃过敏")
+    learn(client, model, talk, operation("住在大连", "住在大连"))
+    assert current(app, user.user_id) == ["而且住在大连。"]
     model.script(match="请", reply="好的。")
-    answers(model, operation("对核桃过敏", WORDS[0]), operation("住在大连", "住在大连"), times=None)
-    edited = client.post(f"/api/messages/{message}/edit", json={"content": "我对核桃过敏而且住在大连。请注意。"})
+    answers(model, operation("对核桃过敏", WORDS[0]), operation("住在上海", "住在上海"), times=None)
+    edited = client.post(f"/api/messages/{message}/edit", json={"content": "我对核桃过敏而且住在上海。请注意。"})
     wait(client, edited.json["response_id"])
     extract(client, talk)
-    assert current(app, user.user_id) == ["住在大连"]
+    assert current(app, user.user_id) == ["而且住在上海。"]
 
 
 @pytest.mark.parametrize("content", [SAID, f"The user said: {SAID}"])

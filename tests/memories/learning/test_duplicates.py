@@ -9,6 +9,7 @@ from webapp.accounts.models import User
 from webapp.background import job_specs
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.llm.errors import ModelError
+from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import duplicates
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting
@@ -103,7 +104,7 @@ def test_of_two_that_deny_each_other_the_earlier_waits_for_the_user_once(
 
 
 def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, user, model, keep, run_jobs):
-    ids = keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+    ids = [*keep(user.user_id, (CAR[0], 1)), *keep(user.user_id, (CAR[1], 2))]
     model.script(match="same_memories", structured={"same": [1]})
     nightly(app, run_jobs)
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
@@ -112,6 +113,10 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
     with app.app_context(), hold, write_transaction():
         assert forgetting.forget(user.user_id, {*ids} - {aside}).memory_ids == ids, "what says the same goes, too"
         assert held == {*ids}, "and what it reaches is locked before the memory is"
+        db.session.rollback()
+        (kept,) = {*ids} - {aside}
+        change_sets.undo(user.user_id, revisions.revisions_of(user.user_id, kept)[0].change_set_id)
+        assert not db.session.get(Memory, aside).is_archived, "nor is it lost with what it was set aside for"
         db.session.rollback()
     assert aside in ids and client.put(f"/api/memories/{aside}", json={"is_archived": False}).status_code == 200
     nightly(app, run_jobs)

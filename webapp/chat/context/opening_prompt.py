@@ -1,10 +1,10 @@
 """The model's task when the assistant opens a point."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
-from webapp.journeys.guidance import PointGuide, directive
+from webapp.journeys.guidance import directive
 from webapp.journeys.points import journey_view
 from webapp.memories.prompt.profile import profile_values
 from webapp.prompts import service as prompts
@@ -31,17 +31,12 @@ def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -
         return None
     profile = profile_values(conversation.user_id) if remembers else {}
     prompt = prompts.active("assistant_initiated")
-    guide = view.guide
     return Opening(
-        text=_fill(conversation, prompt.text, directive(guide, profile)),
-        record=_fill(conversation, prompt.text, directive(_without_knowledge(guide))),
-        about=" ".join([guide.title, guide.description]),
+        text=_fill(conversation, prompt.text, directive(view, profile)),
+        record=_fill(conversation, prompt.text, directive(view, knows=False)),
+        about=f"{view.point.title} {view.point.description}",
         label=prompt.label,
     )
-
-
-def _without_knowledge(guide: PointGuide) -> PointGuide:
-    return replace(guide, known=(), quotes=(), to_check=())
 
 
 def _fill(conversation: Conversation, template: str, task: str) -> str:

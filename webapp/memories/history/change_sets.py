@@ -21,7 +21,7 @@ from webapp.memories.showing.change_lines import ChangeLine, MemoryState, Snapsh
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot, statement_hash
-from webapp.memories.store.reach import lock_withdrawal, withdraw
+from webapp.memories.store.reach import lock_withdrawal, set_aside_for, withdraw
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 
@@ -166,12 +166,14 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
     withdraw(user_id, _withdrawals(plan))
+    aside = db.session.scalars(set_aside_for(plan.removals)).all()
+    returns = dict(plan.returns) | dict.fromkeys(aside, {"is_archived": False, "superseded_by_id": None})
     if plan.removals:
         for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(plan.removals))):
             touch(space_id)
         db.session.execute(delete(Memory).where(Memory.memory_id.in_(plan.removals)))
         db.session.expire_all()
-    for ref, fields in plan.returns.items():
+    for ref, fields in returns.items():
         memory = get_or_raise(Memory, ref)
         restore_fields(memory, fields)
         check_key(memory)
@@ -179,9 +181,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     drop_evidence(MemoryEvidence.evidence_id.in_([row_id for ids in plan.evidence.values() for row_id in ids]))
     original.undone_at = now()
     journal.change_set.undoes_id = original.change_set_id
-    row = journal.close(
-        {"removed": len(plan.removals), "restored": len(plan.returns), "unsupported": len(plan.evidence)}
-    )
+    row = journal.close({"removed": len(plan.removals), "restored": len(returns), "unsupported": len(plan.evidence)})
     row.changes = [
         *({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in plan.removals),
         *row.changes,

@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 
 MAX_CALLS = 4
 """The most model calls in one run; a longer backlog continues in the next one."""
-NEAREST = 10
 
 
 def extract(
@@ -127,13 +126,10 @@ Nearby = tuple[int, Collection[int]]
 """A version of a user's memory, and the ids of memories near some vectors at that version."""
 
 
-def find_similar(batch: ExtractionInput, answer: Answer) -> Nearby | None:
-    """Return memories similar to the extracted statements, None without vectors; call it before the transaction."""
-    if not answer.vectors or not answer.embedding_model:
-        return None
-    version, vectors = versions.current_version(batch.user_id), list(answer.vectors.values())
-    model, count = answer.embedding_model, NEAREST * len(vectors)
-    return version, writing.nearest(batch.user_id, batch.space_id, model, vectors, count).keys()
+def find_similar(batch: ExtractionInput, answer: Answer) -> Nearby:
+    """Return memories similar to the extracted statements; call it before the transaction."""
+    version = versions.current_version(batch.user_id)
+    return version, writing.similar(batch.user_id, batch.space_id, answer.vectors)
 
 
 def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None = None) -> Result:
@@ -208,18 +204,17 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Res
 def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = None) -> State:
     """Return what a decision rests on; the caller holds the user's memory and may have looked up `nearby`."""
     operations = answer.extraction.operations
-    message_ids = [source.message_id for source in batch.call.sources]
-    ids = set(batch.call.numbered.values())
-    ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
+    sources = writing.with_replaced(batch.call.sources)
+    ids = set(batch.call.numbered.values()) | writing.candidates(batch.user_id, batch.space_id, operations, sources)
     if nearby is None or nearby[0] + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = find_similar(batch, answer)
-    ids |= set(nearby[1] if nearby else ())
+    ids |= set(nearby[1])
     tombstones = tombstone_set(batch.user_id)
     return State(
-        messages=mark_forgotten(batch.call.sources, tombstones),
+        messages=mark_forgotten(sources, tombstones),
         memories=tuple(writing.load_known(ids)),
         numbered=batch.call.numbered,
-        embeddings=answer.vectors,
+        embeddings=answer.vectors.by_text,
         context=batch.call.context,
         foreign=batch.call.foreign,
         secrets=answer.extraction.secrets,
@@ -239,13 +234,7 @@ def store(
 ) -> MemoryChangeSet:
     """Write what was decided about an answer; returns its change set."""
     journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
-    writing.apply_plan(
-        effects,
-        journal,
-        space_id=batch.space_id,
-        embedding_model=answer.embedding_model,
-        embeddings=answer.vectors,
-    )
+    writing.apply_plan(effects, journal, space_id=batch.space_id, vectors=answer.vectors)
     change_set = journal.close(counts, reasons)
     change_set.model = answer.model
     change_set.prompt_tokens = answer.prompt_tokens

@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import false, select
 
 from webapp.conversations import titles
-from webapp.conversations.current_messages import count_current, current
+from webapp.conversations.current_messages import before_unfinished, count_current, current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db
@@ -124,9 +124,6 @@ def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
     new = db.session.scalars(
         messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
     ).all()
-    streaming = next((row for row in new if row.status == "streaming"), None)
-    if streaming is not None:
-        new = [row for row in new if row.message_id < (streaming.reply_to_id or streaming.message_id)]
     before = db.session.scalars(
         messages.where(Message.message_id <= after).order_by(Message.message_id.desc()).limit(CONTEXT_MESSAGES)
     ).all()
@@ -141,7 +138,7 @@ def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
             tuple(outside_texts(row.tool_calls)),
             redact,
         )
-        for row in [*reversed(before), *new]
+        for row in [*reversed(before), *before_unfinished(new)]
         if row.content.strip()
     ]
 

@@ -1,11 +1,10 @@
 """The one structured call after a turn, the vectors of what it proposes, and the trust in the model that answers."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from webapp.db.base import db
@@ -15,9 +14,9 @@ from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import FIELD as POINTS, PointAssessment, read_points
 from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.check import as_stored
-from webapp.memories.rules.operations import MemoryOperation
 from webapp.memories.rules.state import State
 from webapp.memories.rules.statements import FIELD, Extraction, read_statements
+from webapp.memories.store.writing import Vectors
 from webapp.providers.clients import completions, embedder
 from webapp.providers.grades import grade_of, grade_of_reply, worker
 
@@ -47,8 +46,7 @@ class Answer:
     model: str
     prompt_tokens: int | None
     completion_tokens: int | None
-    embedding_model: str | None = None
-    vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
+    vectors: Vectors = Vectors()
     points: tuple[PointAssessment, ...] = ()
     cut_at: int | None = None
     is_trusted: bool = False
@@ -90,13 +88,16 @@ def ask(batch: ExtractionInput) -> Answer:
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
-    vectors, embedding_model = vectors_of(operations)
+    try:
+        vectors = vectors_of(operation.content for operation in operations)
+    except ModelError as error:
+        log.warning("extraction goes on without vectors", extra={"code": error.code})
+        vectors = Vectors()
     return Answer(
         replace(extraction, operations=operations),
         title if isinstance(title, str) else None,
         model,
         *usage,
-        embedding_model,
         vectors,
         read_points(data.get(POINTS)),
         cut_at,
@@ -111,18 +112,13 @@ def _last_number(items: Sequence[Any], batch: ExtractionInput) -> int | None:
     return max((n for n in numbers if isinstance(n, int) and n in message_numbers), default=None)
 
 
-def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:
-    """Return the vectors of the proposed statements by text, and their model; none while it is unavailable."""
-    texts = sorted({operation.content for operation in operations if operation.content})
+def vectors_of(statements: Iterable[str | None]) -> Vectors:
+    """Embed the proposed statements; no connection may be held. Raises ModelError."""
+    texts = sorted({text for text in statements if text})
     if not texts:
-        return {}, None
+        return Vectors()
     client = embedder()
-    try:
-        rows = client.embed_passages(texts)
-    except ModelError as error:
-        log.warning("extraction goes on without vectors", extra={"code": error.code})
-        return {}, None
-    return dict(zip(texts, rows, strict=True)), client.model
+    return Vectors(dict(zip(texts, client.embed_passages(texts), strict=True)), client.model)
 
 
 def worker_is_trusted() -> bool:

@@ -19,9 +19,8 @@ from webapp.conversations.current_messages import count_current
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, now
-from webapp.errors import Conflict, Unavailable
+from webapp.errors import Conflict
 from webapp.extensions import redis
-from webapp.llm.errors import ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.extraction import extract
 from webapp.memories.learning.later_domains import COUNTS, Result, reader_of
@@ -56,20 +55,17 @@ def request_extraction(user_id: int, conversation_id: int) -> str:
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
-    """Extract memories at once; return the result and the job for the rest. Raises NotFound, Conflict, Unavailable."""
+    """Extract memories at once; return the result and the job for the rest. Raises NotFound, Conflict, ModelError."""
     from_start = _reads_from_start(user_id, conversation_id)
     with suppress(RedisError):
         _begin(conversation_id, 0 if from_start else None)
     db.session.rollback()
     total, after = Result(), 0
-    try:
-        for _ in range(SYNC_RUNS):
-            total = total.plus(extract(conversation_id, from_start, after))
-            after = total.last_id
-            if not total.has_more:
-                break
-    except ModelError as error:
-        raise Unavailable(error.detail) from None
+    for _ in range(SYNC_RUNS):
+        total = total.plus(extract(conversation_id, from_start, after))
+        after = total.last_id
+        if not total.has_more:
+            break
     with suppress(RedisError):
         return total, goes_on(conversation_id, total, from_start)
     return total, None

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from sqlalchemy import select
 
@@ -22,6 +21,7 @@ from webapp.memories.schemas import MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
 from webapp.memories.store import tombstones, versions, writing
 from webapp.memories.store.journal import Journal, statement_hash
+from webapp.memories.store.writing import Vectors
 
 MAX_FOUND = 8
 RECENT_MESSAGES = 50
@@ -67,8 +67,7 @@ class Search(BaseModel):
 def remember(
     turn: Message,
     args: Remember,
-    vectors: dict[str, np.ndarray],
-    model: str | None,
+    vectors: Vectors,
     *,
     is_trusted: bool,
     is_tainted: bool = False,
@@ -88,7 +87,8 @@ def remember(
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     stones = tombstones.tombstone_set(conversation.user_id)
-    (marked,) = tombstones.mark_forgotten([source], stones)
+    (marked,) = tombstones.mark_forgotten(writing.with_replaced([source]), stones)
+    sources = tuple(marked if item is source else item for item in sources)
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -100,13 +100,12 @@ def remember(
         confidence=CONFIDENCE,
         importance=args.importance,
     )
-    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
-    if vectors and model:
-        ids |= writing.nearest(conversation.user_id, conversation.space_id, model, list(vectors.values()), 10).keys()
+    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], sources)
+    ids |= writing.similar(conversation.user_id, conversation.space_id, vectors)
     state = State(
-        messages=tuple(marked if item is source else item for item in sources),
+        messages=sources,
         memories=tuple(writing.load_known(ids)),
-        embeddings=vectors,
+        embeddings=vectors.by_text,
         context=_replies(turn),
         is_trusted=is_trusted,
         is_tainted=is_tainted,
@@ -124,13 +123,7 @@ def remember(
         conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )
-    new_ids = writing.apply_plan(
-        effects,
-        journal,
-        space_id=conversation.space_id,
-        embedding_model=model if vectors else None,
-        embeddings=vectors,
-    )
+    new_ids = writing.apply_plan(effects, journal, space_id=conversation.space_id, vectors=vectors)
     journal.close(plan.counts).through_message_id = turn.message_id
     return _outcome(effects, new_ids)
 

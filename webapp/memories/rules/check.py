@@ -17,7 +17,7 @@ from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
-from webapp.text.provenance import touches, without
+from webapp.text.provenance import carry_spans, touches, without
 from webapp.text.quotes import Span
 
 _A_DAY = timedelta(days=1)
@@ -48,7 +48,7 @@ class Claim:
     """A grounded statement (or retraction) of the user's, with the memory it was aimed at.
 
     `may_be_quoted`: the user's own words may become a memory, since they were not forgotten. `is_doubtful`: it waits
-    for the user. `is_trusted` as in the State.
+    for the user. `is_trusted` as in the State, or its words were put in the place of others by the user.
     """
 
     index: int
@@ -118,8 +118,9 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
     if _is_secret(operation, content, label_and_quote(span, message.content), own_words or quote, state):
         return Refusal.SECRET
 
-    target = _target(operation, state)
-    action = operation.action
+    rewritten = _rewritten(message, span, state) if operation.action is Action.ADD else None
+    target = rewritten or _target(operation, state)
+    action = operation.action if rewritten is None else Action.SUPERSEDE
     if operation.memory_number is not None and target is None and action is not Action.ADD:
         if retracts:
             return Refusal.UNKNOWN_MEMORY
@@ -136,7 +137,7 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
         is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _rests_on_others(content, state)),
-        is_trusted=state.is_trusted,
+        is_trusted=state.is_trusted or rewritten is not None,
     )
 
 
@@ -219,6 +220,17 @@ def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
         return None
     ref = state.numbered.get(operation.memory_number)
     return next((memory for memory in state.memories if memory.ref == ref), None) if ref is not None else None
+
+
+def _rewritten(message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
+    """Return the memory that rests on words of the version before, where its author now wrote those of a span."""
+    message_id, before = message.replaced or (0, "")
+    for memory in state.memories if message_id else ():
+        spans = [(item.start, item.end, "") for item in memory.evidence if item.message_id == message_id]
+        spans = [place for place in spans if find_quote(before[place[0] : place[1]], message.content) is None]
+        if touches(span, (Span(start, end) for start, end, _ in carry_spans(before, message.content, spans))):
+            return memory
+    return None
 
 
 def _draft(

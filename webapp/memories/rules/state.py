@@ -14,7 +14,7 @@ import numpy as np
 
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.text.canonical import canonical_statement
-from webapp.text.provenance import FORGOTTEN, spans_of_others
+from webapp.text.provenance import forgotten_in, spans_of_others
 from webapp.text.quotes import Span
 
 MemoryRef = int
@@ -34,6 +34,8 @@ class SourceMessage:
     said_at: datetime
     spans: tuple[tuple[int, int, str], ...] = ()
     """What the composer or a program said of its parts: start, end, origin."""
+    replaced: tuple[int, str] | None = None
+    """The id and the words of the version whose place it took, if its author edited it."""
 
     @property
     def others(self) -> tuple[Span, ...]:
@@ -43,7 +45,7 @@ class SourceMessage:
     @property
     def forgotten(self) -> tuple[Span, ...]:
         """The parts that its author has had forgotten."""
-        return tuple(Span(start, end) for start, end, origin in self.spans if origin == FORGOTTEN)
+        return tuple(forgotten_in(self.spans))
 
 
 @dataclass(frozen=True)

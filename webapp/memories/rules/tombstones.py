@@ -33,7 +33,7 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
-from webapp.text.provenance import FORGOTTEN, Spans
+from webapp.text.provenance import Spans, forgotten_in
 from webapp.text.quotes import Span, merge_spans
 from webapp.text.words import UNSPACED
 
@@ -161,8 +161,7 @@ class TombstoneSet:
 
     def without_quotes(self, text: str, spans: Spans = ()) -> str:
         """Return a text with […] in place of every forgotten quote, and of what is marked as one."""
-        marked = [(start, end) for start, end, origin in spans if origin == FORGOTTEN]
-        return _replace(text, merge_spans([*self.quotes_in(text), *marked]), "[…]")
+        return _replace(text, merge_spans([*self.quotes_in(text), *forgotten_in(spans)]), "[…]")
 
     def without_forgotten(self, text: str, mark: str) -> str:
         """Return the same for forgotten statements and quotes, in the entire text."""

@@ -23,6 +23,7 @@ from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
 from webapp.memories.search import find_memories
 from webapp.memories.showing import texts
 from webapp.memories.showing.health import Finding, check_health
+from webapp.memories.store.reach import Uses, uses_of
 
 MAX_COUNT = 1_000
 """Larger counts are shown as "1000+": counting a large memory to the end would cost as much as listing it."""
@@ -226,16 +227,20 @@ def health(user_id: int) -> dict[Finding, list[list[Card]]]:
 
 
 def earlier_values(user_id: int, memory_id: int) -> dict[str, Any]:
-    """Return what a memory of the user's said before, and its key's other values, by time. Raises NotFound."""
+    """Return what a memory of the user's said before, the replies it was used in, and its key's other values, by time.
+
+    Raises NotFound.
+    """
     memory = service.read_memory(user_id, memory_id)
     if memory.user_id != user_id:
-        return {"memory_id": memory_id, "revisions": [], "others": []}
+        return {"memory_id": memory_id, "revisions": [], "uses": Uses(), "others": []}
     values = sorted(revisions.values_of(user_id, memory_id), key=_moment)
     later = [row for row in values if _moment(row) > _moment(memory)]
     earlier = [row for row in values if _moment(row) < _moment(memory)]
     return {
         "memory_id": memory_id,
         "revisions": list(reversed(revisions.revisions_of(user_id, memory_id))),
+        "uses": uses_of()(user_id, [memory_id]),
         "others": [(_LATER, later), (_EARLIER, earlier)],
     }
 

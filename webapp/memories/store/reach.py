@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from blinker import Signal
 from pydantic import BaseModel, Field
-from sqlalchemy import false, select, true
+from sqlalchemy import Select, false, select, true
 
 from webapp.db.base import db
 from webapp.extensions import Part
@@ -79,13 +79,17 @@ uses_of: Part[Callable[[int, Collection[int]], Uses]] = Part("uses_of_memories")
 and the links build on this one, so one of them registers the function here."""
 
 
+def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
+    """Return the ids of memories that are archived in favour of some."""
+    return select(Memory.memory_id).where(
+        Memory.superseded_by_id.in_(memory_ids), Memory.is_archived == true(), Memory.is_closed == false()
+    )
+
+
 def add_set_aside(memory_ids: Collection[int]) -> set[int]:
     """Return the ids of memories and of those archived in favour of one of them, or of such a one."""
     found, latest = set(memory_ids), set(memory_ids)
     while latest:
-        aside = select(Memory.memory_id).where(
-            Memory.superseded_by_id.in_(latest), Memory.is_archived == true(), Memory.is_closed == false()
-        )
-        latest = set(db.session.scalars(aside)) - found
+        latest = set(db.session.scalars(set_aside_for(latest))) - found
         found |= latest
     return found

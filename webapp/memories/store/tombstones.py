@@ -19,6 +19,7 @@ from webapp.memories.models import MemoryTombstone, TombstoneKey
 from webapp.memories.rules.state import SourceMessage
 from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
 from webapp.memories.store import versions
+from webapp.prompts.transcript import TranscriptMessage
 from webapp.text.provenance import FORGOTTEN
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
@@ -48,6 +49,16 @@ def mark_forgotten(messages: Sequence[SourceMessage], tombstones: TombstoneSet) 
             (start, end, FORGOTTEN) for start, end, origin in stored or () if origin == FORGOTTEN
         )
     return tuple(replace(item, spans=(*item.spans, *spans.get(item.message_id, ()))) for item in messages)
+
+
+def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:
+    """Return the messages that are not empty for a model, without forgotten words, which it would retell."""
+    redact = tombstone_set(user_id).without_quotes
+    return [
+        TranscriptMessage(row.message_id, row.role, redact(row.content, row.provenance), row.created_at)
+        for row in messages
+        if row.content.strip()
+    ]
 
 
 def keys_of(user_id: int) -> dict[str, bytes]:

@@ -3,24 +3,44 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import false, select
+from sqlalchemy.orm import aliased
 
+from webapp.conversations.models import Message
 from webapp.db.base import add_row, db, get_or_raise
 from webapp.db.index_hints import use_index, use_primary_key
 from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.kinds import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
-from webapp.memories.rules.state import Draft, Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
+from webapp.memories.rules.state import (
+    Draft,
+    Effect,
+    Evidence,
+    Flag,
+    Insert,
+    KnownMemory,
+    Revise,
+    SourceMessage,
+    apply_effect,
+)
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
+NEAREST = 10
 _COPIED_FIELDS = (*(field.name for field in fields(Draft)), "needs_review", "is_archived", "valid_to")
 """The fields of a KnownMemory that have the same name in the row, and that an effect may change."""
+
+
+class Vectors(NamedTuple):
+    """The vectors of proposed statements by text, and the model that made them; none while it is unavailable."""
+
+    by_text: Mapping[str, np.ndarray] = {}
+    model: str | None = None
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
@@ -55,8 +75,21 @@ def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> Known
     )
 
 
+def with_replaced(messages: Sequence[SourceMessage]) -> tuple[SourceMessage, ...]:
+    """Return messages with the versions whose place they took."""
+    later, before = aliased(Message), aliased(Message)
+    is_version = (before.superseded_by_id == later.message_id) & (before.role == "user")
+    rows = db.session.execute(
+        select(later.message_id, before.message_id, before.content)
+        .join(before, is_version & before.parent_id.is_not_distinct_from(later.parent_id))
+        .where(later.message_id.in_([message.message_id for message in messages]))
+    )
+    versions = {number: (before_id, text) for number, before_id, text in rows}
+    return tuple(replace(item, replaced=versions.get(item.message_id)) for item in messages)
+
+
 def candidates(
-    user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], message_ids: Collection[int]
+    user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], messages: Sequence[SourceMessage]
 ) -> set[int]:
     """Return ids of the memories that operations name by key or statement, or that rest on these messages."""
     scope = scope_of(user_id, space_id)
@@ -72,7 +105,9 @@ def candidates(
     )
     earlier = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
     ids |= set(db.session.scalars(use_primary_key(statement.where(Memory.memory_id.in_(earlier)), Memory)))
-    ids |= memories_from_messages(user_id, space_id, message_ids)
+    ids |= memories_from_messages(
+        user_id, space_id, {number for item in messages for number in (item.message_id, *(item.replaced or ())[:1])}
+    )
     # The memories that candidates refer to are needed too.
     ties = db.session.execute(
         select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(ids))
@@ -110,6 +145,14 @@ def nearest(
     return dict(best)
 
 
+def similar(user_id: int, space_id: int | None, vectors: Vectors) -> set[int]:
+    """Return ids of the memories that proposed statements may be about, by their vectors."""
+    if vectors.model is None:
+        return set()
+    count = NEAREST * len(vectors.by_text)
+    return set(nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count))
+
+
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     """Return ids of the most important current memories, regardless of the topic: pinned, then keyed facts."""
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id))
@@ -132,14 +175,12 @@ def apply_plan(
     journal: Journal,
     *,
     space_id: int | None = None,
-    embedding_model: str | None = None,
-    embeddings: Mapping[str, np.ndarray] | None = None,
+    vectors: Vectors = Vectors(),  # noqa: B008  (immutable)
 ) -> dict[int, int]:
     """Apply the effects in order by `apply_effect`; return the ids of new memories by their negative references.
 
     A `Close` or `Flag` for a memory that does not exist yet gets its id afterwards.
     """
-    vectors = embeddings or {}
     effects = list(effects)
     stored = {effect.ref for effect in effects if effect.ref > 0}
     memories = {memory.ref: memory for memory in load_known(stored)}
@@ -157,9 +198,9 @@ def apply_plan(
         if before is None or replace(after, evidence=before.evidence) != before:
             _apply_effect(memory, after, ids)
             if before is None or after.content != before.content:
-                vector = _vector_of(effect, vectors)
+                vector = _vector_of(effect, vectors.by_text)
                 memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
-                memory.embedding_model = embedding_model if vector is not None else None
+                memory.embedding_model = vectors.model if vector is not None else None
             add_row(memory)
             if is_new:
                 journal.record_creation(memory)

@@ -1,13 +1,12 @@
 """The memory panel beside a page: open or closed, and the filters a request sets on its list."""
 
 from flask import request, session
-from pydantic import ValidationError
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.http.problems import field_errors
+from webapp.http.forms import fitting
 from webapp.memories import service
 from webapp.memories.showing.cards import Filters
 from webapp.spaces.current_space import chosen_space
@@ -37,11 +36,7 @@ def read_filters(conversation: Conversation | None = None, *, arrives: bool = Fa
     if arrives or (conversation is not None and "space" not in request.args):
         values["space"] = str(_space_here(conversation) or "")  # until something else is asked for
     values = {name: value for name, value in values.items() if name in Filters.model_fields and value}
-    try:
-        return Filters(**values)
-    except ValidationError as error:
-        wrong = {str(item["loc"][0]) for item in field_errors(error)}
-        return Filters(**{name: value for name, value in values.items() if name not in wrong})
+    return fitting(Filters, values)
 
 
 def _space_here(conversation: Conversation | None) -> int | None:

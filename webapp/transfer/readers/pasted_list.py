@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from webapp.i18n.marks import N_
 from webapp.text.provenance import spans_of_others
@@ -54,6 +56,8 @@ class PastedList:
         text = upload.peek(upload.names[0])
         if is_transcript(text):
             return False
+        if any(map(has_rows, _fenced_json(text))):
+            return True
         lines = list(filter(str.strip, text.splitlines()))
         if any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines):
             return True
@@ -65,6 +69,9 @@ class PastedList:
             yield from read_rows(upload, upload.record_names)
             return
         text = FRONT_MATTER.sub("", upload.text(upload.names[0], _LARGE))
+        if rows := [part for inner in _fenced_json(text) if has_rows(inner) for part in read_rows(inner, inner.names)]:
+            yield from rows
+            return
         # What stands around a block of code with dates is not of the list.
         blocks = [block for block in _BLOCK.findall(text) if any(map(_DATE.match, block.splitlines()))]
         lines = "\n".join(blocks or [text]).splitlines()
@@ -73,6 +80,17 @@ class PastedList:
         for entry in items[first:]:
             if not entry.has_items_below:
                 yield ReadMemory(" ".join(entry.words).replace("**", ""), entry.at)
+
+
+def _fenced_json(text: str) -> Iterator[Upload]:
+    """Yield the JSON in each of a text's blocks of code, as if it had been uploaded alone."""
+    for block in _BLOCK.findall(text):
+        if block.lstrip()[:1] in ("[", "{"):
+            with NamedTemporaryFile() as file:
+                file.write(block.encode())
+                file.flush()
+                with Upload(Path(file.name), "block.json") as upload:
+                    yield upload
 
 
 def _entries(lines: list[str]) -> Iterator[_Line]:

@@ -1,4 +1,4 @@
-"""Conversations as text: a label on a line of its own, or before a colon, says who speaks."""
+"""Conversations as text: a label on a line of its own, marked or not, or before a colon, says who speaks."""
 
 import re
 from collections import Counter, defaultdict
@@ -31,11 +31,25 @@ def turns_of(text: str) -> list[dict[str, str]]:
     """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
     lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
     labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
+    labels |= _bare_labels({number: line for number, line in enumerate(lines) if number not in labels})
     known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*SPEAKERS})
     looks: dict[str, dict[int, _Label]] = defaultdict(dict)
     for number, label in labels.items():
         looks[label.style][number] = label
     return next(filter(None, (_turns(lines, looks[style]) for style in known)), [])
+
+
+def _bare_labels(lines: Mapping[int, str]) -> dict[int, _Label]:
+    """Return the lines that are the name of a speaker, or have one among their words and come again."""
+    short = {number: line.casefold() for number, line in lines.items() if len(line.strip()) <= _MAX_LABEL}
+    names = {number: " ".join(_WORDS.findall(line)) for number, line in short.items() if not _ITEM.match(line.lstrip())}
+    counts = Counter(names.values())
+    labels = {
+        number: _Label("line", name, "")
+        for number, name in names.items()
+        if name in SPEAKERS or (counts[name] > 1 and words_of(name) & {*SPEAKERS})
+    }
+    return labels if any(words_of(label.name) & {*FIELDS.models} for label in labels.values()) else {}
 
 
 def title_of(text: str) -> str:
