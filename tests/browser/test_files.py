@@ -9,7 +9,6 @@ from tests.files.test_pictures import photo
 
 from .conftest import replies, send, until
 
-
 DRAGGED = "() => { const data = new DataTransfer(); data.items.add(new File(['Ants walk.'], 'ants.txt')); return data; }"
 
 
