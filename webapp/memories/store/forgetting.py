@@ -149,7 +149,7 @@ def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_val
 def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     """Return the named memories and all others with the same words, or the same key and value, open or closed, and
     those that were set aside because one of them says the same."""
-    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(add_set_aside(memory_ids)))
+    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
     twin_ids = db.session.scalars(named.with_for_update()).all()
     facts = {
         (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))
@@ -168,13 +168,15 @@ def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memo
         .with_for_update()
     ).all()
     hashes, ids = {row.statement_hash for row in twin_ids}, {row.memory_id for row in twin_ids}
-    return [
+    rows = [
         row
         for row in sorted({row.memory_id: row for row in (*twin_ids, *twins)}.values(), key=lambda row: row.memory_id)
         if row.memory_id in ids
         or row.statement_hash in hashes
         or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
     ]
+    with_aside = add_set_aside(row.memory_id for row in rows)
+    return rows if len(with_aside) == len(rows) else _with_duplicates(user_id, with_aside)
 
 
 def _write_tombstones(

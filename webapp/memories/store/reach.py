@@ -95,9 +95,9 @@ def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
     )
 
 
-def add_set_aside(memory_ids: Collection[int]) -> set[int]:
+def add_set_aside(memory_ids: Iterable[int]) -> set[int]:
     """Return the ids of memories and of those archived in favour of one of them, or of such a one."""
-    found, latest = set(memory_ids), set(memory_ids)
+    latest = found = set(memory_ids)
     while latest:
         latest = set(db.session.scalars(set_aside_for(latest))) - found
         found |= latest
