@@ -38,6 +38,11 @@ class SourceMessage:
     """The id and the words of the version whose place it took, if its author edited it."""
 
     @property
+    def versions(self) -> tuple[int, ...]:
+        """Return its id, and that of the version whose place it took."""
+        return (self.message_id, *(self.replaced or ())[:1])
+
+    @property
     def others(self) -> tuple[Span, ...]:
         """Return the parts that its author did not type."""
         return spans_of_others(self.content, self.spans)

@@ -19,7 +19,7 @@ from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, lock_withdrawal, reach_of, uses_of
+from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, lock_withdrawal, others_on, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 from webapp.text.provenance import FORGOTTEN
@@ -49,6 +49,7 @@ class ForgetReport(BaseModel):
     copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field([], description="Your messages that contain the words.")
+    still_in: list[int] = Field([], description="Your other memories that rest on the same words; these stay.")
     used_in: list[UsedIn] = Field(
         [],
         description="Replies that were written with it and may say it in other words: those behind a link first, then "
@@ -91,6 +92,7 @@ def forget(
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
+        still_in=others_on(user_id, ids, evidence),
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,
