@@ -60,10 +60,9 @@ def test_files_wait_with_the_message_they_were_attached_to(model, page):
 
 
 def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model, page):
-    attach = page.locator("[data-attach]")
+    attach, chips = page.locator("[data-attach]"), page.locator("#composer-files .file-chip")
     attach.evaluate("input => input.dataset.largest = 100")
     attach.set_input_files([text_file("long.txt", "word " * 40), text_file("bees.txt", "Bees dance.")])
-    chips = page.locator("#composer-files .file-chip")
     expect(chips.first).to_contain_text("long.txt: The file is too large.")
     expect(chips.last).to_contain_text("bees.txt 1 page")
     page.get_by_label("How to read bees.txt").select_option("search")
