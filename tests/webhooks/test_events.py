@@ -35,8 +35,7 @@ def open_stream(client: FlaskClient, query: str = "", **headers: str) -> Any:
 def until(answer: Any, count: int) -> list[Event]:
     """So many events of a stream."""
     found: list[Event] = []
-    chunks = answer.iter_encoded() if hasattr(answer, "iter_encoded") else answer.response
-    for chunk in chunks:
+    for chunk in answer.iter_encoded():
         fields = dict(
             line.split(": ", 1) for line in chunk.decode().splitlines() if ": " in line and not line.startswith(":")
         )

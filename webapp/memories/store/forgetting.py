@@ -19,7 +19,7 @@ from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, lock_withdrawal, others_on, reach_of, uses_of
+from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, find_retelling, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 from webapp.text.provenance import FORGOTTEN
@@ -49,7 +49,7 @@ class ForgetReport(BaseModel):
     copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field([], description="Your messages that contain the words.")
-    still_in: list[int] = Field([], description="Your other memories that rest on the same words; these stay.")
+    still_in: list[int] = Field([], description="Your other memories that say it too; these stay.")
     used_in: list[UsedIn] = Field(
         [],
         description="Replies that were written with it and may say it in other words: those behind a link first, then "
@@ -92,7 +92,7 @@ def forget(
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
-        still_in=others_on(user_id, ids, evidence),
+        still_in=find_retelling(user_id, ids, wordings | quotes),
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,
@@ -149,7 +149,7 @@ def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_val
 def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     """Return the named memories and all others with the same words, or the same key and value, open or closed, and
     those that were set aside because one of them says the same."""
-    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(add_set_aside(memory_ids)))
+    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
     twin_ids = db.session.scalars(named.with_for_update()).all()
     facts = {
         (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))
@@ -168,13 +168,15 @@ def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memo
         .with_for_update()
     ).all()
     hashes, ids = {row.statement_hash for row in twin_ids}, {row.memory_id for row in twin_ids}
-    return [
+    rows = [
         row
         for row in sorted({row.memory_id: row for row in (*twin_ids, *twins)}.values(), key=lambda row: row.memory_id)
         if row.memory_id in ids
         or row.statement_hash in hashes
         or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
     ]
+    with_aside = add_set_aside(row.memory_id for row in rows)
+    return rows if len(with_aside) == len(rows) else _with_duplicates(user_id, with_aside)
 
 
 def _write_tombstones(

@@ -1,16 +1,16 @@
 """The reach of what is forgotten or withdrawn: replies that used it, and what models told other members."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from blinker import Signal
 from pydantic import BaseModel, Field
-from sqlalchemy import Select, false, or_, select, true
+from sqlalchemy import Select, false, select, true
 
 from webapp.db.base import db
 from webapp.extensions import Part
-from webapp.memories.models import IN_USE, Memory, MemoryEvidence, MemoryRevision
-from webapp.memories.rules.tombstones import has_statements
+from webapp.memories.models import IN_USE, Memory, MemoryRevision
+from webapp.memories.rules.paraphrases import ForgottenStatements
 
 reach_asked = Signal()
 """Sent with `user_id` and `memory_ids` before the user's memory is held: receivers that will write to other
@@ -80,30 +80,12 @@ uses_of: Part[Callable[[int, Collection[int]], Uses]] = Part("uses_of_memories")
 and the links build on this one, so one of them registers the function here."""
 
 
-MAX_QUOTES = 20
-"""The most quotes that are looked for in those of other memories: a whole memory that is forgotten has hundreds."""
-
-
-def others_on(user_id: int, ids: Collection[int], evidence: Sequence[MemoryEvidence]) -> list[int]:
-    """Return the user's other memories in use that rest on the words of some evidence, or on words that hold them."""
-    quotes = sorted({row.quote for row in evidence if has_statements(row.quote)})[:MAX_QUOTES]
-    is_near = MemoryEvidence.message_id.in_({row.message_id for row in evidence})
-    rows = db.session.scalars(
-        select(MemoryEvidence)
-        .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
-        .where(Memory.user_id == user_id, Memory.memory_id.not_in(ids), *IN_USE)
-        .where(or_(is_near, *map(MemoryEvidence.quote.contains, quotes)))
-    )
-    return sorted(
-        {
-            row.memory_id
-            for row in rows
-            if any(
-                row.message_id == item.message_id and row.start < item.end and item.start < row.end for item in evidence
-            )
-            or any(quote.casefold() in row.quote.casefold() for quote in quotes)
-        }
-    )
+def find_retelling(user_id: int, memory_ids: Collection[int], texts: Iterable[str]) -> list[int]:
+    """Return the user's memories in use, but for some, that say what one of the texts says."""
+    statements = ForgottenStatements(texts)
+    others = select(Memory.memory_id, Memory.content).where(Memory.user_id == user_id, *IN_USE)
+    rows = db.session.execute(others.where(Memory.memory_id.not_in(memory_ids)).order_by(Memory.memory_id))
+    return [memory_id for memory_id, content in rows if statements.is_repeated_in(content)]
 
 
 def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
@@ -113,9 +95,9 @@ def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
     )
 
 
-def add_set_aside(memory_ids: Collection[int]) -> set[int]:
+def add_set_aside(memory_ids: Iterable[int]) -> set[int]:
     """Return the ids of memories and of those archived in favour of one of them, or of such a one."""
-    found, latest = set(memory_ids), set(memory_ids)
+    latest = found = set(memory_ids)
     while latest:
         latest = set(db.session.scalars(set_aside_for(latest))) - found
         found |= latest
