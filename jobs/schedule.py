@@ -3,6 +3,7 @@
 It loads nothing of the application. One holds a lock and others stand by, or everything would be queued twice.
 """
 
+import argparse
 import logging
 import signal
 import sys
@@ -124,6 +125,7 @@ def _keep(is_over: threading.Event) -> None:
 
 def main() -> None:
     """Schedule until told to stop."""
+    argparse.ArgumentParser(prog="python -m jobs.schedule").parse_args()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     is_over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

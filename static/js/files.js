@@ -132,9 +132,13 @@ on("paste", "#composer-text", (event) => {
   if (add(event.clipboardData.files)) event.preventDefault();
 });
 
+// The composer shows that what is dragged over the page goes there.
 document.addEventListener("dragover", (event) => {
-  if (field() && event.dataTransfer.types.includes("Files")) event.preventDefault();
+  if (!field() || !event.dataTransfer.types.includes("Files")) return;
+  event.preventDefault();
+  form().classList.add("drop");
 });
+for (const type of ["dragleave", "drop"]) document.addEventListener(type, (event) => event.relatedTarget || form()?.classList.remove("drop"));
 
 document.addEventListener("drop", (event) => {
   if (field() && event.dataTransfer.files.length) {

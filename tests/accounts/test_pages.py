@@ -46,7 +46,7 @@ def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said)
     wanted = {"name": "Bob", "email": "bob@example.org", "password": GOOD, **form}
     answer = post_form(anonymous, "/register", "/register", **wanted)
     assert answer.status_code == 422 and said in answer.text
-    assert 'aria-invalid="true"' in answer.text
+    assert re.findall(r'name="(\w+)"[^>]* autofocus[^>]* aria-invalid="true"', answer.text) == [*form]
     assert f'value="{wanted["name"]}"' in answer.text and wanted["password"] not in answer.text
 
 

@@ -19,6 +19,7 @@ from testkit.servers import Servers
 from tests.memories.conversing import answers, converse, operation
 from tests.memories.keeping.test_no_trace import cells
 from tests.memories.learning.test_extraction import extract
+from tests.support.commands import command_app
 from webapp import create_app
 from webapp.accounts.site import has_users
 from webapp.admin.backups import backup
@@ -38,10 +39,10 @@ KEY = "another machine, the same key, and long enough"
 
 @pytest.fixture
 def elsewhere(servers: Servers, tmp_path: Path) -> Iterator[Callable[..., Flask]]:
-    """`elsewhere(kind, **settings)`: an installation on an empty database of that kind."""
+    """`elsewhere(kind, **settings)`: an installation on an empty database of that kind; with routes if `serving`."""
     made: list[tuple[Flask, str]] = []
 
-    def make(kind: str, **settings: Any) -> Flask:
+    def make(kind: str, *, serving: bool = False, **settings: Any) -> Flask:
         url, name = "", ""
         if kind == "mysql":
             assert servers.mariadb is not None
@@ -49,7 +50,8 @@ def elsewhere(servers: Servers, tmp_path: Path) -> Iterator[Callable[..., Flask]
             url = servers.mariadb.url(name)
             run(servers.mariadb.url("mysql"), f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
         given = {"redis_url": servers.redis_url, "openai_base_url": "http://127.0.0.1:9/v1", "rate_limits": False}
-        app = create_app(Settings(var_dir=tmp_path / f"var{len(made)}", database_url=url, **{**given, **settings}))
+        wanted = Settings(var_dir=tmp_path / f"var{len(made)}", database_url=url, **{**given, **settings})
+        app = create_app(wanted) if serving else command_app(wanted)
         made.append((app, name))
         return app
 
@@ -116,7 +118,7 @@ def test_a_restored_installation_is_equal(site, elsewhere, tmp_path, user, kind)
     assert manifest.tables["users"] == 1 and manifest.tables["messages"] == 3 and manifest.attachments >= 1
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
 
-    other = elsewhere(kind, secret_key=KEY)
+    other = elsewhere(kind, serving=True, secret_key=KEY)
     with other.app_context():
         restore(first)
         make_backup(second)
@@ -218,7 +220,7 @@ def test_what_was_forgotten_since_an_older_backup_is_forgotten_again(site, elsew
         stones = db.session.scalar(text("SELECT COUNT(*) FROM memory_tombstones"))
     assert len(marks) == 2
 
-    other = elsewhere("sqlite", secret_key=key)
+    other = elsewhere("sqlite", serving=True, secret_key=key)
     cli = other.test_cli_runner()
     restored = cli.invoke(args=["backup", "restore", str(old)])
     assert "backup forget" in restored.output

@@ -89,12 +89,9 @@ def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
     hold.release()
 
 
-MEASURED_WHILE_WORDS_ARRIVE = """async e => {
-    let times = 0;
-    Object.defineProperty(e, "scrollHeight", { get: () => ++times, configurable: true });
-    for (let word = 0; word < 9; word++) await e.firstElementChild.append("word ");
-    return times;
-}"""
+MEASURED_WHILE_WORDS_ARRIVE = """async e => { let times = 0;
+    Object.defineProperty(e, "scrollHeight", { get: () => ++times });
+    for (let word = 0; word < 9; word++) await e.firstElementChild.append("word "); return times; }"""
 
 
 def test_scrolling_up_stops_following(model, page):

@@ -96,46 +96,7 @@ def test_what_was_read_is_there_without_a_connection(open_tab, user, model, devi
     _forgive_refusals(tab)
 
 
-def test_signing_out_leaves_nothing(app, open_tab, user, make_user):
-    tab = open_tab(user, worker=True)
-    page = _read(tab, app, user)
-    address = page.url
-    page.locator(".account").click()
-    page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_label("E-mail address")).to_be_visible()
-    assert page.evaluate(KEPT) == []
-    page.context.set_offline(True)
-    page.goto(address)
-    expect(page.get_by_text("No conversation was kept in this browser.")).to_be_visible()
-    assert "quiet" not in page.content()
-    page.context.set_offline(False)
-    expect(page.get_by_label("E-mail address")).to_be_visible()  # it comes back by itself
-    _forgive_refusals(tab)
-    tab.go("/login")  # the other one opens nothing of the first one's
-    sign_in(page, make_user())
-    expect(page.get_by_label("Message", exact=True)).to_be_visible()
-    assert page.evaluate(KEPT) == []
-
-
-def test_nor_does_a_session_that_ended_elsewhere_or_an_account_that_is_closed(app, open_tab, user):
-    tab = open_tab(user, worker=True)
-    page = _read(tab, app, user)
-    with app.app_context(), write_transaction():
-        sessions.end_others(user.user_id, but=None)
-    tab.go("/settings")
-    expect(page.get_by_label("E-mail address")).to_be_visible()
-    _saved_calls(page, 0)
-    sign_in(page, user)
-    expect(page.get_by_role("heading", name="General", exact=True)).to_be_visible()
-    _read(tab, app, user)
-    tab.go("/settings/delete")
-    page.get_by_label("Password").fill(user.password)
-    page.get_by_role("button", name="Delete my account").click()
-    expect(page.get_by_role("heading", name="Your account is closed")).to_be_visible()
-    _saved_calls(page, 0)
-
-
-def test_temporary_and_deleted_conversations_are_not_kept(app, open_tab, user, model):
+def test_nothing_is_kept_of_what_is_deleted_or_temporary_or_of_whoever_has_gone(app, open_tab, user, make_user, model):
     tab = open_tab(user, worker=True)
     page = _read(tab, app, user)
     page.get_by_label("Conversation menu").click()
@@ -148,6 +109,37 @@ def test_temporary_and_deleted_conversations_are_not_kept(app, open_tab, user, m
     tab.go(plant(app, user, "What was read later", "Yes."))
     (kept,) = _saved_calls(page, 1)
     assert "What was read later" in kept["html"]
+    address = page.url
+    page.locator(".account").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    assert page.evaluate(KEPT) == []
+    page.context.set_offline(True)
+    page.goto(address)
+    expect(page.get_by_text("No conversation was kept in this browser.")).to_be_visible()
+    assert "read later" not in page.content()
+    page.context.set_offline(False)
+    expect(page.get_by_label("E-mail address")).to_be_visible()  # it comes back by itself
+    _forgive_refusals(tab)
+    tab.go("/login")
+    other = make_user()
+    sign_in(page, other)
+    expect(page.get_by_label("Message", exact=True)).to_be_visible()
+    assert page.evaluate(KEPT) == []
+    _read(tab, app, other)
+    with app.app_context(), write_transaction():
+        sessions.end_others(other.user_id, but=None)
+    tab.go("/settings")
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    _saved_calls(page, 0)
+    sign_in(page, other)
+    expect(page.get_by_role("heading", name="General", exact=True)).to_be_visible()
+    _read(tab, app, other)
+    tab.go("/settings/delete")
+    page.get_by_label("Password").fill(other.password)
+    page.get_by_role("button", name="Delete my account").click()
+    expect(page.get_by_role("heading", name="Your account is closed")).to_be_visible()
+    _saved_calls(page, 0)
 
 
 def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, model, contexts):

@@ -209,8 +209,9 @@ def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatc
     chunks = iter(answer.response)
     early = b"".join(next(chunks) for _ in range(4))
     if not address.startswith("/v1"):
-        more = [viewer.get(address.format(turn_id)), client.get(f"/api/messages/{turn_id}/response?wait=1")]
-        assert [other.status_code for other in more] == [429, 429], "one person has five eighths of the threads"
+        others = (f"/api/messages/{turn_id}/response?wait=1", f"/v1/responses/resp_{turn_id}?stream=true")
+        more = [viewer.get(address.format(turn_id)), *map(client.get, others)]
+        assert {other.status_code for other in more} == {429}, "one person has five eighths of the threads"
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
         sessions.end_others(client.person.user_id, None)

@@ -41,7 +41,7 @@ def test_what_was_made_first_by_others_is_closed(tmp_path):
 
 def test_the_application_makes_its_data_private(tmp_path):
     var = tmp_path / "var"
-    app = create_app(Settings(var_dir=var, openai_base_url="http://127.0.0.1:9/v1", rate_limits=False))
+    app = create_app(Settings(var_dir=var, openai_base_url="http://127.0.0.1:9/v1"), serving=False)
     with app.app_context():
         sqlite3.connect(var / "commonplace.sqlite3").execute("CREATE TABLE t (x)").connection.close()
     assert mode(var) == 0o700

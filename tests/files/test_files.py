@@ -119,7 +119,8 @@ def test_a_file_that_arrives_twice_at_once_is_one_file(client, monkeypatch):
 
 def test_no_file_is_said_to_have_nothing_in_it(client, login, user):
     _send(client, b"Bees dance.")
-    assert "1 kB" in login(user).get("/files").text
+    for language in ("en", "de", "pt"):
+        assert "1 kB " in login(user).get("/files", headers={"Accept-Language": language}).text
 
 
 def test_what_cannot_be_read_is_refused_in_plain_words_or_says_why(client):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from testkit.processes import wait_until
 from webapp.llm.embedding_server import AFTER_PASSAGES, AFTER_QUERIES, BATCH, EmbeddingServer, Turns
 from webapp.llm.encoders import LocalEmbedder
 from webapp.llm.errors import ModelError, ModelSilent
@@ -110,6 +111,14 @@ def test_the_vectors_are_those_of_the_model(tmp_path):
         assert np.allclose(shared.embed_query("And now?", timeout=20), own.embed_query("And now?"), atol=1e-5)
 
 
+def test_it_takes_the_place_of_no_file(tmp_path):
+    (kept := tmp_path / "kept").write_text("mine")
+    for said, path in {"required: socket": [], "in use": [kept], "No such file": [tmp_path / "no" / "x"]}.items():
+        command = [sys.executable, "-m", "webapp.llm.embedding_server", *path]
+        ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        assert (ended.returncode, said in ended.stderr, kept.read_text()) == (2, True, "mine"), ended.stderr
+
+
 def test_a_question_goes_before_the_rest_of_a_document():
     turns, order = Turns(), []
 
@@ -158,15 +167,8 @@ def test_an_idle_process_begins_anew_and_answers(tmp_path):
         closing(SharedEmbedder(LocalEmbedder.model, LocalEmbedder.dim, path)) as shared,
         run_process([sys.executable, "-c", short, path]) as process,
     ):
-        loaded = f"/proc/{process.pid}/maps"
-        first = shared.embed_query("a", timeout=20)
-        for _ in range(2_000):
-            if "onnxruntime" not in Path(loaded).read_text():
-                break
-            threading.Event().wait(0.01)
-        else:
-            raise AssertionError("the model is still loaded")
-        assert process.poll() is None
+        first, loaded = shared.embed_query("a", timeout=20), Path(f"/proc/{process.pid}/maps")
+        wait_until(lambda: "onnxruntime" not in loaded.read_text(), "the model unloaded", process=process)
         assert np.allclose(shared.embed_query("a", timeout=20), first)
 
 

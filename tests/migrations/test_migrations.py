@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, event, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from testkit.servers import Servers
-from webapp import create_app
+from tests.support.commands import command_app
 from webapp.config import Settings
 from webapp.db.base import db
 from webapp.db.migrations import connect_with_retry, make_database_file
@@ -77,7 +77,7 @@ def blank(servers: Servers, settings: Settings, tmp_path: Path) -> Iterator[Flas
     else:
         _on_server(settings, "DROP DATABASE IF EXISTS commonplace_blank", "CREATE DATABASE commonplace_blank")
         url = servers.database_url.replace("/commonplace_test", "/commonplace_blank")
-    app = create_app(settings.model_copy(update={"database_url": url}))
+    app = command_app(settings.model_copy(update={"database_url": url}))
     with app.app_context():
         yield app
         db.session.remove()

@@ -42,7 +42,7 @@ def test_a_sheet_closes_what_it_opens():
         text = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
         assert "/*" not in text, sheet.name
         # Each word of a reply would have Chromium work out the style of everything like this anew, wherever it is.
-        assert not re.search(r":has\([^{}]*\) (?:[>~+] )?(?:[a-z]|\.icon-button)[^ {]* ?\{", text), sheet.name
+        assert not re.search(r":has\([^{}]*\) (?:[>~+] )?(?:[a-z]|\.icon-|\.menu-)[^ {]* ?\{", text), sheet.name
         depth = 0
         for character in re.sub(r'"[^"\n]*"', "", text):
             depth += {"{": 1, "}": -1}.get(character, 0)
@@ -76,8 +76,7 @@ def test_a_conversation_weighs_little(app, user, browser):
     html = gzip.decompress(page.data).decode()
     total = len(page.data)
     links = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', html))
-    scripts = {link for link in links if link.endswith("/js/app.js")}
-    folder = next(iter(scripts)).removesuffix("app.js")
+    folder = next(link for link in links if link.endswith("/js/app.js")).removesuffix("app.js")
     waiting, modules = ["app.js"], set()
     while waiting:
         name = waiting.pop()

@@ -72,7 +72,7 @@ class Part:
 
 
 def parts() -> list[Part]:
-    """The whole suite, in the order in which parts are started: the longest first."""
+    """The whole suite, in the order in which parts are started: the longest first, small ones at the end."""
     paths = [path for path in sorted(TESTS.iterdir()) if any(path.rglob("test_*.py")) or path.match("test_*.py")]
     grouped = {BROWSER, *(name for group in GROUPS for name in group)}
     rest = [f"tests/{path.name}" for path in paths if path.name not in grouped]
@@ -85,7 +85,7 @@ def parts() -> list[Part]:
         [f"tests/{path.name}" for path in paths if path.name not in WITHOUT_DATABASE],
         sqlite=True,
     )
-    return [*halves, on_sqlite, *groups, *rests, Part("lint", [])]
+    return [*halves, on_sqlite, *groups, *rests[:-2], Part("lint", []), *rests[-2:]]
 
 
 def _pytest(part: Part, arguments: list[str], data: Path) -> list[str]:

@@ -657,15 +657,10 @@ def test_any_order_of_marks_ends(pieces):
 LISTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))["lists"]
 
 
-def read_pasted(path: Path, text: str) -> list[tuple[str, str | None]]:
-    path.write_text(text, encoding="utf-8")
-    with Upload(path, "list.txt") as upload:
-        return [(one.content, one.at and one.at.date().isoformat()) for one in recognise(upload).read(upload)]
-
-
 @pytest.mark.parametrize(("text", "expected"), LISTS)
-def test_entries_and_their_dates(tmp_path, text, expected):
-    assert read_pasted(tmp_path / "list", text) == [tuple(entry) for entry in expected]
+def test_entries_and_their_dates(read, text, expected):
+    name, parts = read(text.encode(), "list.txt")
+    assert (name, [[part.content, part.at and part.at.date().isoformat()] for part in parts]) == ("list", expected)
 
 
 ODD = json.loads(Path(__file__).with_name("odd_exports.json").read_text(encoding="utf-8"))

@@ -24,8 +24,8 @@ from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import operation
+from tests.support.commands import command_app
 from tests.support.queries import count_queries
-from webapp import create_app
 from webapp.accounts.service import delete_user
 from webapp.background.time_slices import ENDLESS, Slice, advance
 from webapp.config import Settings
@@ -371,7 +371,7 @@ def elsewhere(settings: Settings, place: Path) -> Iterator[Flask]:
     """Another installation, on SQLite and with secrets of its own."""
     url = f"sqlite:///{place / 'other.sqlite3'}"
     other = {"database_url": url, "var_dir": place, "secret_key": "another installation's own secret"}
-    app = create_app(settings.model_copy(update=other))
+    app = command_app(settings.model_copy(update=other))
     with app.app_context():
         upgrade()
         try:

@@ -35,8 +35,7 @@ def open_stream(client: FlaskClient, query: str = "", **headers: str) -> Any:
 def until(answer: Any, count: int) -> list[Event]:
     """So many events of a stream."""
     found: list[Event] = []
-    chunks = answer.iter_encoded() if hasattr(answer, "iter_encoded") else answer.response
-    for chunk in chunks:
+    for chunk in answer.iter_encoded():
         fields = dict(
             line.split(": ", 1) for line in chunk.decode().splitlines() if ": " in line and not line.startswith(":")
         )
@@ -57,8 +56,7 @@ def test_it_is_told_and_goes_on_where_it_was(client):
     remember(client, "Sails")
     (first,) = until(stream, 1)
     stream.close()
-    assert first[0] == "memory.changed"
-    assert "Keeps" not in json.dumps(first)
+    assert first[0] == "memory.changed" and "Keeps" not in json.dumps(first)
     again = open_stream(client, **{"Last-Event-ID": first[1]})
     remember(client, "Rows")
     rest = until(again, 2)
@@ -89,20 +87,15 @@ def test_what_is_lost_is_said(app, client):
     stream.close()
 
 
-def test_others_hear_nothing(app, client, make_user, api):
-    streams = [open_stream(api(other)) for other in (make_user(), make_user(is_admin=True))]
+def test_nothing_is_kept_for_others_or_where_nobody_listens(app, client, make_user, api):
+    others = [make_user(), make_user(is_admin=True)]
+    streams = [open_stream(api(other)) for other in others]
     remember(client, "Keeps bees")
     with app.app_context():
-        for stream in streams:
-            stream.close()
-        for other in (make_user(), make_user()):
-            assert list(events_api.read(other.user_id, "0-0")) == []
-
-
-def test_nothing_is_kept_where_nobody_listens(app, client):
-    remember(client, "Keeps bees")
-    with app.app_context():
-        assert list(events_api.read(client.person.user_id, "0-0")) == []
+        for person in (client.person, *others):
+            assert list(events_api.read(person.user_id, "0-0")) == []
+    for stream in streams:
+        stream.close()
 
 
 def test_it_ends_with_the_token_and_when_its_client_leaves(app, client):
@@ -111,6 +104,7 @@ def test_it_ends_with_the_token_and_when_its_client_leaves(app, client):
     far.close()
     left = client.get("/api/events", environ_overrides={"gunicorn.socket": near}, buffered=False)
     assert list(left.response) == [b"retry: 3000\n: connected\n\n"]
+    near.close()
     with app.app_context(), write_transaction():
         tokens.revoke_all(client.person.user_id)
     assert until(stream, 1) == []
@@ -127,26 +121,21 @@ def test_there_are_only_so_many(client):
     assert client.person.user_id not in events_api._open.by_person
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("way", [*WAYS_OUT, "signed out"])
 def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(app, client, monkeypatch, way):
-    """Also before the next heartbeat."""
+    """Or its session has ended; also before the next heartbeat."""
     monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
-    streams = [open_stream(client), open_stream(browser_client(app, client.person))]
+    listeners = [browser_client(app, client.person), *([client] if way in WAYS_OUT else [])]
+    streams = [open_stream(listener) for listener in listeners]
     remember(client, "Keeps bees")
-    put_out_of_use(app, client.person, way)
+    if way in WAYS_OUT:
+        put_out_of_use(app, client.person, way)
+    else:
+        with app.app_context(), write_transaction():
+            sessions.end_others(client.person.user_id, None)
     for stream in streams:
         assert until(stream, 1) == []
         stream.close()
-
-
-def test_an_open_stream_tells_nothing_once_its_session_has_ended(app, client, monkeypatch):
-    monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
-    stream = open_stream(browser_client(app, client.person))
-    with app.app_context(), write_transaction():
-        sessions.end_others(client.person.user_id, None)
-    remember(client, "Keeps bees")
-    assert until(stream, 1) == []
-    stream.close()
 
 
 def test_they_end_with_their_server(client, monkeypatch):

@@ -42,18 +42,17 @@ def send(
     message["Message-ID"] = f"<{digest}@{settings.smtp_from.rpartition('@')[2].rstrip('>') or 'localhost'}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
-    context = ssl.create_default_context()
     away: type[MailUnavailable] = MailUnavailable
     try:
         if settings.smtp_tls == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(
-                settings.smtp_host, settings.smtp_port, timeout=SECONDS, context=context
+                settings.smtp_host, settings.smtp_port, timeout=SECONDS, context=ssl.create_default_context()
             )
         else:
             server = smtplib.SMTP(settings.smtp_host, settings.smtp_port, timeout=SECONDS)
         with server:
             if settings.smtp_tls == "starttls":
-                server.starttls(context=context)
+                server.starttls(context=ssl.create_default_context())
             if settings.smtp_user:
                 server.login(settings.smtp_user, settings.smtp_password)
             if before is not None:

@@ -225,20 +225,28 @@ def push(client: Redis, request: JobRequest) -> str | None:
 
 def push_all(client: Redis, requests: Sequence[JobRequest]) -> list[str | None]:
     """Queue jobs in one write; returns the same for each. Raises RedisError."""
+    with client.pipeline(transaction=True) as pipe:
+        places = add_jobs(client, pipe, requests)
+        answers = pipe.execute()
+    return [job_id if answers[place] else None for job_id, place in places]
+
+
+def add_jobs(client: Redis, pipe: Pipeline, requests: Sequence[JobRequest]) -> list[tuple[str, int]]:
+    """Queue jobs along with what else a transaction writes; returns each one's id, and which answer says that it waits
+    alone.
+    """
     ids = [str(uuid.uuid4()) if request.person is None else f"u{request.person}-{uuid.uuid4()}" for request in requests]
     places = []
-    with client.pipeline(transaction=True) as pipe:
-        for request, job_id in zip(requests, ids, strict=True):
-            queue = rq_queue(client, JOBS[request.name].queue)
-            _enqueue(queue, job_id, request, pipe)
-            keys = (pending_key(request.key), queue.key)
-            pipe.eval(_WAITING + _PLACE, 2, *keys, job_id, Job.redis_job_namespace_prefix, _MARKER_SECONDS)
-            places.append(len(pipe) - 1)
-            if request.turn_id is not None:
-                pipe.sadd(turns_key(request.key), request.turn_id)
-                pipe.expire(turns_key(request.key), _TURNS_SECONDS)
-        answers = pipe.execute()
-    return [job_id if answers[place] else None for job_id, place in zip(ids, places, strict=True)]
+    for request, job_id in zip(requests, ids, strict=True):
+        queue = rq_queue(client, JOBS[request.name].queue)
+        _enqueue(queue, job_id, request, pipe)
+        keys = (pending_key(request.key), queue.key)
+        pipe.eval(_WAITING + _PLACE, 2, *keys, job_id, Job.redis_job_namespace_prefix, _MARKER_SECONDS)
+        places.append((job_id, len(pipe) - 1))
+        if request.turn_id is not None:
+            pipe.sadd(turns_key(request.key), request.turn_id)
+            pipe.expire(turns_key(request.key), _TURNS_SECONDS)
+    return places
 
 
 def pending_job_id(client: Redis, request: JobRequest) -> str | None:

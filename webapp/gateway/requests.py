@@ -160,7 +160,7 @@ def stream_reply(
                 else:
                     yield from last(piece)
 
-    return sse.response(events())
+    return sse.response(events() if request.method == "POST" else sse.view(current_user_id(), events()))
 
 
 def _read_or_stop(

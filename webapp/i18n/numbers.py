@@ -54,4 +54,6 @@ def size(value: float, language: str = SOURCE) -> str:
     number = int(number) if number == int(number) else number
     if language == SOURCE:
         return f"{number} {'kMGT'[step]}B"
-    return str(format_unit(number, f"digital-{UNITS[step]}", length="short", locale=locale_of(language)))
+    # CLDR writes one kilobyte in German as "1 kbyte", and 1.5 MB in Portuguese as "1,5 MByte".
+    hundred = format_unit(100, f"digital-{UNITS[step]}", length="short", locale=locale_of(language))
+    return str(hundred).replace("100", format_decimal(number, locale=locale_of(language)))

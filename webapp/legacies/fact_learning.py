@@ -21,7 +21,7 @@ from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.rules.state import SourceMessage, State
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import mark_forgotten, tombstone_set
+from webapp.memories.store.tombstones import read_again, tombstone_set
 from webapp.memories.store.writing import Vectors
 from webapp.text.canonical import plain_text
 
@@ -80,7 +80,7 @@ def keep_facts(
         SourceMessage(number, row.message_id, row.role, row.content, row.said_at, row.provenance)
         for number, row in enumerate(rows, 1)
     ]
-    messages = mark_forgotten(writing.with_replaced(sources), tombstones)
+    messages = read_again(sources, tombstones)
     user_messages = [message for message in messages if message.role == "user"]
     operations = [
         operation for item in statements if (operation := _operation(item, subject, user_messages)) is not None
@@ -88,7 +88,9 @@ def keep_facts(
     ungrounded = len(statements) - len(operations)
     if not operations:
         return Result(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded}, read=True)
-    ids = writing.candidates(user_id, space_id, operations, user_messages)
+    ids = writing.candidates(
+        user_id, space_id, operations, {number for message in user_messages for number in message.versions}
+    )
     ids |= set(facts.numbered.values())
     ids |= writing.similar(user_id, space_id, vectors)
     plan = decide(

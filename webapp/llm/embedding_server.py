@@ -5,6 +5,7 @@ bool, "texts"} behind its length (4 bytes); an answer is the number of rows and 
 float32 values. A request that cannot be met closes the connection.
 """
 
+import argparse
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -152,13 +154,17 @@ def load_model(name: str) -> Any:
 
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    path = sys.argv[1]
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    listener = socket.socket(socket.AF_UNIX)
-    with listener:
+    parser = argparse.ArgumentParser(prog="python -m webapp.llm.embedding_server")
+    parser.add_argument("socket", type=Path, help="the Unix socket to listen on: EMBEDDER_SOCKET of the others")
+    path = parser.parse_args().socket
+    if path.is_socket():
+        path.unlink()
+    with socket.socket(socket.AF_UNIX) as listener:
         os.umask(0o077)
-        listener.bind(path)
+        try:
+            listener.bind(str(path))
+        except OSError as error:
+            parser.error(f"{path} cannot be listened on: {error.strerror or error}")
         listener.listen(128)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         server = EmbeddingServer(load_model)
@@ -166,7 +172,7 @@ def main() -> None:
         while not server.is_idle:
             time.sleep(LOOK_SECONDS)
     # All memory goes back, libraries included. Whoever asks at this moment connects again.
-    os.execv(sys.executable, [sys.executable, "-m", "webapp.llm.embedding_server", path])
+    os.execv(sys.executable, [sys.executable, "-m", "webapp.llm.embedding_server", str(path)])
 
 
 if __name__ == "__main__":

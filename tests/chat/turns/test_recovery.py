@@ -102,7 +102,7 @@ def test_storing_slowly_does_not_put_off_the_next_time(app, client, model, own_r
         left = await save(tables, texts)
         await asyncio.sleep(0.4)
         running = own_runner._turns.get(turn_id)
-        asyncio.get_running_loop().call_soon(lambda: due.append(running._save_at - began if running else 0.0))
+        asyncio.get_running_loop().call_soon(lambda: due.append(running.save_at - began if running else 0.0))
         return left
 
     monkeypatch.setattr(TurnDatabase, "save", slowly)

@@ -52,10 +52,14 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
     assert change["cause"] == "forget" and change["changes"][0]["after"] is None
 
 
-def test_the_log_says_how_many_memories_went_and_not_what_they_said(client, user, walnuts, login):
-    client.delete(f"/api/memories/{walnuts[1]}")
+def test_the_log_says_how_many_memories_went_and_not_what_they_said(app, client, user, model, walnuts, login):
+    asked = f"forget that {SAID.upper()}"
+    learn(client, model, converse(app, user.user_id, f"Please {asked}"), operation(asked, about="how_to_answer"))
+    (_, rest) = memories_of(app, user.user_id)
+    assert client.delete(f"/api/memories/{walnuts[1]}").json["still_in"] == [rest.memory_id]
+    client.delete(f"/api/memories/{rest.memory_id}")
     page = login(user).get("/memories/changes").text
-    assert page.count("You asked to forget 1 memory") == 1 and "1 forgotten" not in page and "walnuts" not in page
+    assert page.count("You asked to forget 1 memory") == 2 and "1 forgotten" not in page and "walnuts" not in page
 
 
 def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(app, client, user, model, walnuts):

@@ -108,11 +108,16 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
     model.script(match="same_memories", structured={"same": [1]})
     nightly(app, run_jobs)
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
+    twin = keep(user.user_id, (CAR[1], 2), valid_to=now())
     held: set[int] = set()
     hold = reach_asked.connected_to(lambda _sender, memory_ids, **_: held.update(memory_ids))
     with app.app_context(), hold, write_transaction():
-        assert forgetting.forget(user.user_id, {*ids} - {aside}).memory_ids == ids, "what says the same goes, too"
+        assert forgetting.forget(user.user_id, {*ids} - {aside}).memory_ids == [*ids, *twin], (
+            "what says the same goes, too"
+        )
         assert held == {*ids}, "and what it reaches is locked before the memory is"
+        db.session.rollback()
+        assert forgetting.forget(user.user_id, twin).memory_ids == [*ids, *twin], "nor does it stay behind another"
         db.session.rollback()
         (kept,) = {*ids} - {aside}
         change_sets.undo(user.user_id, revisions.revisions_of(user.user_id, kept)[0].change_set_id)

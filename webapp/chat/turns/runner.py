@@ -44,7 +44,7 @@ COALESCE_MS = 50
 SAVE_SECONDS = 1.25
 """Seconds from one save of a reply that is being written until the next one is due."""
 SAVE_CHECKS = 5
-"""How many times within that it is asked what is due: half a second of `recovery.LOSS_SECONDS` is left."""
+"""How many times within that, at most, it is asked what is due: half a second of `recovery.LOSS_SECONDS` is left."""
 LONG_TEXT = 65_536
 """That interval grows by SAVE_SECONDS for every so many characters, since each save stores the whole text."""
 
@@ -160,7 +160,12 @@ class TurnRunner:
         self._chat = self._make_chat()
         self._has_turns = asyncio.Event()
         self._services = TurnServices(
-            self._tables, self._chat, self._writer, settings.reply_tokens, ConsentWaiter(self._redis).ask
+            self._tables,
+            self._chat,
+            self._writer,
+            self._leases,
+            settings.reply_tokens,
+            ConsentWaiter(self._redis).ask,
         )
         steps = {
             "leases not renewed": self._leases.keep,
@@ -192,6 +197,7 @@ class TurnRunner:
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn.id})
         finally:
+            has_lease = turn.id in self._leases.turns
             self._leases.turns.discard(turn.id)
             del self._turns[turn.id]
             if not self._turns:
@@ -199,7 +205,7 @@ class TurnRunner:
             if self._hub.release(turn.id):
                 await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
-                if await lease and not turn.is_lost:
+                if await lease and has_lease:
                     await self._leases.release(turn.id)
 
     def _abandon(self, turn_id: int) -> None:
@@ -213,7 +219,8 @@ class TurnRunner:
     async def _save_texts(self) -> None:
         """Store the replies that take longer, as far as they are written."""
         await self._has_turns.wait()
-        await asyncio.sleep(SAVE_SECONDS / SAVE_CHECKS)
+        due = min(turn.save_at for turn in self._turns.values()) - time.monotonic()
+        await asyncio.sleep(min(SAVE_SECONDS, max(SAVE_SECONDS / SAVE_CHECKS, due)))
         now = time.monotonic()
         texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
         if not texts:

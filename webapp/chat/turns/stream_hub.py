@@ -59,10 +59,16 @@ class Subscription:
 
 @dataclass(slots=True)
 class _Own:
-    """A turn that this process runs: the id of the last entry, and the entries that Redis may not have yet."""
+    """A turn that this process runs: its first entries, the id of the last, and those that Redis may not have yet."""
 
+    first: Sequence[Entry] = ()
     last: str = ""
     unwritten: Sequence[Entry] = ()
+
+    @property
+    def has_more(self) -> bool:
+        """Return whether others have followed the first entries."""
+        return self.last != (self.first[-1].id if self.first else "")
 
 
 class Hub:
@@ -100,6 +106,7 @@ class Hub:
         with self._lock:
             if (local_turn := self._local_turns.get(turn_id)) is None:
                 return  # the reader brings it
+            local_turn.first = local_turn.first or entries
             local_turn.last = entries[-1].id
             local_turn.unwritten = unwritten
             queues = list(self._queues.get(turn_id, ()))
@@ -128,20 +135,18 @@ class Hub:
         subscription = Subscription(after)
         with self._lock:
             local_turn = self._local_turns.get(turn_id)
-            has_begun, unwritten = (
-                local_turn is None or bool(local_turn.last),
-                list(local_turn.unwritten) if local_turn else [],
-            )
+            entries = list(local_turn.unwritten if local_turn.has_more else local_turn.first) if local_turn else []
+            is_stored = local_turn is None or local_turn.has_more
             is_new = local_turn is None and turn_id not in self._positions
             self._queues.setdefault(turn_id, []).append(subscription)
             if local_turn is None:
                 self._positions.setdefault(turn_id, "0-0")
                 self._start()
         try:
-            if has_begun:
+            if is_stored:
                 # Every viewer reads the existing entries itself: the queues get what comes from now on.
                 subscription.backlog.extend(read(self._client, turn_id, after))
-                subscription.backlog.extend(unwritten)
+            subscription.backlog.extend(entries)
             if is_new:
                 if subscription.backlog:
                     self._advance(turn_id, subscription.backlog[-1].id)

@@ -15,6 +15,7 @@ from webapp.chat.context.assembly import AssembledPrompt, TurnGone
 from webapp.chat.context.values import BudgetTooSmall
 from webapp.chat.suggestions import Trailer
 from webapp.chat.turns.finish import Outcome
+from webapp.chat.turns.leases import Leases
 from webapp.chat.turns.progress import Progress
 from webapp.chat.turns.tool_calls import Ask, Consent, ToolCalling
 from webapp.chat.turns.turn_database import TurnDatabase
@@ -59,6 +60,7 @@ class TurnServices:
     tables: TurnDatabase
     chat: ChatPool
     writer: TurnWriter
+    leases: Leases
     max_tokens: int
     ask: Ask | None = None
 
@@ -81,9 +83,8 @@ class Turn:
     assembled: AssembledPrompt | None = None
     progress: Progress = field(default_factory=Progress)
     is_ending: bool = False
-    is_lost: bool = False
+    save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
     _saved: int = 0
-    _save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
 
     async def run(self) -> None:
         """Write the reply. Cancel with STOP or SHUTDOWN to end it early, LOST to leave it, DELETED if its row is."""
@@ -97,11 +98,11 @@ class Turn:
 
     def is_due(self, now: float) -> bool:
         """Return whether the reply so far should be stored before it ends."""
-        return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
+        return not self.is_ending and now >= self.save_at and len(self.progress.text) > self._saved
 
     def note_saved(self, text: str, next_at: float) -> None:
         """Record which text is stored, and when to store again."""
-        self._saved, self._save_at = len(text), next_at
+        self._saved, self.save_at = len(text), next_at
 
     async def _outcome(self) -> Outcome | None:
         """Write the reply; returns how that ended, or None if others are to say so."""
@@ -122,7 +123,6 @@ class Turn:
         except asyncio.CancelledError as cancelled:
             clear_cancellation()
             if LOST in cancelled.args:
-                self.is_lost = True
                 self.services.writer.drop(self.id)
                 return None
             reason = cancelled.args[0] if cancelled.args and cancelled.args[0] in _WORDS else SHUTDOWN
@@ -275,6 +275,7 @@ class Turn:
         if finished_turn.rewritten is not None:  # something was forgotten in the meantime
             await writer.replace(self.id, finished_turn.rewritten)
         await writer.end(self.id, finished_turn.kind, finished_turn.data)
+        self.services.leases.turns.discard(self.id)
         await tables.follow_up(self.id, finished_turn)
 
 

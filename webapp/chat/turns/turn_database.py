@@ -11,7 +11,7 @@ from flask import Flask
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.background.job_specs import push_all
+from webapp.background.job_specs import add_jobs
 from webapp.chat.context import assembly
 from webapp.chat.turns import finish, recovery, turnlog
 from webapp.chat.turns.finish import FinishedTurn
@@ -86,7 +86,7 @@ class TurnDatabase:
         return await self._call(self._ends, write_transaction()(lambda: finish.finish_turn(turn_id, outcome)))
 
     async def follow_up(self, turn_id: int, finished_turn: FinishedTurn) -> None:
-        """Put the turn's jobs on their queues."""
+        """Put the turn's jobs on their queues, and give up its lease."""
         await self._call(self._ends, lambda: queue_jobs(turn_id, finished_turn))
 
     async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
@@ -103,11 +103,14 @@ class TurnDatabase:
 
 
 def queue_jobs(turn_id: int, turn: FinishedTurn) -> None:
-    """Put the turn's jobs on their queues; without Redis they are left to the sweep."""
+    """Put the turn's jobs on their queues and give up its lease, in one write; without Redis the sweep finds them."""
     client = redis()
     try:
-        turnlog.note_pending_jobs(client, turn_id, [job.name for job in turn.jobs if job.turn_id])
-        push_all(client, turn.jobs)
+        with client.pipeline(transaction=True) as pipe:
+            add_jobs(client, pipe, turn.jobs)  # first: RQ begins the transaction
+            turnlog.note_pending_jobs(pipe, turn_id, [job.name for job in turn.jobs if job.turn_id])
+            note_uses(pipe, turn.memory_ids)
+            pipe.delete(turnlog.lease_key(turn_id))
+            pipe.execute()
     except RedisError as error:
         log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
-    note_uses(client, turn.memory_ids)

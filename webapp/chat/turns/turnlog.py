@@ -8,7 +8,7 @@ entries, with their own offsets, hold what the model thinks. The stream's keys s
 import json
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -181,16 +181,13 @@ def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None
     client.xadd(log_key(turn_id), cast(dict[Any, Any], fields(kind, data)), nomkstream=True)
 
 
-def note_pending_jobs(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
-    """Note the jobs whose end settles the turn."""
-    names = list(jobs)
-    if not names:
+def note_pending_jobs(client: Redis, turn_id: int, jobs: Sequence[str]) -> None:
+    """Note the jobs whose end settles the turn, at once or, with a pipeline, along with what else is written."""
+    if not jobs:
         report(client, turn_id, SETTLED, {})
         return
-    with client.pipeline(transaction=True) as pipe:
-        pipe.sadd(pending_jobs_key(turn_id), *names)
-        pipe.expire(pending_jobs_key(turn_id), _PENDING_SECONDS)
-        pipe.execute()
+    client.sadd(pending_jobs_key(turn_id), *jobs)
+    client.expire(pending_jobs_key(turn_id), _PENDING_SECONDS)
 
 
 def settle(client: Redis, turn_id: int, job: str) -> None:

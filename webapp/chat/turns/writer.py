@@ -64,7 +64,7 @@ class TurnWriter:
         self._duration = 0.0
         self._allowed_until = 0.0
         self._work = asyncio.Event()
-        self._flushed = asyncio.Condition()
+        self._flushed = asyncio.Event()
         work = repeat_on_loop(self._run, log, "turn streams not written, retrying", RETRY_SECONDS)
         self._task = asyncio.create_task(work, name="turn-writer")
 
@@ -122,8 +122,10 @@ class TurnWriter:
 
     async def _wait_until_stored(self, turn_id: int, patience: float) -> None:
         try:
-            async with asyncio.timeout(patience), self._flushed:
-                await self._flushed.wait_for(lambda: turn_id not in self._dirty)
+            async with asyncio.timeout(patience):
+                while turn_id in self._dirty:
+                    self._flushed.clear()
+                    await self._flushed.wait()
         except TimeoutError:
             log.warning("turn stream not finished: redis is away", extra={"turn_id": turn_id})
 
@@ -205,8 +207,7 @@ class TurnWriter:
                 return
             log.exception("turn stream not written", extra={"turn_ids": turns})
             self._dirty.difference_update(turns)
-        async with self._flushed:
-            self._flushed.notify_all()
+        self._flushed.set()
 
     async def _flush(self, turns: list[int]) -> None:
         """Write turns in one round trip. Nothing counts as written before Redis has answered."""

@@ -24,7 +24,7 @@ from webapp.memories.rules.state import Effect, State
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import mark_forgotten, tombstone_set, watch
+from webapp.memories.store.tombstones import read_again, tombstone_set, watch
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
@@ -168,7 +168,7 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     if not batch.points:
         return False
     tombstones = tombstone_set(batch.user_id)
-    user_sources = [source for source in mark_forgotten(batch.call.sources, tombstones) if source.role == "user"]
+    user_sources = [source for source in read_again(batch.call.sources, tombstones) if source.role == "user"]
     grounded, rejected = ground_assessments(
         answer.points, user_sources, len(batch.points), lambda text: tombstones.forbids(text, quote=text)
     )
@@ -204,14 +204,16 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Res
 def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = None) -> State:
     """Return what a decision rests on; the caller holds the user's memory and may have looked up `nearby`."""
     operations = answer.extraction.operations
-    sources = writing.with_replaced(batch.call.sources)
-    ids = set(batch.call.numbered.values()) | writing.candidates(batch.user_id, batch.space_id, operations, sources)
+    tombstones = tombstone_set(batch.user_id)
+    sources = read_again(batch.call.sources, tombstones)
+    message_ids = {number for source in sources for number in source.versions}
+    ids = set(batch.call.numbered.values())
+    ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if nearby is None or nearby[0] + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = find_similar(batch, answer)
     ids |= set(nearby[1])
-    tombstones = tombstone_set(batch.user_id)
     return State(
-        messages=mark_forgotten(sources, tombstones),
+        messages=sources,
         memories=tuple(writing.load_known(ids)),
         numbered=batch.call.numbered,
         embeddings=answer.vectors.by_text,

@@ -87,8 +87,9 @@ def remember(
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     stones = tombstones.tombstone_set(conversation.user_id)
-    (marked,) = tombstones.mark_forgotten(writing.with_replaced([source]), stones)
+    (marked,) = tombstones.read_again([source], stones)
     sources = tuple(marked if item is source else item for item in sources)
+    message_ids = {number for item in sources for number in item.versions}
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -100,7 +101,7 @@ def remember(
         confidence=CONFIDENCE,
         importance=args.importance,
     )
-    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], sources)
+    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], message_ids)
     ids |= writing.similar(conversation.user_id, conversation.space_id, vectors)
     state = State(
         messages=sources,

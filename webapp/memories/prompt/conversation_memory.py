@@ -1,11 +1,10 @@
 """A conversation's use of memory: its switches and those of the account, and counts of the memories used."""
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.client import Pipeline
 from sqlalchemy import select, update
 
 from webapp.accounts.models import User
@@ -16,8 +15,6 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.memories.models import Memory
 from webapp.spaces.models import Space
-
-log = logging.getLogger(__name__)
 
 USES = "memory:uses"
 
@@ -41,18 +38,10 @@ def in_legacy(conversation: Conversation) -> bool:
     return db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "legacy"
 
 
-def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:
+def note_uses(pipe: Pipeline, memory_ids: Iterable[int]) -> None:
     """Count that memories were used; the sweep writes the counts to the database. Losing some does no harm."""
-    ids = list(memory_ids)
-    if not ids:
-        return
-    try:
-        with client.pipeline(transaction=False) as pipe:
-            for memory_id in ids:
-                pipe.hincrby(USES, str(memory_id), 1)
-            pipe.execute()
-    except RedisError as error:
-        log.warning("uses of memories not counted", extra={"error": type(error).__name__})
+    for memory_id in memory_ids:
+        pipe.hincrby(USES, str(memory_id), 1)
 
 
 def flush_uses(client: Redis) -> int:

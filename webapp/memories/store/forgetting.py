@@ -19,7 +19,7 @@ from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, lock_withdrawal, reach_of, uses_of
+from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, find_retelling, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 from webapp.text.provenance import FORGOTTEN
@@ -49,6 +49,7 @@ class ForgetReport(BaseModel):
     copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field([], description="Your messages that contain the words.")
+    still_in: list[int] = Field([], description="Your other memories that say it too; these stay.")
     used_in: list[UsedIn] = Field(
         [],
         description="Replies that were written with it and may say it in other words: those behind a link first, then "
@@ -73,11 +74,9 @@ def forget(
     ids = [row.memory_id for row in rows]
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
-    quotes = {row.quote for row in evidence}
     wordings = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
-    reach = reach_of(
-        being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=wordings | quotes)
-    )
+    texts = wordings | {row.quote for row in evidence}
+    reach = reach_of(being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=texts))
     uses = uses_of()(user_id, ids)
     tombstones = _write_tombstones(user_id, rows, evidence, revisions, whole_key)
     report = ForgetReport(
@@ -87,10 +86,11 @@ def forget(
         revisions=len(revisions) + _strip_revisions(user_id, wordings, ids),
         vectors=sum(row.embedding is not None for row in rows),
         tombstones=tombstones,
-        copies=_strip_copies(user_id, ids, wordings | quotes) + reach.replies,
+        copies=_strip_copies(user_id, ids, texts) + reach.replies,
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
+        still_in=find_retelling(user_id, ids, texts),
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,
@@ -147,7 +147,7 @@ def remove_tombstones(user_id: int, content: str, fact_key: str | None, fact_val
 def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memory]:
     """Return the named memories and all others with the same words, or the same key and value, open or closed, and
     those that were set aside because one of them says the same."""
-    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(add_set_aside(memory_ids)))
+    named = select(Memory).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
     twin_ids = db.session.scalars(named.with_for_update()).all()
     facts = {
         (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content))
@@ -166,13 +166,15 @@ def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memo
         .with_for_update()
     ).all()
     hashes, ids = {row.statement_hash for row in twin_ids}, {row.memory_id for row in twin_ids}
-    return [
+    rows = [
         row
         for row in sorted({row.memory_id: row for row in (*twin_ids, *twins)}.values(), key=lambda row: row.memory_id)
         if row.memory_id in ids
         or row.statement_hash in hashes
         or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
     ]
+    with_aside = add_set_aside(row.memory_id for row in rows)
+    return rows if len(with_aside) == len(rows) else _with_duplicates(user_id, with_aside)
 
 
 def _write_tombstones(

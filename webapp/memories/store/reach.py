@@ -9,7 +9,8 @@ from sqlalchemy import Select, false, select, true
 
 from webapp.db.base import db
 from webapp.extensions import Part
-from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.models import IN_USE, Memory, MemoryRevision
+from webapp.memories.rules.paraphrases import ForgottenStatements
 
 reach_asked = Signal()
 """Sent with `user_id` and `memory_ids` before the user's memory is held: receivers that will write to other
@@ -79,6 +80,14 @@ uses_of: Part[Callable[[int, Collection[int]], Uses]] = Part("uses_of_memories")
 and the links build on this one, so one of them registers the function here."""
 
 
+def find_retelling(user_id: int, memory_ids: Collection[int], texts: Iterable[str]) -> list[int]:
+    """Return the user's memories in use, but for some, that say what one of the texts says."""
+    statements = ForgottenStatements(texts)
+    others = select(Memory.memory_id, Memory.content).where(Memory.user_id == user_id, *IN_USE)
+    rows = db.session.execute(others.where(Memory.memory_id.not_in(memory_ids)).order_by(Memory.memory_id))
+    return [memory_id for memory_id, content in rows if statements.is_repeated_in(content)]
+
+
 def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
     """Return the ids of memories that are archived in favour of some."""
     return select(Memory.memory_id).where(
@@ -86,9 +95,9 @@ def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
     )
 
 
-def add_set_aside(memory_ids: Collection[int]) -> set[int]:
+def add_set_aside(memory_ids: Iterable[int]) -> set[int]:
     """Return the ids of memories and of those archived in favour of one of them, or of such a one."""
-    found, latest = set(memory_ids), set(memory_ids)
+    latest = found = set(memory_ids)
     while latest:
         latest = set(db.session.scalars(set_aside_for(latest))) - found
         found |= latest

@@ -12,6 +12,7 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
 from sqlalchemy import func, insert, select
+from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Message
 from webapp.db.base import db
@@ -20,7 +21,7 @@ from webapp.memories.rules.state import SourceMessage
 from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
 from webapp.memories.store import versions
 from webapp.prompts.transcript import TranscriptMessage
-from webapp.text.provenance import FORGOTTEN
+from webapp.text.provenance import FORGOTTEN, Spans, forgotten_in
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -36,19 +37,23 @@ def tombstone_set(user_id: int, *, tombstones: Mapping[str, str | None] | None =
     return TombstoneSet(secrets, user_id, set(tombstones), imported_keys=extra_keys, is_old=None in names)
 
 
-def mark_forgotten(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> tuple[SourceMessage, ...]:
-    """Return messages with quotes of forgotten memories, wherever they stand, among their spans."""
+def read_again(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> tuple[SourceMessage, ...]:
+    """Return messages as they are now: with the quotes of forgotten memories, wherever they stand, among their spans,
+    and the versions whose place they took.
+    """
     contents = {message.message_id: message.content for message in messages if message.role == "user"}
-    spans = {
-        message_id: tuple((start, end, FORGOTTEN) for start, end in tombstones.quotes_in(content))
-        for message_id, content in contents.items()
-    }
-    rows = select(Message.message_id, Message.spans).where(Message.message_id.in_(contents))
-    for message_id, stored in db.session.execute(rows):
-        spans[message_id] += tuple(
-            (start, end, FORGOTTEN) for start, end, origin in stored or () if origin == FORGOTTEN
-        )
-    return tuple(replace(item, spans=(*item.spans, *spans.get(item.message_id, ()))) for item in messages)
+    now, before = aliased(Message), aliased(Message)
+    is_version = (before.superseded_by_id == now.message_id) & (before.role == now.role)
+    statement = select(now.message_id, now.spans, before.message_id, before.content).outerjoin(
+        before, is_version & before.parent_id.is_not_distinct_from(now.parent_id)
+    )
+    changes: dict[int, tuple[Spans, tuple[int, str] | None]] = {}
+    for number, stored, before_id, text in db.session.execute(statement.where(now.message_id.in_(contents))):
+        forgotten = (*tombstones.quotes_in(contents[number]), *forgotten_in(stored))
+        spans = [(start, end, FORGOTTEN) for start, end in forgotten]
+        changes[number] = spans, (before_id, text) if before_id else None
+    pairs = [(item, *changes.get(item.message_id, ((), None))) for item in messages]
+    return tuple(replace(item, spans=(*item.spans, *spans), replaced=replaced) for item, spans, replaced in pairs)
 
 
 def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:

@@ -7,26 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import false, select
-from sqlalchemy.orm import aliased
 
-from webapp.conversations.models import Message
 from webapp.db.base import add_row, db, get_or_raise
 from webapp.db.index_hints import use_index, use_primary_key
 from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.kinds import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
-from webapp.memories.rules.state import (
-    Draft,
-    Effect,
-    Evidence,
-    Flag,
-    Insert,
-    KnownMemory,
-    Revise,
-    SourceMessage,
-    apply_effect,
-)
+from webapp.memories.rules.state import Draft, Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
@@ -75,21 +63,8 @@ def _state_of(row: Memory, evidence: list[Evidence], earlier: set[str]) -> Known
     )
 
 
-def with_replaced(messages: Sequence[SourceMessage]) -> tuple[SourceMessage, ...]:
-    """Return messages with the versions whose place they took."""
-    later, before = aliased(Message), aliased(Message)
-    is_version = (before.superseded_by_id == later.message_id) & (before.role == "user")
-    rows = db.session.execute(
-        select(later.message_id, before.message_id, before.content)
-        .join(before, is_version & before.parent_id.is_not_distinct_from(later.parent_id))
-        .where(later.message_id.in_([message.message_id for message in messages]))
-    )
-    versions = {number: (before_id, text) for number, before_id, text in rows}
-    return tuple(replace(item, replaced=versions.get(item.message_id)) for item in messages)
-
-
 def candidates(
-    user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], messages: Sequence[SourceMessage]
+    user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], message_ids: Collection[int]
 ) -> set[int]:
     """Return ids of the memories that operations name by key or statement, or that rest on these messages."""
     scope = scope_of(user_id, space_id)
@@ -105,9 +80,7 @@ def candidates(
     )
     earlier = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
     ids |= set(db.session.scalars(use_primary_key(statement.where(Memory.memory_id.in_(earlier)), Memory)))
-    ids |= memories_from_messages(
-        user_id, space_id, {number for item in messages for number in (item.message_id, *(item.replaced or ())[:1])}
-    )
+    ids |= memories_from_messages(user_id, space_id, message_ids)
     # The memories that candidates refer to are needed too.
     ties = db.session.execute(
         select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(ids))
