@@ -1,16 +1,17 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
-import { $, $$, on, randomKey, size } from "./dom.js";
-import { form, read, write } from "./drafts.js";
+import { $, $$, on, onContent, randomKey, size } from "./dom.js";
+import { form, read, text, write } from "./drafts.js";
 import { add } from "./files.js";
 import { newest } from "./news.js";
 import { queue } from "./queue.js";
-import { OFFLINE, retryLater, sendWhenOnline } from "./offline.js";
 import { joinTexts, markedText, setMarkedText } from "./origins.js";
 import { follow } from "./scroll.js";
-import { tn } from "./i18n.js";
+import { toast } from "./toasts.js";
+import { t, tn } from "./i18n.js";
 
+const OFFLINE = t("There is no connection at the moment. This is sent when it is back.");
+const RETRY_MS = 4000;
 let byPointer = false;
-const text = () => $("#composer-text");
 const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const canGrow = CSS.supports("field-sizing", "content");
 
@@ -137,8 +138,21 @@ document.addEventListener("htmx:before:swap", (event) => {
 document.addEventListener("htmx:error", (event) => {
   if (event.detail.ctx?.sourceElement?.id !== "composer") return;
   restoreMessage({ waiting: true });
-  retryLater();
+  setTimeout(sendWhenOnline, RETRY_MS);
 });
+
+/** Words that wait for a connection go out once: their key makes a second arrival of the same words harmless. */
+async function sendWhenOnline() {
+  if (!form() || !read().waiting || !navigator.onLine) return;
+  try {
+    await fetch("/healthz", { cache: "no-store" });
+  } catch {
+    return void setTimeout(sendWhenOnline, RETRY_MS);
+  }
+  if (form() && read().waiting && text().value.trim()) form().requestSubmit();
+}
+addEventListener("online", sendWhenOnline);
+addEventListener("offline", () => toast(t("You are offline. You can keep writing.")));
 
 /** A composer that has just appeared gets its draft. */
 function setUp() {
@@ -163,8 +177,7 @@ on("click", ".side-link, [data-new]", (event) => {
   byPointer = event.detail > 0;
 });
 
-setUp();
-document.addEventListener("htmx:after:settle", setUp);
+onContent(setUp);
 
 // Keeps the composer above an on-screen keyboard where the browser does not resize the page for it (iOS).
 const viewport = window.visualViewport;

@@ -21,14 +21,12 @@ async function ask(event, id, address) {
 }
 
 // Before the list's own handlers, which delete without asking.
-document.addEventListener("click", (event) => {
-  const button = event.target.closest?.("button[data-delete]");
-  if (button) ask(event, button.dataset.delete, $(".side-link", button.closest(".side-item")).getAttribute("href"));
+on("click", "button[data-delete]", (event, button) => {
+  ask(event, button.dataset.delete, $(".side-link", button.closest(".side-item")).getAttribute("href"));
 }, { capture: true });
 
-document.addEventListener("submit", (event) => {
-  const form = event.target.closest?.("form[data-delete]");
-  if (form) ask(event, form.dataset.delete, form.getAttribute("action").replace(/\/[^/]+$/, ""));
+on("submit", "form[data-delete]", (event, form) => {
+  ask(event, form.dataset.delete, form.getAttribute("action").replace(/\/[^/]+$/, ""));
 }, { capture: true });
 
 on("submit", "form[data-delete-choice]", (event, form) => {

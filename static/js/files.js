@@ -128,8 +128,8 @@ document.addEventListener("composer:sent", (event) => {
   chips().replaceChildren();
 }, true);
 
-document.addEventListener("paste", (event) => {
-  if (event.target.id === "composer-text" && add(event.clipboardData.files)) event.preventDefault();
+on("paste", "#composer-text", (event) => {
+  if (add(event.clipboardData.files)) event.preventDefault();
 });
 
 // The composer shows that what is dragged over the page goes there.

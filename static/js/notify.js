@@ -1,6 +1,6 @@
 // Notifications that a reply is done, for who asked for them in the settings: only for one that took a while, and only
 // when the tab is out of sight. A hidden tab reads no stream, so it asks the server until the reply is there.
-import { $, $$, store } from "./dom.js";
+import { $, $$, onContent, store } from "./dom.js";
 import { t } from "./i18n.js";
 
 const key = `notify:${document.body.dataset.user ?? ""}`;
@@ -47,9 +47,8 @@ function watchOpenTurn() {
   const open = $("#thread [data-streaming]")?.closest("[data-turn]");
   if (open && document.hidden && isWanted()) watch(open.dataset.turn);
 }
-document.addEventListener("htmx:after:settle", watchOpenTurn);
+onContent(watchOpenTurn);
 document.addEventListener("visibilitychange", watchOpenTurn);
-watchOpenTurn();
 
 // The server forgets a browser that signs out.
 const section = isSupported && $("[data-notifications]");

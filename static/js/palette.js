@@ -1,20 +1,11 @@
 // Search and commands from anywhere: arrows choose, Enter opens.
 import { $, $$, on } from "./dom.js";
+import { options, select, selected, step } from "./listbox.js";
 import { setTheme } from "./theme.js";
 
 const palette = $("#palette");
 const field = palette && $("#palette-text");
-const options = () => $$('[role="option"]:not([hidden])', palette);
-const selected = () => $('[aria-selected="true"]:not([hidden])', palette);
-
-function select(option) {
-  for (const other of $$('[role="option"]', palette)) other.setAttribute("aria-selected", String(other === option));
-  $("#palette-list").role = option ? "listbox" : "status"; // with nothing to choose, what it says is all there is
-  option?.scrollIntoView({ block: "nearest" });
-  if (option) field.setAttribute("aria-activedescendant", option.id);
-  else field.removeAttribute("aria-activedescendant");
-}
-
+const list = palette && $("#palette-list");
 let isMoved = false; // by the arrow keys: what arrives later takes nothing away from under the person's hand
 
 /** Shows the commands that what is typed may mean; the first ones are for who types nothing. */
@@ -30,7 +21,7 @@ function showCommands() {
     hasCommands ||= !command.hidden;
   }
   $("[data-commands-title]", palette).hidden = !hasCommands;
-  select(options()[0]);
+  select(list, field);
 }
 
 export function openPalette() {
@@ -46,22 +37,20 @@ if (palette) {
     openPalette();
   });
   palette.addEventListener("keydown", (event) => {
-    const all = options();
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      const step = event.key === "ArrowDown" ? 1 : -1;
-      select(all.at((all.indexOf(selected()) + step) % all.length));
+      step(list, field, event.key);
       isMoved = true;
     } else if (event.key === "Escape") {
       event.preventDefault(); // a search field would only be emptied by it
       palette.close();
-    } else if (event.key === "Enter" && event.target === field && selected()) {
+    } else if (event.key === "Enter" && event.target === field && selected(list)) {
       event.preventDefault();
-      selected().click();
+      selected(list).click();
     }
   });
   $("#palette-form").addEventListener("input", showCommands);
-  $("#palette-results").addEventListener("htmx:after:settle", () => select((isMoved && selected()) || options()[0]));
+  $("#palette-results").addEventListener("htmx:after:settle", () => select(list, field, (isMoved && selected(list)) || options(list)[0]));
   on("click", "#palette [data-press]", (_event, option) => {
     const target = $(option.dataset.press);
     palette.close();

@@ -2,16 +2,14 @@
 // once, although every tab of the conversation sends it. If the reply was stopped or failed, the words go back to where
 // they were typed.
 import { $, $$, on, randomKey, store } from "./dom.js";
-import { filesOf, form, write } from "./drafts.js";
+import { filesOf, form, keyOf, setText, text, write } from "./drafts.js";
 import { add } from "./files.js";
-import { joinTexts, markedText, setMarkedText, trimText } from "./origins.js";
+import { joinTexts, markedText, trimText } from "./origins.js";
 
-const keyOf = (draft) => `queued:${document.body.dataset.user ?? ""}:${draft}`;
-const key = () => keyOf(form()?.dataset.draft);
+const key = (conversation = form()?.dataset.draft) => keyOf("queued", conversation);
 const OTHERS_MS = 1000; // the tab in which it was written comes first; others send it if that is gone
 let isMine = false;
 let isForNew = false; // what waits belongs to the conversation that is being made
-const text = () => $("#composer-text");
 const attached = () => $("#composer-files");
 const files = () => $("[data-queued-files]");
 
@@ -31,19 +29,14 @@ function show() {
   if (!line) return;
   if (isForNew && form().dataset.draft !== "new") {
     isForNew = false;
-    store.set(key(), store.get(keyOf("new")) ?? EMPTY);
-    store.remove(keyOf("new"));
+    store.set(key(), store.get(key("new")) ?? EMPTY);
+    store.remove(key("new"));
   }
   const words = queued();
   line.hidden = !words.text;
   $("[data-queued-text]", line).textContent = words.text;
   if (!words.files?.length) files().replaceChildren();
   else if (!files().firstElementChild) add(words.files, files());
-}
-
-function setText(words) {
-  setMarkedText(text(), words);
-  text().dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 /** Takes what is typed and lets it wait. */

@@ -1,14 +1,13 @@
 // Saved prompts: `/` at the beginning of a message opens them; arrows choose, Enter takes one, what it asks for is
 // filled in a small form.
 import { $, $$, headers, on } from "./dom.js";
-import { setMarkedText } from "./origins.js";
+import { setText, text } from "./drafts.js";
+import { options, select, selected, step } from "./listbox.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
 const popup = () => $("#slash");
-const text = () => $("#composer-text");
-const options = () => $$(".slash-option:not([hidden])", popup());
-const selected = () => $('.slash-option[aria-selected="true"]:not([hidden])', popup() ?? undefined);
+const list = () => $("#slash-list");
 const isOpen = () => popup() !== null && !popup().hidden;
 const isCommand = () => /^\/[^\n/]*$/.test(text()?.value ?? "");
 let isAsking = false;
@@ -27,14 +26,6 @@ function clearReferences() {
   text()?.removeAttribute("aria-controls");
 }
 
-function select(option) {
-  for (const other of $$(".slash-option", popup())) other.setAttribute("aria-selected", String(other === option));
-  $("#slash-list").role = option ? "listbox" : "status"; // as in the palette
-  option?.scrollIntoView({ block: "nearest" });
-  if (option) text().setAttribute("aria-activedescendant", option.id);
-  else text().removeAttribute("aria-activedescendant");
-}
-
 function filter() {
   const words = text().value.slice(1).toLowerCase().split(/\s+/).filter(Boolean);
   for (const option of $$(".slash-option", popup())) {
@@ -42,8 +33,8 @@ function filter() {
     option.hidden = !words.every((word) => content.includes(word));
   }
   for (const group of $$("[data-slash-group]", popup())) group.hidden = !$(".slash-option:not([hidden])", group);
-  $("[data-slash-none]", popup()).hidden = options().length > 0;
-  select(options()[0]);
+  $("[data-slash-none]", popup()).hidden = options(list()).length > 0;
+  select(list(), text());
 }
 
 async function request(url, body) {
@@ -56,7 +47,7 @@ async function request(url, body) {
 }
 
 async function showList() {
-  if (isOpen() && $("#slash-list")) return filter();
+  if (isOpen() && list()) return filter();
   if (isAsking) return;
   isAsking = true;
   const answer = await request(popup().dataset.url);
@@ -70,10 +61,8 @@ async function showList() {
 
 function insert(words) {
   close();
-  setMarkedText(text(), { text: words, marks: [[0, words.length, "pasted"]] }); // others may have written them
-  text().dispatchEvent(new Event("input", { bubbles: true }));
+  setText({ text: words, marks: [[0, words.length, "pasted"]] }); // others may have written them
   text().focus();
-  text().setSelectionRange(words.length, words.length);
 }
 
 async function usePrompt(option) {
@@ -95,7 +84,7 @@ function showForm(form) {
 
 on("input", "#composer-text", (_event, field) => {
   if (!isCommand()) closedText = null;
-  if (!isCommand() || field.value === closedText) return $("#slash-list") && close();
+  if (!isCommand() || field.value === closedText) return list() && close();
   closedText = null;
   showList();
 });
@@ -123,13 +112,12 @@ document.addEventListener("keydown", (event) => {
     text().focus();
   } else if (inForm && event.key === "Enter" && !event.shiftKey && event.target.matches("textarea")) {
     inForm.requestSubmit();
-  } else if (event.target !== text() || !$("#slash-list")) {
+  } else if (event.target !== text() || !list()) {
     return;
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    const all = options();
-    if (all.length) select(all.at((all.indexOf(selected()) + (event.key === "ArrowDown" ? 1 : -1)) % all.length));
-  } else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && selected()) {
-    usePrompt(selected());
+    step(list(), text(), event.key);
+  } else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && selected(list())) {
+    usePrompt(selected(list()));
   } else {
     return;
   }
@@ -140,4 +128,4 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   if (isOpen() && !event.target.closest?.("#slash, #composer-text")) close();
 });
-document.addEventListener("submit", (event) => event.target.id === "composer" && close());
+on("submit", "#composer", close);

@@ -1,5 +1,6 @@
 // Questions to begin with, and the points of a journey: bubbles fill the composer, the points keep themselves up to date.
 import { $, on } from "./dom.js";
+import { setText, text } from "./drafts.js";
 
 const bubbles = () => $("#suggestionBubbles");
 
@@ -16,11 +17,8 @@ function clear() {
 
 on("click", "[data-suggest]", (event, bubble) => {
   event.preventDefault();
-  const field = $("#composer-text");
-  field.value = bubble.dataset.suggest;
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-  field.focus();
-  field.setSelectionRange(field.value.length, field.value.length);
+  setText({ text: bubble.dataset.suggest });
+  text().focus();
   clear();
 });
 
@@ -30,9 +28,7 @@ on("click", "[data-ask-question]", () => {
   show(true);
 });
 
-document.addEventListener("submit", (event) => {
-  if (event.target.id === "composer") clear();
-});
+on("submit", "#composer", clear);
 
 // A point was chosen: its question comes in the conversation, so the drawer gives way, and a welcome too.
 on("submit", "[data-open-point]", () => {

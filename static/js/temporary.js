@@ -1,7 +1,7 @@
 // A temporary conversation is gone when it is left: for another page, or with its tab. A reload shows it again. It is asked
 // for before the page it replaces is told to go, so a cookie of its address names that page all the while: the server
 // then knows which leaving is only a reload.
-import { $, headers } from "./dom.js";
+import { $, headers, onContent } from "./dom.js";
 
 let open = null; // {id, url, page} of the one in sight
 
@@ -30,8 +30,6 @@ function track() {
   if (open) setLeaving(open);
 }
 
-document.addEventListener("htmx:after:settle", track);
+onContent(track);
 addEventListener("pagehide", () => open && close(open));
 addEventListener("pageshow", (event) => event.persisted && open && restore(open).then(() => location.reload()));
-
-track();

@@ -266,8 +266,10 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
 
 
 @pytest.mark.parametrize("later", [{"content": "Zebulon the cat has moved"}, {"is_archived": True}])
-@pytest.mark.parametrize("take", [["conversations"], ["conversations", "memories"]])
-def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, user, model, run_jobs, later, take):
+@pytest.mark.parametrize(
+    "way", [{"take": ["conversations"]}, {"take": ["conversations", "memories"]}, {"restore": True}]
+)
+def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, user, model, run_jobs, later, way):
     """An export has every wording and quote, and not only the memories that are taken in."""
     said = "By the way, my cat Zebulon lives in Porto"
     talk = converse(app, user.user_id, said, title="My cat Zebulon lives in Porto")
@@ -282,9 +284,10 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, u
     export = _export(client, run_jobs)
     assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
     client.delete(f"/api/conversations/{talk}")
-    assert _bring(client, run_jobs, export, take=take)["status"] == "done"
+    assert _bring(client, run_jobs, export, **way)["status"] == "done"
     (back,) = _talks(client)
     assert "Zebulon" not in back["title"]
+    assert "Zebulon" not in client.get("/api/search?q=By+the+way").text
     texts = [text for _, text in _lines(client, back["conversation_id"])]
     assert texts[0] == said and "Zebulon" not in texts[1]
 

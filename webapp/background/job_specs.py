@@ -232,9 +232,7 @@ def push_all(client: Redis, requests: Sequence[JobRequest]) -> list[str | None]:
 
 
 def add_jobs(client: Redis, pipe: Pipeline, requests: Sequence[JobRequest]) -> list[tuple[str, int]]:
-    """Queue jobs along with what else a transaction writes; returns each one's id, and which answer says that it waits
-    alone.
-    """
+    """Add jobs to what a transaction writes; returns each one's id, and which answer tells if it was queued."""
     ids = [str(uuid.uuid4()) if request.person is None else f"u{request.person}-{uuid.uuid4()}" for request in requests]
     places = []
     for request, job_id in zip(requests, ids, strict=True):

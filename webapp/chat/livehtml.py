@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flask import render_template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
@@ -42,7 +42,8 @@ class _Page:
         """Return HTML that replaces whatever the page shows with this text."""
         self.text, self.renderer = text, StreamRenderer()
         update = self.renderer.feed(text)
-        return self._render("snapshot", finished=_join(update.finished_html), tail=update.tail_html or "")
+        finished, tail = _join(update.finished_html), update.tail_html or ""
+        return self._put("done", "innerHTML", finished) + self._put("tail", "innerHTML", tail)
 
     def advance(self, item: Entry) -> str:
         """HTML that takes the page from the text before an entry to the text after it; empty if nothing changes."""
@@ -51,9 +52,10 @@ class _Page:
             return self.replace(after)
         grown, self.text = after[len(self.text) :], after
         update = self.renderer.feed(grown) if grown else None
-        if update is None or (not update.finished_html and update.tail_html is None):
+        if update is None:
             return ""
-        return self._render("update", finished=_join(update.finished_html), tail=update.tail_html)
+        finished = self._put("done", "beforeend", _join(update.finished_html)) if update.finished_html else ""
+        return finished + (self._put("tail", "innerHTML", update.tail_html) if update.tail_html is not None else "")
 
     def note(self, item: Entry) -> None:
         """Add a tool that begins or has ended; an entry for the same call is replaced."""
@@ -72,7 +74,7 @@ class _Page:
         self.thinks_since = self.thinks_since or order(item.id)[0]
         self.thoughts = earlier[: item.offset] + text
         if earlier and item.offset == len(earlier):
-            return self._render("thought", text=text)
+            return self._put("thought", "beforeend", text)
         return self._render("thoughts", text=self.thoughts)
 
     def speak(self, item: Entry) -> str:
@@ -91,6 +93,10 @@ class _Page:
             return self._render("final", view=view_of(message)) if message is not None else ""
         finally:
             db.session.remove()  # no connection is held while the stream stays open
+
+    def _put(self, place: str, swap: str, html: str) -> str:
+        """Return what puts text or Markup in a place of the reply: without a template, as it comes with every token."""
+        return f'<hx-partial hx-target="#m-{self.turn_id}-{place}" hx-swap="{swap}">{escape(html)}</hx-partial>'
 
     def _render(self, part: str, **context: object) -> str:
         return render_template("chat/_stream.html", part=part, id=self.turn_id, **context)

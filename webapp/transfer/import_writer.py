@@ -17,6 +17,7 @@ from webapp.db.base import add_row, db
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.i18n.dates import UNDATED, is_dated
 from webapp.i18n.marks import N_
+from webapp.memories.store.tombstones import mark_words
 from webapp.spaces.documents import add_document
 from webapp.spaces.models import Space
 from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
@@ -72,10 +73,7 @@ def write_conversation(
         message_count=0,
     )
     add_row(row)
-    if stored:
-        stored.target_id = row.conversation_id
-    else:
-        db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
+    db.session.merge(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
     _append(row, import_id, part.messages, period[0], parent_id=None, files=files or {})
     reason = "" if is_dated(period[1]) else N_("It has no date in the export.")
     return WriteResult("imported", reason, row.conversation_id, len(part.messages))
@@ -96,10 +94,7 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
     space = create_space(user_id, fields)
     for title, text in part.documents:
         add_document(user_id, space.space_id, NewDocument(title=clean(title)[:255] or "Document", content=clean(text)))
-    if row:
-        row.target_id = space.space_id
-    else:
-        db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=space.space_id))
+    db.session.merge(ImportSource(user_id=user_id, origin=origin, target_id=space.space_id))
     db.session.flush()
     return WriteResult("imported", target_id=space.space_id)
 
@@ -175,7 +170,8 @@ def _complete(
             assets.attach(row, message, missing)
         is_new = digest == digest_of(message.content) and digest != digest_of(read.content)
         if is_new:
-            message.content = clean(read.content)
+            message.content, message.spans = clean(read.content), [*read.spans] or None
+            mark_words(row.user_id, [message])
             db.session.execute(
                 update(ImportedMessage)
                 .where(ImportedMessage.message_id == message.message_id)
@@ -221,6 +217,7 @@ def _append(
                 is_tainted=message.role == "assistant",  # nobody knows what its prompt held there
             )
         )
+    mark_words(row.user_id, rows)
     db.session.add_all(rows)
     db.session.flush()  # in one statement: the ids come in order
     for new in rows:

@@ -79,9 +79,9 @@ def test_later_edits_are_not_overwritten(changes, now, obstacle):
     assert plan == UndoPlan(obstacles={7: obstacle})
 
 
-def test_what_stands_again_as_a_change_left_it_can_be_undone():
-    changes = [Change(7, BEFORE, AFTER), Change(8, None, AFTER)]
-    plan = plan_undo(changes, Present({7: snap(4, content="b"), 8: snap(4, content="b")}))
+def test_what_stands_again_as_a_change_left_or_found_it_can_be_undone():
+    changes = [Change(7, BEFORE, AFTER), Change(8, None, AFTER), Change(9, BEFORE, AFTER)]
+    plan = plan_undo(changes, Present({7: snap(4, content="b"), 8: snap(4, content="b"), 9: snap(4, content="a")}))
     assert plan == UndoPlan((8,), {7: BEFORE.fields})
 
 

@@ -159,14 +159,8 @@ class TurnRunner:
         )
         self._chat = self._make_chat()
         self._has_turns = asyncio.Event()
-        self._services = TurnServices(
-            self._tables,
-            self._chat,
-            self._writer,
-            self._leases,
-            settings.reply_tokens,
-            ConsentWaiter(self._redis).ask,
-        )
+        ask, longest = ConsentWaiter(self._redis).ask, settings.reply_tokens
+        self._services = TurnServices(self._tables, self._chat, self._writer, self._leases, longest, ask)
         steps = {
             "leases not renewed": self._leases.keep,
             "requests to stop are not read": self._stop_requested_turns,

@@ -135,8 +135,8 @@ class Hub:
         subscription = Subscription(after)
         with self._lock:
             local_turn = self._local_turns.get(turn_id)
-            entries = list(local_turn.unwritten if local_turn.has_more else local_turn.first) if local_turn else []
             is_stored = local_turn is None or local_turn.has_more
+            entries = list(local_turn.unwritten if is_stored else local_turn.first) if local_turn else []
             is_new = local_turn is None and turn_id not in self._positions
             self._queues.setdefault(turn_id, []).append(subscription)
             if local_turn is None:

@@ -17,7 +17,7 @@ from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
-from webapp.text.provenance import carry_spans, touches, without
+from webapp.text.provenance import carry_spans, forgotten_in, touches, without
 from webapp.text.quotes import Span
 from webapp.text.words import terms_of
 
@@ -157,7 +157,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     if not matches:
         outside = [(m, span) for m in user_messages if (span := find_quote(operation.quote, m.content))]
         if outside:
-            is_forgotten = any(touches(span, message.forgotten) for message, span in outside)
+            is_forgotten = any(touches(span, forgotten_in(message.spans)) for message, span in outside)
             return Refusal.FORGOTTEN if is_forgotten else Refusal.PASTED
     if source is None:
         return Refusal.UNKNOWN_MESSAGE

@@ -14,7 +14,7 @@ import numpy as np
 
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.text.canonical import canonical_statement
-from webapp.text.provenance import forgotten_in, spans_of_others
+from webapp.text.provenance import spans_of_others
 from webapp.text.quotes import Span
 
 MemoryRef = int
@@ -46,11 +46,6 @@ class SourceMessage:
     def others(self) -> tuple[Span, ...]:
         """Return the parts that its author did not type."""
         return spans_of_others(self.content, self.spans)
-
-    @property
-    def forgotten(self) -> tuple[Span, ...]:
-        """The parts that its author has had forgotten."""
-        return tuple(forgotten_in(self.spans))
 
 
 @dataclass(frozen=True)

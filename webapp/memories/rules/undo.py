@@ -99,7 +99,7 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
             continue
         if change.ref in present.twins:
             continue
-        if change.after is not None and change.after.fields != change.before.fields:
+        if change.after is not None and change.after.fields != change.before.fields and not now.is_like(change.before):
             obstacle = _obstacle(change, now, present, held_before)
             if obstacle is not None:
                 obstacles[change.ref] = obstacle

@@ -74,11 +74,9 @@ def forget(
     ids = [row.memory_id for row in rows]
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
-    quotes = {row.quote for row in evidence}
     wordings = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
-    reach = reach_of(
-        being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=wordings | quotes)
-    )
+    texts = wordings | {row.quote for row in evidence}
+    reach = reach_of(being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=texts))
     uses = uses_of()(user_id, ids)
     tombstones = _write_tombstones(user_id, rows, evidence, revisions, whole_key)
     report = ForgetReport(
@@ -88,11 +86,11 @@ def forget(
         revisions=len(revisions) + _strip_revisions(user_id, wordings, ids),
         vectors=sum(row.embedding is not None for row in rows),
         tombstones=tombstones,
-        copies=_strip_copies(user_id, ids, wordings | quotes) + reach.replies,
+        copies=_strip_copies(user_id, ids, texts) + reach.replies,
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
-        still_in=find_retelling(user_id, ids, wordings | quotes) if is_one else [],
+        still_in=find_retelling(user_id, ids, texts) if is_one else [],
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,

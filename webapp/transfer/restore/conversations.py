@@ -10,6 +10,7 @@ from webapp.conversations.signals import messages_changed
 from webapp.db.base import add_row, db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.files.models import MODES, MessageFile
+from webapp.memories.store.tombstones import mark_words
 from webapp.transfer.models import ImportedMessage, ImportItem, ImportSource
 from webapp.transfer.restore.values import RestoreBatch, attributes, is_id
 
@@ -57,6 +58,7 @@ def _messages(batch: RestoreBatch, row: Conversation, line: dict[str, Any]) -> i
         if message.status == "streaming":
             message.status = "interrupted"
         messages.append(message)
+    mark_words(batch.user_id, messages)
     db.session.add_all(messages)
     db.session.flush()
     pairs = list(zip(lines, messages, strict=True))
