@@ -1,7 +1,7 @@
 """Checks of a proposed change: where its quote stands, and what its words are; never what they mean."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -19,6 +19,7 @@ from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef,
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.provenance import carry_spans, forgotten_in, touches, without
 from webapp.text.quotes import Span
+from webapp.text.words import terms_of
 
 _A_DAY = timedelta(days=1)
 """Dates are the user's, the times of messages are not: what ended before something was said is part of what it says."""
@@ -118,7 +119,7 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
     if _is_secret(operation, content, label_and_quote(span, message.content), own_words or quote, state):
         return Refusal.SECRET
 
-    rewritten = _rewritten(message, span, state) if operation.action is Action.ADD else None
+    rewritten = _rewritten(content, message, span, state) if operation.action is Action.ADD else None
     target = rewritten or _target(operation, state)
     action = operation.action if rewritten is None else Action.SUPERSEDE
     if operation.memory_number is not None and target is None and action is not Action.ADD:
@@ -126,6 +127,8 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
     draft = _draft(operation, content, message, target if state.is_trusted else None, origin)
+    if rewritten and not state.is_trusted and draft.slot != (rewritten.slot if rewritten.is_current else None):
+        draft = replace(draft, fact_key=None, fact_value=None)  # it replaces this memory, not what has the key
     if state.is_forgotten(draft.content, draft.fact_key, draft.fact_value, quote):
         return Refusal.FORGOTTEN
     return Claim(
@@ -222,15 +225,26 @@ def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
     return next((memory for memory in state.memories if memory.ref == ref), None) if ref is not None else None
 
 
-def _rewritten(message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
-    """Return the memory that rests on words of the version before, where its author now wrote those of a span."""
-    message_id, before = message.replaced or (0, "")
-    for memory in state.memories if message_id else ():
+def _rewritten(content: str, message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
+    """Return the memory that says what its author took out of the version before, where a span now stands instead.
+
+    Of several that rest on those words, it is the one most like the content.
+    """
+    if message.replaced is None:
+        return None
+    message_id, before = message.replaced
+    said, gone = set(terms_of(content)), set(terms_of(before)) - set(terms_of(message.content))
+    found: list[tuple[int, KnownMemory]] = []
+    for memory in filter(lambda known: known.is_open, state.memories):
         spans = [(item.start, item.end, "") for item in memory.evidence if item.message_id == message_id]
         spans = [place for place in spans if find_quote(before[place[0] : place[1]], message.content) is None]
-        if touches(span, (Span(start, end) for start, end, _ in carry_spans(before, message.content, spans))):
-            return memory
-    return None
+        says = set(terms_of(memory.content))
+        # What a model worded may be about the part of the sentence that stayed.
+        is_gone = not gone.isdisjoint(says) or find_quote(memory.content, before) is not None
+        places = [Span(start, end) for start, end, _ in carry_spans(before, message.content, spans)]
+        if is_gone and touches(span, places):
+            found.append((len(said & says), memory))
+    return max(found, key=lambda item: item[0])[1] if found else None
 
 
 def _draft(

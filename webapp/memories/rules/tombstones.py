@@ -239,5 +239,10 @@ def has_statements(quote: str) -> bool:
 
 
 def _is_long(form: str) -> bool:
-    weight = sum(1 if ch.isascii() else 2 for ch in form if ch.isalnum())
-    return weight >= MIN_QUOTE_LENGTH
+    weight = 0
+    for ch in form:  # of a run of forty words, the first two or three say it
+        if ch.isalnum():
+            weight += 1 if ch.isascii() else 2
+            if weight >= MIN_QUOTE_LENGTH:
+                return True
+    return False

@@ -49,7 +49,7 @@ class ForgetReport(BaseModel):
     copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field([], description="Your messages that contain the words.")
-    still_in: list[int] = Field([], description="Your other memories that say it too; these stay.")
+    still_in: list[int] = Field([], description="If one was to go: your other memories that say it too; these stay.")
     used_in: list[UsedIn] = Field(
         [],
         description="Replies that were written with it and may say it in other words: those behind a link first, then "
@@ -64,7 +64,7 @@ def forget(
     user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
 ) -> ForgetReport:
     """Forget those memories that are the user's, and all of theirs that say the same; messages stay."""
-    memory_ids = add_set_aside(memory_ids)
+    is_one, memory_ids = len(memory_ids) == 1, add_set_aside(memory_ids)
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
     versions.begin_change(user_id)
@@ -90,7 +90,7 @@ def forget(
         copies_of_others=reach.replies,
         quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
-        still_in=find_retelling(user_id, ids, texts),
+        still_in=find_retelling(user_id, ids, texts) if is_one else [],
         used_in=uses.replies,
         used_in_count=uses.count,
         used_by_others=uses.by_others,

@@ -80,12 +80,18 @@ uses_of: Part[Callable[[int, Collection[int]], Uses]] = Part("uses_of_memories")
 and the links build on this one, so one of them registers the function here."""
 
 
+MAX_READ = 5_000
+"""Memories read for a retelling: the user's memory is held meanwhile, and so many take up to half a second."""
+
+
 def find_retelling(user_id: int, memory_ids: Collection[int], texts: Iterable[str]) -> list[int]:
-    """Return the user's memories in use, but for some, that say what one of the texts says."""
+    """Return the user's memories in use, but for some, that say what one of the texts says, among the newest."""
     statements = ForgottenStatements(texts)
     others = select(Memory.memory_id, Memory.content).where(Memory.user_id == user_id, *IN_USE)
-    rows = db.session.execute(others.where(Memory.memory_id.not_in(memory_ids)).order_by(Memory.memory_id))
-    return [memory_id for memory_id, content in rows if statements.is_repeated_in(content)]
+    others = others.where(Memory.memory_id.not_in(memory_ids))
+    newest = others.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(MAX_READ)
+    rows = db.session.execute(newest).all()
+    return sorted(memory_id for memory_id, content in rows if statements.is_repeated_in(content))
 
 
 def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
