@@ -647,25 +647,21 @@ def test_what_is_said_again_holds_until_the_day_that_was_said_last(held, said, h
     assert [memory.until for memory in done.memories] == [day(held)]
 
 
-@pytest.mark.parametrize(
-    ("before", "known", "said", "left"),
-    [
-        ("I live with Rex in Rome.", ["Has a dog called Rex"], ["Lives in Oslo"], ["Has a dog called Rex"]),
-        ("I live and work in Rome.", ["Works in Rome", "Lives in Rome"], ["Lives in Oslo", "Works in Oslo"], []),
-    ],
-)
-def test_what_is_rewritten_replaces_what_said_it_and_nothing_else(before, known, said, left):
-    state = State(say("My name is Alice.", before))
-    name = fact(1, "My name is Alice.", NAME, "Alice")
-    state = apply(state, decide([name, *(op("add", 2, before, text) for text in known)], state))
-    now = before.replace("Rome", "Oslo")
-    later = {"said_at": NOON + timedelta(hours=1), "previous": (state.messages[1].message_id, before)}
-    edited = replace(state, messages=(replace(state.messages[1], message_id=199, content=now, **later),))
-    new = apply(edited, decide([op("add", 2, now, text) for text in said], edited))
-    assert {memory.content for memory in current(new)} == {"The user's name is Alice.", *left, *said}
+def test_what_is_rewritten_replaces_what_said_it_and_nothing_else():
+    before, now = (f"I live and work in {city} with Rex." for city in ("Rome", "Oslo"))
+    state, dog = State(say("My name is Alice.", before)), "Has a dog called Rex"
+    known = [op("add", 2, before, text) for text in ("Works in Rome", dog, "Lives in Rome")]
+    state = apply(state, decide([fact(1, "My name is Alice.", NAME, "Alice"), *known], state))
+    later = {"message_id": 199, "said_at": NOON + timedelta(hours=1), "previous": (102, before)}
+    state = replace(state, messages=(replace(state.messages[1], content=now, **later),))
+    new = apply(state, decide([op("add", 2, now, f"{does} in Oslo") for does in ("Lives", "Works")], state))
+    texts = {memory.content for memory in current(new)}
+    assert texts == {"The user's name is Alice.", dog, "Lives in Oslo", "Works in Oslo"}
+    alone = replace(state, memories=tuple(memory for memory in state.memories if memory.content == dog))
+    assert decide([op("add", 2, now, "Lives in Oslo")], alone).counts["superseded"] == 0
     # Nor does a model that is not trusted choose by a key what the user's words replace.
-    new = apply(edited, decide([op("add", 2, now, fact_key=NAME, fact_value="Oslo")], edited, ANY))
-    assert all(memory.is_open for memory in new.memories if memory.fact_value == "Alice")
+    new = apply(state, decide([op("add", 2, now, fact_key=NAME, fact_value="Oslo")], state, ANY))
+    assert "Alice" in {memory.fact_value for memory in current(new)}
 
 
 def test_a_number_taken_at_random_costs_nothing():
