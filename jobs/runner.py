@@ -96,7 +96,9 @@ def follow_with(name: str, **ids: int) -> None:
     turns = current.turns if current else []
     try:
         for turn_id in turns:
-            turnlog.note_pending_jobs(redis(), turn_id, [name])
+            with redis().pipeline(transaction=True) as pipe:  # or a key stays for good
+                turnlog.note_pending_jobs(pipe, turn_id, [name])
+                pipe.execute()
             enqueue(name, turn_id=turn_id, **ids)
         if not turns:
             enqueue(name, **ids)

@@ -13,7 +13,7 @@ from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.forms import fitting, on_form, read_form, sentences
+from webapp.http.forms import on_form, read_form, sentences, valid_filters
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -133,7 +133,7 @@ def delete_user(user_id: int) -> ViewResult:
 
 def _render_users(*, partial: bool = False, **extra: Any) -> str:
     parameters = {name: request.args.get(name) or None for name in ("q", "cursor")}
-    query = fitting(UserQuery, {"limit": PAGE_LENGTH, **parameters})
+    query = valid_filters(UserQuery, {"limit": PAGE_LENGTH, **parameters})
     page = service.list_users(query)
     template = "admin/_user_rows.html" if partial else "admin/users.html"
     context: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}

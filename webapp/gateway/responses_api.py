@@ -31,7 +31,7 @@ _STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "ca
 
 def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Response:
     place = reply.conversation_id
-    header = ResponseHeader(reply.turn_id, int(time.time()), body.model, body.parameters, body.kept, place, body)
+    header = ResponseHeader(reply.turn_id, int(time.time()), body.model, body.parameters, body.note, place, body)
     if body.background:
         answer = jsonify(responses_output.response(header, "in_progress"))
     else:
@@ -46,7 +46,7 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
 def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
     body = requests.body_as(responses_input.ResponseRequest)
-    note = {RESPONSE: body.kept} if body.kept else None
+    note = {RESPONSE: body.note} if body.note else None
     preferences = replace(requests.read_preferences(body.model, body.conversation_id), note=note)
     reply = _begin(current_user_id(), body, preferences)
     requests.launch(reply)
@@ -100,8 +100,8 @@ def list_input_items(name: str) -> ViewResult:
 
 def _header_of(reply: Message) -> ResponseHeader:
     payload, created = reply.custom_payload or {}, int(reply.created_at.timestamp())
-    parameters, kept = payload.get(PAYLOAD) or {}, payload.get(RESPONSE) or {}
-    return ResponseHeader(reply.message_id, created, reply.model or "default", parameters, kept, reply.conversation_id)
+    parameters, note = payload.get(PAYLOAD) or {}, payload.get(RESPONSE) or {}
+    return ResponseHeader(reply.message_id, created, reply.model or "default", parameters, note, reply.conversation_id)
 
 
 def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Preferences) -> LaunchableReply:

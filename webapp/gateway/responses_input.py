@@ -109,7 +109,7 @@ class ResponseRequest(BaseModel):
         return read_flat_format((self.text or {}).get("format"))
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def note(self) -> dict[str, Any]:
         """Return what is kept with the reply, for whoever asks for it later."""
         previous = f"{PREFIX}{self.previous}" if self.previous else None
         values = {"metadata": self.metadata, "previous": previous, "background": self.background, "form": self.form}

@@ -18,13 +18,13 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ResponseHeader:
-    """The constant fields of a response; `created` in seconds, `kept` as the request says (`ResponseRequest.kept`)."""
+    """The constant fields of a response; `created` in seconds, `note` as the request says (`ResponseRequest.note`)."""
 
     turn_id: int
     created: int
     model: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    kept: Mapping[str, Any] = field(default_factory=dict)
+    note: Mapping[str, Any] = field(default_factory=dict)
     conversation_id: int | None = None
     request: ResponseRequest | None = None
     """Only the answer to it repeats the rest of a request."""
@@ -46,7 +46,7 @@ def response(
         "object": "response",
         "created_at": header.created,
         "status": "incomplete" if reason else status,
-        "background": header.kept.get("background", False),
+        "background": header.note.get("background", False),
         "conversation": {"id": f"{CONVERSATION}{header.conversation_id}"} if header.conversation_id else None,
         "error": {"code": _ERRORS.get(error["code"], "server_error"), "message": error["message"]} if error else None,
         "incomplete_details": {"reason": reason} if reason else None,
@@ -55,9 +55,9 @@ def response(
         "model": header.model,
         "output": list(output),
         "parallel_tool_calls": request is None or request.parallel_tool_calls is not False,
-        "previous_response_id": header.kept.get("previous"),
+        "previous_response_id": header.note.get("previous"),
         "reasoning": {"effort": header.parameters.get("reasoning_effort"), "summary": None},
-        "store": header.kept.get("store", True),
+        "store": header.note.get("store", True),
         "temperature": header.parameters.get("temperature"),
         "text": _text(header),
         "tool_choice": _choice(request and request.tool_choice),
@@ -66,7 +66,7 @@ def response(
         "truncation": "disabled",
         "usage": _usage(usage) if usage is not None else None,
         "user": None,
-        "metadata": header.kept.get("metadata", {}),
+        "metadata": header.note.get("metadata", {}),
     }
 
 
@@ -163,7 +163,7 @@ class Stream:
 
 def _text(header: ResponseHeader) -> Item:
     options = {"verbosity": header.parameters["verbosity"]} if "verbosity" in header.parameters else {}
-    return {"format": flat(header.kept.get("form")), **options}
+    return {"format": flat(header.note.get("form")), **options}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:

@@ -75,7 +75,7 @@ def validate(model: type[M], values: Mapping[str, Any]) -> M:
         raise Invalid("", errors=field_errors(error)) from None
 
 
-def fitting(model: type[M], values: Mapping[str, Any]) -> M:
+def valid_filters(model: type[M], values: Mapping[str, Any]) -> M:
     """Return the filters in a URL as a model, without those that do not fit."""
     try:
         return model.model_validate(values)

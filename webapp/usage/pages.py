@@ -14,7 +14,7 @@ from webapp.accounts import service as accounts, site
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.forms import fitting
+from webapp.http.forms import valid_filters
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download
@@ -138,7 +138,7 @@ def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -
 def _query(ways: dict[str, str]) -> UsageQuery:
     by = request.args.get("by", "day")
     dates = {name: request.args.get(name) or None for name in ("from", "to")}
-    return fitting(UsageQuery, {"by": by if by in ways else "day", **dates})
+    return valid_filters(UsageQuery, {"by": by if by in ways else "day", **dates})
 
 
 def _cell(value: Any) -> Any:

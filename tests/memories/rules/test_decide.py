@@ -659,7 +659,7 @@ def test_what_is_rewritten_replaces_what_said_it_and_nothing_else(before, known,
     name = fact(1, "My name is Alice.", NAME, "Alice")
     state = apply(state, decide([name, *(op("add", 2, before, text) for text in known)], state))
     now = before.replace("Rome", "Oslo")
-    later = {"said_at": NOON + timedelta(hours=1), "replaced": (state.messages[1].message_id, before)}
+    later = {"said_at": NOON + timedelta(hours=1), "previous": (state.messages[1].message_id, before)}
     edited = replace(state, messages=(replace(state.messages[1], message_id=199, content=now, **later),))
     new = apply(edited, decide([op("add", 2, now, text) for text in said], edited))
     assert {memory.content for memory in current(new)} == {"The user's name is Alice.", *left, *said}

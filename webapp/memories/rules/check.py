@@ -119,15 +119,15 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
     if _is_secret(operation, content, label_and_quote(span, message.content), own_words or quote, state):
         return Refusal.SECRET
 
-    rewritten = _rewritten(content, message, span, state) if operation.action is Action.ADD else None
-    target = rewritten or _target(operation, state)
-    action = operation.action if rewritten is None else Action.SUPERSEDE
+    edited = _edited_memory(content, message, span, state) if operation.action is Action.ADD else None
+    target = edited or _target(operation, state)
+    action = operation.action if edited is None else Action.SUPERSEDE
     if operation.memory_number is not None and target is None and action is not Action.ADD:
         if retracts:
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
     draft = _draft(operation, content, message, target if state.is_trusted else None, origin)
-    if rewritten and not state.is_trusted and draft.slot != (rewritten.slot if rewritten.is_current else None):
+    if edited and not state.is_trusted and draft.slot != (edited.slot if edited.is_current else None):
         draft = replace(draft, fact_key=None, fact_value=None)  # it replaces this memory, not what has the key
     if state.is_forgotten(draft.content, draft.fact_key, draft.fact_value, quote):
         return Refusal.FORGOTTEN
@@ -140,7 +140,7 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
         is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _rests_on_others(content, state)),
-        is_trusted=state.is_trusted or rewritten is not None,
+        is_trusted=state.is_trusted or edited is not None,
     )
 
 
@@ -225,14 +225,14 @@ def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
     return next((memory for memory in state.memories if memory.ref == ref), None) if ref is not None else None
 
 
-def _rewritten(content: str, message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
+def _edited_memory(content: str, message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
     """Return the memory that says what its author took out of the version before, where a span now stands instead.
 
     Of several that rest on those words, it is the one most like the content.
     """
-    if message.replaced is None:
+    if message.previous is None:
         return None
-    message_id, before = message.replaced
+    message_id, before = message.previous
     said, gone = set(terms_of(content)), set(terms_of(before)) - set(terms_of(message.content))
     found: list[tuple[int, KnownMemory]] = []
     for memory in filter(lambda known: known.is_open, state.memories):

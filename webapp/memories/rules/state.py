@@ -34,13 +34,13 @@ class SourceMessage:
     said_at: datetime
     spans: tuple[tuple[int, int, str], ...] = ()
     """What the composer or a program said of its parts: start, end, origin."""
-    replaced: tuple[int, str] | None = None
+    previous: tuple[int, str] | None = None
     """The id and the words of the version whose place it took, if its author edited it."""
 
     @property
     def versions(self) -> tuple[int, ...]:
         """Return its id, and that of the version whose place it took."""
-        return (self.message_id, *(self.replaced or ())[:1])
+        return (self.message_id, *(self.previous or ())[:1])
 
     @property
     def others(self) -> tuple[Span, ...]:

@@ -53,7 +53,7 @@ def read_again(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> t
         spans = [(start, end, FORGOTTEN) for start, end in forgotten]
         changes[number] = spans, (before_id, text) if before_id else None
     pairs = [(item, *changes.get(item.message_id, ((), None))) for item in messages]
-    return tuple(replace(item, spans=(*item.spans, *spans), replaced=replaced) for item, spans, replaced in pairs)
+    return tuple(replace(item, spans=(*item.spans, *spans), previous=previous) for item, spans, previous in pairs)
 
 
 def mark_words(user_id: int, messages: Iterable[Message]) -> None:

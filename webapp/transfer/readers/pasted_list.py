@@ -28,6 +28,8 @@ _DATE = re.compile(
 )
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
 _BLOCK = re.compile(r"^(?:```|~~~)[^\n]*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
+_MAX_BLOCKS = 1_000
+"""Blocks of code read as JSON: each is a file of its own for a moment, and a text has room for millions."""
 _RULE = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*\Z")
 _OPEN = (",", "，", "、", ";", "；", "،", "؛", ":", "：", "-", "–", "—")
 """Characters after which a sentence goes on."""
@@ -84,7 +86,7 @@ class PastedList:
 
 def _fenced_json(text: str) -> Iterator[Upload]:
     """Yield the JSON in each of a text's blocks of code, as if it had been uploaded alone."""
-    for block in _BLOCK.findall(text):
+    for block in _BLOCK.findall(text)[:_MAX_BLOCKS]:
         if block.lstrip()[:1] in ("[", "{"):
             with NamedTemporaryFile() as file:
                 file.write(block.encode())
