@@ -51,6 +51,9 @@ def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
         queues = [job_specs.rq_queue(connection, queue) for queue in job_specs.Queue]
         worker = InProcessWorker(queues, connection=connection, serializer=JSONSerializer)
         worker.work(burst=True, logging_level="ERROR")
+        _wait_for_followups(app)  # of a reply that a job has written: it ends as soon as the reply is final
+        if any(queue.count for queue in queues):
+            worker.work(burst=True, logging_level="ERROR")
         left = [queue.name for queue in queues if queue.count]
     assert not left, f"the worker gave up with jobs left on {left}; its reason is in the log"
     failed = [job for job, went_well in worker.performed if not went_well]
