@@ -79,6 +79,7 @@ def _write_parts(
     reader = READERS[name]
     parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
+        _mark_forgotten(user_id, batch)
         files = _store_files(import_id, user_id, upload, batch, options)
         status = _import_batch(import_id, position, batch, files)
         if status != "running":
@@ -88,6 +89,16 @@ def _write_parts(
     if isinstance(reader, Commonplace):
         _strip_forgotten(user_id, reader.wordings(upload))
     return "done"
+
+
+def _mark_forgotten(user_id: int, batch: list[Part]) -> None:
+    """Mark the quotes that the user has forgotten; before the transaction, since it takes long."""
+    tombstones = tombstone_set(user_id)
+    db.session.rollback()
+    for part in batch:
+        for message in part.messages if isinstance(part, ReadConversation) else ():
+            if message.role == "user":
+                message.spans = tombstones.add_quotes(message.content, message.spans)
 
 
 def _strip_forgotten(user_id: int, wordings: Iterable[str]) -> None:

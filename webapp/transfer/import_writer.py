@@ -17,7 +17,6 @@ from webapp.db.base import add_row, db
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.i18n.dates import UNDATED, is_dated
 from webapp.i18n.marks import N_
-from webapp.memories.store.tombstones import mark_words
 from webapp.spaces.documents import add_document
 from webapp.spaces.models import Space
 from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
@@ -171,7 +170,6 @@ def _complete(
         is_new = digest == digest_of(message.content) and digest != digest_of(read.content)
         if is_new:
             message.content, message.spans = clean(read.content), [*read.spans] or None
-            mark_words(row.user_id, [message])
             db.session.execute(
                 update(ImportedMessage)
                 .where(ImportedMessage.message_id == message.message_id)
@@ -217,7 +215,6 @@ def _append(
                 is_tainted=message.role == "assistant",  # nobody knows what its prompt held there
             )
         )
-    mark_words(row.user_id, rows)
     db.session.add_all(rows)
     db.session.flush()  # in one statement: the ids come in order
     for new in rows:

@@ -33,7 +33,7 @@ from webapp.text.canonical import (
     fold,
     trim_punctuation,
 )
-from webapp.text.provenance import Spans, forgotten_in
+from webapp.text.provenance import FORGOTTEN, Spans, forgotten_in
 from webapp.text.quotes import Span, merge_spans
 from webapp.text.words import UNSPACED
 
@@ -158,6 +158,10 @@ class TombstoneSet:
     def quotes_in(self, text: str) -> list[Span]:
         """Return the runs of up to QUOTE_WORDS words in a text that are forgotten quotes."""
         return self._places(text, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+
+    def add_quotes(self, text: str, spans: Spans | None) -> Spans:
+        """Return the spans of a message with those of forgotten quotes, which no prompt or search then shows."""
+        return [*(spans or ()), *((start, end, FORGOTTEN) for start, end in self.quotes_in(text))]
 
     def without_quotes(self, text: str, spans: Spans = ()) -> str:
         """Return a text with […] in place of every forgotten quote, and of what is marked as one."""

@@ -56,14 +56,6 @@ def read_again(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> t
     return tuple(replace(item, spans=(*item.spans, *spans), previous=previous) for item, spans, previous in pairs)
 
 
-def mark_words(user_id: int, messages: Iterable[Message]) -> None:
-    """Mark the quotes of forgotten memories in messages that come from elsewhere: no prompt or search shows them."""
-    quotes_in = tombstone_set(user_id).quotes_in
-    for row in messages:
-        if row.role == "user" and (quotes := quotes_in(row.content)):
-            row.spans = [*row.provenance, *((start, end, FORGOTTEN) for start, end in quotes)]
-
-
 def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:
     """Return the messages that are not empty for a model, without forgotten words, which it would retell."""
     redact = tombstone_set(user_id).without_quotes

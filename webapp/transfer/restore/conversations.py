@@ -10,7 +10,7 @@ from webapp.conversations.signals import messages_changed
 from webapp.db.base import add_row, db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.files.models import MODES, MessageFile
-from webapp.memories.store.tombstones import mark_words
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.transfer.models import ImportedMessage, ImportItem, ImportSource
 from webapp.transfer.restore.values import RestoreBatch, attributes, is_id
 
@@ -53,12 +53,14 @@ def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 def _messages(batch: RestoreBatch, row: Conversation, line: dict[str, Any]) -> int:
     lines = [item for item in line.get("messages") or () if isinstance(item, dict)]
     messages: list[Message] = []
+    tombstones = tombstone_set(batch.user_id)
     for entry in lines:
         message = Message(conversation_id=row.conversation_id, **attributes(Message, entry, _LINKS))
         if message.status == "streaming":
             message.status = "interrupted"
+        if message.role == "user":
+            message.spans = [*tombstones.add_quotes(message.content, message.spans)] or None
         messages.append(message)
-    mark_words(batch.user_id, messages)
     db.session.add_all(messages)
     db.session.flush()
     pairs = list(zip(lines, messages, strict=True))
