@@ -79,8 +79,13 @@ def _write_parts(
     reader = READERS[name]
     parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
-        _mark_forgotten(user_id, batch)
-        files = _store_files(import_id, user_id, upload, batch, options)
+        wanted = _wanted_conversations(batch, options)
+        _mark_forgotten(user_id, wanted.values())
+        files = {
+            number: store_files(import_id, user_id, upload, part)
+            for number, part in wanted.items()
+            if any(message.files for message in part.messages)
+        }
         status = _import_batch(import_id, position, batch, files)
         if status != "running":
             return "stopped"
@@ -91,12 +96,12 @@ def _write_parts(
     return "done"
 
 
-def _mark_forgotten(user_id: int, batch: list[Part]) -> None:
+def _mark_forgotten(user_id: int, conversations: Iterable[ReadConversation]) -> None:
     """Mark the quotes that the user has forgotten; before the transaction, since it takes long."""
     tombstones = tombstone_set(user_id)
     db.session.rollback()
-    for part in batch:
-        for message in part.messages if isinstance(part, ReadConversation) else ():
+    for part in conversations:
+        for message in part.messages:
             if message.role == "user":
                 message.spans = tombstones.add_quotes(message.content, message.spans)
 
@@ -132,18 +137,14 @@ def go_on(import_id: int, job: str) -> str:
         return row.status
 
 
-def _store_files(
-    import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
-) -> dict[int, ConversationFiles]:
-    """Store the files of the wanted conversations; return them by position in the batch."""
+def _wanted_conversations(batch: list[Part], options: dict[str, Any]) -> dict[int, ReadConversation]:
+    """Return the conversations to be taken in, by position in the batch."""
     if "conversations" not in options.get("take", KIND_OF_PART.values()):
         return {}
     return {
-        number: store_files(import_id, user_id, upload, part)
+        number: part
         for number, part in enumerate(batch)
-        if isinstance(part, ReadConversation)
-        and _is_wanted(part, options.get("between"))
-        and any(message.files for message in part.messages)
+        if isinstance(part, ReadConversation) and _is_wanted(part, options.get("between"))
     }
 
 
