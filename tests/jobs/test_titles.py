@@ -18,6 +18,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
 from webapp.db.base import db, write_transaction
 from webapp.shell import upkeep
+from webapp.text.provenance import FORGOTTEN
 
 TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the moon"}}
 
@@ -58,13 +59,16 @@ def _again(app: Flask, job_id: str) -> None:
 
 def test_twice_is_once(app, untitled_id, model, run_jobs):
     model.script(**TITLE)
-    with app.app_context():
+    with app.app_context(), write_transaction():
         before = db.session.get(Conversation, untitled_id).updated_at
+        question = db.session.query(Message).filter_by(conversation_id=untitled_id, role="user").one()
+        question.spans = [(question.content.index("not one"), len(question.content), FORGOTTEN)]
     for _ in range(2):
         _ask(app, untitled_id)
         assert len(run_jobs()) == 1
     assert _title(app, untitled_id) == ("Tides and the moon", "auto")
-    assert len([call for call in model.calls() if call["schema"] == "conversation_title"]) == 1
+    (call,) = [call for call in model.calls() if call["schema"] == "conversation_title"]
+    assert str(call).count("two tides") == 2 and "not one 0" not in str(call), "no title is made of what was forgotten"
     with app.app_context():
         assert db.session.get(Conversation, untitled_id).updated_at == before, "a title is no activity"
 
