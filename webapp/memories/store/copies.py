@@ -93,15 +93,16 @@ def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
     return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(prefixes)))
 
 
-def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
-    by_word: dict[str, list[str]] = defaultdict(list)
+def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return texts, each with its words in order, by the one of these that is likely to be the rarest."""
+    by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for text in texts:
-        by_word[next(iter(_longest_forms(text)), "")].append(text)
+        by_word[next(iter(_longest_forms(text)), "")].append((_run(text).strip(), text))
     return by_word
 
 
 def _strip_contents(
-    portion: Sequence[int], by_word: Mapping[str, Sequence[str]], may_hold: ColumnElement[bool]
+    portion: Sequence[int], by_word: Mapping[str, Sequence[tuple[str, str]]], may_hold: ColumnElement[bool]
 ) -> list[int]:
     statement = select(Message.message_id, Message.content).where(
         Message.message_id.in_(portion), Message.status != "streaming", may_hold
@@ -109,9 +110,9 @@ def _strip_contents(
     updates = []
     for message_id, content in stream_rows(statement):
         run = _run(content)
-        texts = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
+        pairs = (pair for word in {"", *run.split()} for pair in by_word.get(word, ()))
         # A reply that repeats a text verbatim contains its words in the same order.
-        candidates = [text for text in texts if _run(text).strip() in run]
+        candidates = [text for words, text in pairs if words in run]
         if candidates and (stripped := replace_copies(content, sorted(candidates, key=len, reverse=True))) != content:
             updates.append({"message_id": message_id, "content": stripped})
     if updates:

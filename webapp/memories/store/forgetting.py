@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased, load_only
 from webapp.background import events
 from webapp.background.events import Kind
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import add_row, after_commit, db
+from webapp.db.base import add_row, after_commit, db, write_transaction
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
@@ -24,7 +24,8 @@ from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 from webapp.text.provenance import FORGOTTEN
 
-BATCH = 500
+BATCH = 200
+"""Memories forgotten in one transaction, when all are."""
 
 being_forgotten = Signal()
 """Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids`, their `evidence` rows, and the
@@ -121,10 +122,15 @@ def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
 
 
 def forget_all(user_id: int) -> int:
-    """Forget every memory of a user, including archived and closed ones; returns how many there were."""
+    """Forget every memory of a user, including archived and closed ones; returns how many there were.
+
+    Each batch is a transaction: others write in between, and what was stopped is taken up where it was.
+    """
+    some = select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)
     count = 0
-    while ids := db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)).all():
-        count += len(forget(user_id, ids, cause="forget_all").memory_ids)
+    while ids := db.session.scalars(some).all():
+        with write_transaction():
+            count += len(forget(user_id, ids, cause="forget_all").memory_ids)
     return count
 
 
