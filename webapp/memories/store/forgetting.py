@@ -109,7 +109,7 @@ def forget(
 
 
 def forget_one(user_id: int, memory_id: int, *, whole_key: bool = False, cause: str = "forget") -> ForgetReport:
-    """Forget a memory of the user's, and all of theirs that say the same. Raises NotFound, also for the second of two."""
+    """Forget a memory of the user's, and all of theirs that say the same. Raises NotFound."""
     report = forget(user_id, [memory_id], whole_key=whole_key, cause=cause)
     require(report.memory_ids or None, "There is no such memory.")
     return report
