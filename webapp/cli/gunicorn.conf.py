@@ -36,7 +36,7 @@ os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
 host = os.environ.get("HOST") or "127.0.0.1"
-bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
+bind = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
 workers = settings.web_concurrency
 worker_class = "gthread"
 threads = settings.web_threads

@@ -171,6 +171,8 @@ def check_json_request() -> None:
         return
     if not has_body(request):
         return
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
     view = current_app.view_functions.get(request.endpoint or "")
     if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):
         return

@@ -13,7 +13,7 @@ from webapp.memories import service as memories
 from webapp.memories.models import Memory
 from webapp.memories.rules.grounding import keeps_names_and_numbers, value_after
 from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.memories.store.forgetting import forget as forget_memories
+from webapp.memories.store.forgetting import forget_one
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
@@ -81,7 +81,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     if not may_write():
         raise Forbidden("This token is not allowed to forget. The user can do it on the memory page of Commonplace.")
     _within_reach(memories.get_memory(user_id, args.memory_id))
-    forgotten = forget_memories(user_id, [args.memory_id])
+    forgotten = forget_one(user_id, args.memory_id)
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
     near = [reply for reply in forgotten.used_in if access.includes(reply.space_id)]
     return {

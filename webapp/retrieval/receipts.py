@@ -113,8 +113,7 @@ def judge(user_id: int, message_id: int, body: Verdict) -> VerdictDone:
         raise Invalid.field("verdict", "only a memory can be wrong, outdated or forgotten")
     forgotten = None
     if verdict == "forget":
-        service.get_memory(user_id, passage_id)
-        forgotten = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
+        forgotten = forgetting.forget_one(user_id, passage_id, cause="receipt").memory_ids
     elif verdict == "wrong":
         service.update_memory(user_id, passage_id, MemoryChanges(is_archived=True), cause="wrong")
     elif verdict == "outdated":

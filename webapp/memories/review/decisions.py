@@ -154,7 +154,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     other = memories.get(other_id) if other_id else None
     edits = settle(body.decision, memories[memory_id], other, now(), body.until)
     if body.decision is Decision.REJECT:
-        return forgetting.forget(user_id, [memory_id], cause="rejected")
+        return forgetting.forget_one(user_id, memory_id, cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
     for ref, fields in edits.items():
         row = get_or_raise(Memory, ref)

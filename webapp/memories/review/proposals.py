@@ -107,7 +107,7 @@ def accept(user_id: int, key: str) -> SettlementResult:
     """Carry out a proposal. Raises NotFound, and Conflict if it no longer applies."""
     proposal = _find(user_id, key)
     if isinstance(proposal, ForgetProposal):
-        return SettlementResult("forgotten", report=forgetting.forget(user_id, [proposal.memory_id], cause="tool"))
+        return SettlementResult("forgotten", report=forgetting.forget_one(user_id, proposal.memory_id, cause="tool"))
     return _decide(user_id, proposal, Decision.ACCEPT if proposal.other is None else Decision.REPLACE)
 
 

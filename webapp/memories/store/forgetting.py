@@ -14,6 +14,7 @@ from webapp.background import events
 from webapp.background.events import Kind
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, after_commit, db, write_transaction
+from webapp.errors import require
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
@@ -105,6 +106,13 @@ def forget(
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
     db.session.expire_all()
+    return report
+
+
+def forget_one(user_id: int, memory_id: int, *, whole_key: bool = False, cause: str = "forget") -> ForgetReport:
+    """Forget a memory of the user's, and all of theirs that say the same. Raises NotFound."""
+    report = forget(user_id, [memory_id], whole_key=whole_key, cause=cause)
+    require(report.memory_ids or None, "There is no such memory.")
     return report
 
 
