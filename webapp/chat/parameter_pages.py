@@ -163,7 +163,7 @@ def _render_parameters(
         defaults = Parameters.of(target.parameters)
     current = parameters or own_parameters(conversation)
     return render_template(
-        "models/_parameters.html" if wants_partial() else "models/parameters.html",
+        "providers/_parameters.html" if wants_partial() else "providers/parameters.html",
         conversation=conversation,
         chosen=current,
         once=once,

@@ -48,7 +48,7 @@ def _picker() -> dict[str, Any]:
 @login_required
 def my_models() -> ViewResult:
     """The models the user can choose: what they can do, what they cost, and which come first."""
-    return render_template("models/mine.html", models=model_choices(), choice=choice())
+    return render_template("providers/mine.html", models=model_choices(), choice=choice())
 
 
 @blueprint.post("/models/favourites")
@@ -190,7 +190,7 @@ def _page() -> str:
     rows = service.list_connections(PageQuery(limit=100)).items
     deleted = request.args.get("deleted", 0, type=int)
     return render_template(
-        "models/index.html",
+        "providers/index.html",
         connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
         home=app_settings() if environment_wins(app_settings()) else None,
         deleted=deleted,
@@ -211,7 +211,7 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
     models = {offer.model for offer in offers}
     all_names = (row.test_result or {}).get("names", [])
     return render_template(
-        "models/connection.html",
+        "providers/connection.html",
         efforts=get_args(Effort),
         row=row,
         offers=offers,

@@ -104,6 +104,8 @@ def _fold(text: str, translation: dict[int, str]) -> str:
 
 
 def _trim(text_folded: str, is_kept: Callable[[str, int], bool]) -> str:
+    if text_folded[:1].isalnum() and text_folded[-1:].isalnum():
+        return text_folded
     start, end = 0, len(text_folded)
     while start < end and (text_folded[start].isspace() or not is_kept(text_folded, start)):
         start += 1

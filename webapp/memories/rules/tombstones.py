@@ -23,6 +23,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from itertools import accumulate
 
 from webapp.memories.rules.kinds import canonical_fact_key, earlier_fact_key
 from webapp.text.canonical import (
@@ -191,24 +193,22 @@ class TombstoneSet:
         places: list[Span] = []
         index = 0
         while index < len(spans):
-            run = next(
-                (
-                    n
-                    for n in range(min(QUOTE_WORDS, len(spans) - index), 0, -1)
-                    if any(self._is_forgotten(v, tokens[index : index + n], kinds) for v, tokens in versions)
-                ),
-                0,
-            )
-            if run:
+            runs = (self._forgotten_run(v, tokens[index : index + QUOTE_WORDS], kinds) for v, tokens in versions)
+            if run := max(runs):
                 places.append(Span(spans[index][0], spans[index + run - 1][1]))
             index += run or 1
         return places
 
-    def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
-        form = version.trim("".join(tokens).strip())
-        return _is_long(form) and any(
-            digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)
-        )
+    def _forgotten_run(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> int:
+        """Return how many words from the first on are something forgotten, at most; 0 if none are."""
+        names = [version.name_of(kind) for kind in kinds]
+        runs = [run.strip() for run in accumulate(tokens)]
+        shortest = next((count for count, run in enumerate(runs, 1) if _is_long(run)), len(runs) + 1)
+        for count in range(len(runs), shortest - 1, -1):
+            form = version.trim(runs[count - 1])
+            if any(digest in self._stored_digests for name in names for digest in self._digests(name, form)):
+                return count
+        return 0
 
     def _digests(self, kind: str, form: str) -> Iterator[str]:
         for key in self._keys:
@@ -223,8 +223,15 @@ def _replace(text: str, places: Sequence[Span], mark: str) -> str:
     return text
 
 
+@lru_cache(256)
+def _beginning(key: bytes, kind: str) -> hmac.HMAC:
+    return hmac.new(key, f"{kind}\x1f".encode(), "sha256")
+
+
 def _digest(key: bytes, kind: str, form: str) -> str:
-    return hmac.digest(key, f"{kind}\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
+    digest = _beginning(key, kind).copy()
+    digest.update(form.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _forms_of(
