@@ -93,7 +93,7 @@ class PatientWorker(Worker):
 
         RQ would report three times around each job, with three round trips to Redis each time.
         """
-        if self._horse is not None and not self._horse_pid and self._horse.has_left():
+        if self._horse is not None and not self._horse_pid and self._horse.has_exited():
             self._horse = None
         if pipeline is not None:
             super().heartbeat(timeout, pipeline)

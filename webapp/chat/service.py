@@ -11,7 +11,7 @@ from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import header
 from webapp.chat.turns.runtime import ask_to_stop, runtime
-from webapp.chat.turns.start_queue import take_place
+from webapp.chat.turns.start_queue import pop_place
 from webapp.chat.turns.tool_calls import Consent
 from webapp.conversations import branches, messages
 from webapp.conversations.current_messages import first_unfinished
@@ -225,7 +225,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
 def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     ask_to_stop(turn.abandoned)
-    place = take_place()
+    place = pop_place()
     runtime().runner.submit(turn.turn_id, turn.header, place=place, consent=turn.consent, client=turn.client)
 
 

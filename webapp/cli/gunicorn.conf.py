@@ -88,7 +88,7 @@ SocketUnreader.chunk = receive
 UNREAD_SECONDS = 60
 
 
-def give_up_on_readers(worker: Any) -> None:
+def drop_stalled_clients(worker: Any) -> None:
     """Have the system end connections whose clients take nothing of what they are sent; whoever is back reconnects."""
     for each in worker.sockets:
         if each.sock.family != socket.AF_UNIX and hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -190,7 +190,7 @@ def post_worker_init(worker: Any) -> None:
 
     stay_on_one_core(worker.number)
     close_aside(worker)
-    give_up_on_readers(worker)
+    drop_stalled_clients(worker)
     warm_up(streams_only=settings.offline_model)  # what makes vectors is then on this machine
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated

@@ -20,10 +20,10 @@ blueprint = PageBlueprint("oauth", __name__)
 METADATA = "/.well-known/oauth-authorization-server"
 
 
-def speak_oauth(app: Flask) -> None:
+def init_oauth_errors(app: Flask) -> None:
     """Give errors of these URLs the form OAuth prescribes."""
     for path in PROGRAMS:
-        problems.speak(app, path, _error)
+        problems.set_error_format(app, path, _error)
 
 
 def server() -> Any:
@@ -114,7 +114,7 @@ def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) 
 
 def init_oauth(app: Flask) -> None:
     """Give the endpoints the form of their errors, and say that programs get into accounts."""
-    speak_oauth(app)
+    init_oauth_errors(app)
     add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
 
 

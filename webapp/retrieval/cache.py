@@ -15,7 +15,7 @@ from flask import Flask
 from webapp.extensions import Part
 from webapp.memories.prompt.always_used import AlwaysUsed
 from webapp.retrieval import changes
-from webapp.retrieval.changes import Change, News, Position
+from webapp.retrieval.changes import Change, MissedChanges, Position
 from webapp.retrieval.facts import FactKeys, read_keys
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passage_rows import (
@@ -192,7 +192,7 @@ class IndexCache:
                 total -= oldest.size
 
 
-def _apply(user_id: int, entry: Entry, news: News) -> None:
+def _apply(user_id: int, entry: Entry, news: MissedChanges) -> None:
     index = entry.index
     memory_ids = set(news.memory_ids) | {item.ref_id for item in news.changes if item.kind == "memories"}
     memories = changed_memories(user_id, memory_ids) if memory_ids else ()

@@ -202,7 +202,7 @@ class Groups:
         self._members = {group: entry for group, entry in self._members.items() if entry[0]}
 
 
-NOBODY = 0
+NO_OWNER = 0
 """The owner of documents: they belong to their space, whoever added them, so that only its members see them."""
 NO_SPACE = 0
 """Space number of personal passages in columns."""

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 BATCH = 200
 CLAIM_SECONDS = 10.0
-LATE = timedelta(minutes=10)
+LATE_AFTER = timedelta(minutes=10)
 MAX_FAILURES = 5
 MAX_RUNS = 200
 TURN_SECONDS = 600.0
@@ -62,7 +62,7 @@ def correct_times() -> int:
     """Correct when schedules are due next that ran in what is the future now: the clock was ahead. Returns how many."""
     moment = now()
     recent = select(ScheduleRun).order_by(ScheduleRun.run_id.desc()).limit(RECENT).subquery()
-    is_ahead = (recent.c.due_at > moment + LATE) | (recent.c.ended_at > moment + LATE)
+    is_ahead = (recent.c.due_at > moment + LATE_AFTER) | (recent.c.ended_at > moment + LATE_AFTER)
     ids = select(recent.c.schedule_id).where(is_ahead)
     rows = db.session.execute(
         _TIMES.where(Schedule.is_active.is_(True), Schedule.next_at > moment, Schedule.schedule_id.in_(ids))
@@ -94,7 +94,7 @@ def _claim(due: Sequence[Any], moment: datetime) -> int:
         for schedule_id, due_at in db.session.execute(runs):
             moved.pop((schedule_id, due_at), None)
         rows = [
-            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE}
+            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE_AFTER}
             for row in moved.values()
         ]
         if rows:

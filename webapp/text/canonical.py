@@ -8,7 +8,7 @@ from operator import itemgetter
 
 _SPACE = re.compile(r"\s+")
 _QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
-STRAIGHT = str.maketrans(_QUOTES | dict.fromkeys("‐‑‒–−", "-"))
+KEYBOARD_FORMS = str.maketrans(_QUOTES | dict.fromkeys("‐‑‒–−", "-"))
 """Translates typographic quotation marks, hyphens and the minus into those of a keyboard."""
 _EARLIER_STRAIGHT = str.maketrans(_QUOTES)
 _NUMBER = re.compile(r"[^\w\s]{0,2}\d")
@@ -35,7 +35,7 @@ def earlier_statement(text: str) -> str:
 
 def fold(text: str) -> str:
     """Return a text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
-    return _fold(text, STRAIGHT)
+    return _fold(text, KEYBOARD_FORMS)
 
 
 def earlier_fold(text: str) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from webapp.text.canonical import STRAIGHT
+from webapp.text.canonical import KEYBOARD_FORMS
 from webapp.text.words import UNSPACED, VARIANTS, plain_form
 
 # Scripts with spaces between words: there a quote must not begin or end inside a word ("Al" in "Alexander").
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
 
 
-_STRAIGHT = STRAIGHT | str.maketrans("—", "-")
+_STRAIGHT = KEYBOARD_FORMS | str.maketrans("—", "-")
 _MINUS = re.compile(r"(?:^|[^\w])[-−–][.,]?$")
 _SIGNED = re.compile(r"[+#%‰°]+(?!\w)")
 _AND = frozenset("وו")

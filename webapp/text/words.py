@@ -81,11 +81,11 @@ VARIANTS = "\ufe0e\ufe0f"
 """Marks that ask for a character as text or as a picture."""
 _OPTIONAL = re.compile(f"[{INVISIBLE}{VARIANTS}{_HEBREW_MARKS}{_ARABIC_MARKS}]")
 _DIGIT = re.compile(r"\d")
-_ALIKE = str.maketrans({"ı": "i", "ي": "ی", "ك": "ک", "ʼ": "'", "\u0326": "\u0327"})
+_VARIANTS = str.maketrans({"ı": "i", "ي": "ی", "ك": "ک", "ʼ": "'", "\u0326": "\u0327"})
 """Letters that keyboards write in two ways: of Turkish, Persian, Ukrainian and Romanian."""
 
 
-_WITHIN = 4_000
+_MAX_QUERY = 4_000
 _LATER_WORD = re.compile(r"(?<=[\w,;:] )[^\W\d_][\w'’-]+")
 
 
@@ -142,7 +142,7 @@ def fold_marks(text: str) -> str:
 
 def plain_form(text: str) -> str:
     """Return a folded text without what may be left out in writing, in one form of digits and of letters."""
-    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_ALIKE))
+    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_VARIANTS))
 
 
 def _ascii_digit(match: re.Match[str]) -> str:
@@ -251,7 +251,7 @@ def asks_something(text: str) -> bool:
 
 def names_in(query: str) -> frozenset[str]:
     """Return the capitalised words of a query that do not begin a sentence, folded."""
-    return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))
+    return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_MAX_QUERY]) if word[0].isupper())))
 
 
 def language_name(texts: Iterable[str]) -> str:

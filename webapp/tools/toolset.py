@@ -11,7 +11,7 @@ ROUNDS, FAR_ROUNDS = 4, 8
 """How often the model may call tools in one reply: if all of them are local, and if some reach out."""
 MAX_CALLS = 8
 """The most calls at once."""
-FAR_SECONDS = 120.0
+REMOTE_SECONDS = 120.0
 """The most time that calls which reach out may take together in one reply, not counting the wait for the person."""
 MAX_TOKENS = 3_000
 """The most tokens of one result; a longer one is shortened with a mark."""

@@ -166,7 +166,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     return get_memory(user_id, memory_id)
 
 
-def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
+def mark_as_distinct(user_id: int, memory_ids: Collection[int]) -> None:
     """Note that some memories are no duplicates of each other. Raises NotFound."""
     versions.begin_change(user_id)
     journal = Journal(user_id, f"review_{Decision.BOTH.value}")

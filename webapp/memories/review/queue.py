@@ -99,9 +99,9 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
         decisions.decide_review(user_id, memory_id, body)
         position = replace(position, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
     db.session.commit()
-    return go_to(position)
+    return redirect_to_position(position)
 
 
-def go_to(position: QueuePosition) -> ViewResult:
+def redirect_to_position(position: QueuePosition) -> ViewResult:
     """Lead to a position of its queue."""
     return redirect(f"{position.here}?{urlencode(position.fields())}", 303)
