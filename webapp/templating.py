@@ -139,7 +139,7 @@ def _size(environment: Environment, value: float) -> str:
 
 
 def init_templating(app: Flask) -> None:
-    """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
+    """Add `icon`, `csrf`, a fast `url_for` and localised numbers to templates."""
     app.jinja_env.filters.update(number=_number, about=_count_markup, dollars=_dollars, percent=_percent, size=_size)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 

@@ -107,7 +107,7 @@ def confirm() -> ViewResult:
 @blueprint.post("/confirm")
 @on_form(_confirm_form, PASSWORD_LABELS, otherwise="password")
 def prove() -> ViewResult:
-    """Note that the password was given just now, and go back."""
+    """Record that the password was given just now, and go back."""
     auth.prove_password(request.form.get("password", "")[:1_000])
     return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
 

@@ -20,10 +20,10 @@ provider_sign_in = Signal()
 
 
 def end_account(user_id: int) -> dict[str, int]:
-    """Take what the account shared from others; safe to repeat. Returns how much there was, by name."""
+    """Withdraw what the account shared with others; safe to repeat. Returns how much there was, by name."""
     return {name: count for _, counts in account_ending.send(None, user_id=user_id) for name, count in counts.items()}
 
 
 def note(user_id: int, action: str, target: str = "") -> None:
-    """Say that something happened to an account, inside the transaction in which it did."""
+    """Report something that happened to an account, inside the transaction in which it did."""
     account_event.send(None, user_id=user_id, action=action, target=target)

@@ -55,7 +55,7 @@ def count_holdings(user_id: int) -> dict[str, int]:
 
 
 def _note_shown_password(user: User) -> User:
-    """Note that an admin has seen the user's password: it is good only for choosing another one."""
+    """Record that an admin has seen the user's password: it is good only for choosing another one."""
     user.must_change_password = True
     db.session.flush()
     return user

@@ -35,7 +35,7 @@ class Arrival:
 
 
 def dismiss(user_id: int, kind: str, newest: int) -> None:
-    """Say no more, on any device, of what came up to `newest` of one kind. Raises NotFound."""
+    """Dismiss the arrivals of one kind up to `newest`, on every device. Raises NotFound."""
     user = get_or_raise(User, user_id, lock=True, fresh=True)
     settings = UserSettings.of(user.settings)
     settings.dismissed_arrivals = {

@@ -37,7 +37,7 @@ _READ = (
 
 
 def _note_reading(response: Response) -> Response:
-    """In a transaction of its own: the view only read, and is done."""
+    """Record a reading in a transaction of its own, since the view that read is done."""
     target = next((target for beginning, target in _READ if request.path.startswith(beginning)), None)
     if target is None or request.method != "GET" or response.status_code >= 300:
         return response

@@ -89,7 +89,7 @@ UNREAD_SECONDS = 60
 
 
 def drop_stalled_clients(worker: Any) -> None:
-    """Have the system end connections whose clients take nothing of what they are sent; whoever is back reconnects."""
+    """Make the system close connections whose clients read nothing of what they are sent; browsers reconnect."""
     for each in worker.sockets:
         if each.sock.family != socket.AF_UNIX and hasattr(socket, "TCP_USER_TIMEOUT"):
             each.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1_000)
@@ -101,7 +101,7 @@ wait_for_end = gunicorn.util.close_graceful
 
 
 def close_aside(worker: Any) -> None:
-    """Have the worker's threads wait for clients to close, up to two seconds for each: gunicorn's main thread would."""
+    """Make worker threads wait for clients to close, up to two seconds each; gunicorn's main thread would."""
 
     def close(client: socket.socket) -> None:
         try:

@@ -51,7 +51,7 @@ def index() -> str:
 
 @blueprint.post("/organise")
 def change_many() -> Any:
-    """Do one thing to all that are selected."""
+    """Apply one change to all selected conversations."""
     ids = [number for value in request.form.getlist("id")[:500] if (number := parse_id(value)) is not None]
     action = request.form.get("wish", "")
     query_filters = _filters(_query())

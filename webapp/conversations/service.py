@@ -260,7 +260,7 @@ def conversations_without_title(*, since: datetime) -> Sequence[int]:
 
 
 def mark_seen(user_id: int, conversation_id: int) -> None:
-    """Note that the user has looked at a conversation as it is now. Raises NotFound."""
+    """Record that the user has looked at a conversation as it is now. Raises NotFound."""
     statement = (
         update(Conversation)
         .where(

@@ -125,7 +125,7 @@ def with_pictures(
 
 
 def prepare(reply: LaunchableReply, request: GatewayRequest, preferences: Preferences) -> None:
-    """Give a turn what came with the request."""
+    """Attach to a turn what came with the request."""
     if reply.turn is not None:
         reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
         reply.turn.client = request.tools

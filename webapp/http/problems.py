@@ -52,7 +52,7 @@ _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
 def set_error_format(app: Flask, prefix: str, shape: ErrorFormat) -> None:
-    """Report errors under a path in the shape of another protocol."""
+    """Report errors under a path in the format of another protocol."""
     app.extensions.setdefault(_SHAPES, {})[prefix] = shape
 
 

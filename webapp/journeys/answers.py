@@ -145,7 +145,7 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
 
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """Note that a memory does not answer this point; it stays a memory. Raises NotFound."""
+    """Record that a memory does not answer this point; it stays a memory. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
     lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
@@ -218,7 +218,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
 
 
 def accept_disagreement(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """Note that two answers which seem to disagree are both right. Raises NotFound."""
+    """Record that two answers which seem to disagree are both right. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
     lock.remember()

@@ -96,7 +96,7 @@ def lock_point_memory(user_id: int, point: ConversationPoint) -> PointMemory:
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
-    """Note that the user opened a point themselves: it becomes the current one, even if it was set aside before."""
+    """Record that the user opened a point themselves: it becomes the current one, even if it was set aside before."""
     row = lock_point_memory(conversation.user_id, point)
     row.manually_initiated = True
     row.set_aside = row.set_aside_at = None
@@ -105,7 +105,7 @@ def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
 
 
 def postpone_point(conversation: Conversation, point: ConversationPoint, choice: str | None) -> None:
-    """Note that a point is to be skipped, left for later, or (None) asked about again."""
+    """Record that a point is to be skipped, left for later, or (None) asked about again."""
     row = lock_point_memory(conversation.user_id, point)
     row.set_aside, row.set_aside_at = choice, now() if choice else None
     guide = ensure_guide(conversation.conversation_id)
@@ -115,14 +115,14 @@ def postpone_point(conversation: Conversation, point: ConversationPoint, choice:
 
 
 def pause(user_id: int, conversation_id: int, *, paused: bool) -> None:
-    """Stop asking about the points of a conversation, or go on. Raises NotFound if it follows no journey."""
+    """Pause or resume the questions about a conversation's points. Raises NotFound if it follows no journey."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     require(conversation.journey_id, "This conversation follows no journey.")
     ensure_guide(conversation_id).is_paused = paused
 
 
 def apply_request(conversation: Conversation, point: ConversationPoint, request: Request) -> None:
-    """Do what the person asked of the guide: leave a point aside, or stop asking about any, or go on."""
+    """Apply a person's request to the guide: postpone a point, pause the questions, or resume them."""
     if request in ("skip", "later"):
         postpone_point(conversation, point, request)
     else:

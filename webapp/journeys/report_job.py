@@ -104,7 +104,7 @@ BATCH_SIZE = 20
 
 
 def request_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
-    """Have the stored summaries of a user's journey made again, except one (`but`) that the caller requests itself."""
+    """Request new summaries of a user's journey for the stored ones, except one (`but`) that the caller requests."""
     ids = db.session.scalars(
         select(ConversationReport.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationReport.conversation_id)
@@ -118,7 +118,7 @@ def request_reports(user_id: int, journey_id: int, *, but: int | None = None) ->
 
 
 def request_report(conversation_id: int) -> None:
-    """Note that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
+    """Record that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
     ensure_guide(conversation_id).report_due = True
     db.session.flush()
     enqueue_after_commit("journey_report", conversation_id=conversation_id)

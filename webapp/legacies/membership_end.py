@@ -110,7 +110,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
 
 @account_ending.connect
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
-    """Have the account leave all its spaces; returns what others lose by it."""
+    """End an account's memberships in all spaces; return what others lose by it."""
     lock_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
     lock_withdrawal(user_id, db.session.scalars(shared).all())

@@ -21,7 +21,7 @@ METADATA = "/.well-known/oauth-authorization-server"
 
 
 def init_oauth_errors(app: Flask) -> None:
-    """Give errors of these URLs the form OAuth prescribes."""
+    """Report errors under these URLs in the form that OAuth prescribes."""
     for path in PROGRAMS:
         problems.set_error_format(app, path, _error)
 
@@ -113,7 +113,7 @@ def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) 
 
 
 def init_oauth(app: Flask) -> None:
-    """Give the endpoints the form of their errors, and say that programs get into accounts."""
+    """Set the format of the endpoints' errors, and register programs as a kind of access to accounts."""
     init_oauth_errors(app)
     add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
 

@@ -58,7 +58,7 @@ class Client:
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        """Return whether it brings a code or a refresh token."""
+        """Return whether the grant is a code or a refresh token."""
         return grant_type in clients.GRANT_TYPES
 
 

@@ -1,4 +1,4 @@
-"""The indexes of the users a process serves: bounded, built once, brought up to date on every use."""
+"""The indexes of the users a process serves: bounded, built once, updated on every use."""
 
 import logging
 import os
@@ -96,7 +96,7 @@ class IndexCache:
         return [user_id for user_id, entry in entries if not entry.position.space_ids.isdisjoint(space_ids)]
 
     def catch_up(self, user_id: int) -> None:
-        """Bring the user's index up to date, if this process has one and need not rebuild it for that."""
+        """Update the user's index, if this process has one and need not rebuild it for that."""
         if (entry := self.peek(user_id)) is not None:
             self._refresh(user_id, entry, None, 0)
 

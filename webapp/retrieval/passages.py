@@ -219,7 +219,7 @@ class Scope:
 
 
 def may_see(scope: Scope, owner_id: int, space_id: int | None, shared: bool) -> bool:
-    """Tell whether a passage is visible: one's own, or shared in one's space; with `space_id` only that space's."""
+    """Return whether a passage is visible: one's own, or shared in one's space; with `space_id` only that space's."""
     if scope.space_id is not None and space_id != scope.space_id:
         return False
     if scope.only is not None and (space_id or NO_SPACE) not in scope.only:

@@ -124,7 +124,7 @@ def create() -> ViewResult:
 
 @blueprint.get("/schedules/<int:schedule_id>")
 def show(schedule_id: int) -> ViewResult:
-    """A schedule, to read or change, and what it brought."""
+    """A schedule, to read or change, and its runs."""
     row = service.get_schedule(current_user_id(), schedule_id)
     return _form(_values(row), row=row)
 

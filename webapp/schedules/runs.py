@@ -261,7 +261,7 @@ def _end(run_id: int, problem: str | None) -> None:
 
 
 def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pauses: bool = False) -> None:
-    """Note how a run ended, pause its schedule if it has to be, and tell whoever is told: once, with the run."""
+    """Record how a run ended, pause its schedule if necessary, and notify its owner: once, with the run."""
     run_row.status, run_row.ended_at = "failed" if problem else "done", now()
     run_row.problem = problem[:300] if problem else None
     schedule.failures = schedule.failures + 1 if problem else 0

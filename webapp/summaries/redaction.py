@@ -99,7 +99,7 @@ def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int])
 
 
 def _index_again(user_id: int, firsts: dict[int, int]) -> None:
-    """Have the missing vectors of conversations made, for messages from these ids on."""
+    """Request the missing vectors of conversations, for messages from these ids on."""
     ids = []
     for conversation_id, first_id in sorted(firsts.items()):
         conversation = get_or_raise(Conversation, conversation_id)

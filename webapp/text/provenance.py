@@ -79,7 +79,7 @@ def forgotten_in(spans: Spans | None) -> list[Span]:
 
 
 def touches(span: Span, others: Iterable[Span]) -> bool:
-    """Tell whether a span shares characters with one of others."""
+    """Return whether a span shares characters with one of others."""
     return any(other.start < span.end and span.start < other.end for other in others)
 
 

@@ -108,7 +108,7 @@ def _splits_word(message: str, span: Span) -> bool:
 
 
 def _splits_sign(message: str, span: Span) -> bool:
-    """Tell whether the sign of the first number or of the last word is left out."""
+    """Return whether the sign of the first number or of the last word is left out."""
     if message[span.start].isdigit() and _MINUS.search(message[max(0, span.start - 3) : span.start]):
         return True
     return message[span.end - 1].isalnum() and _SIGNED.match(message[span.end : span.end + 20]) is not None

@@ -125,7 +125,7 @@ def _in_pairs(match: re.Match[str]) -> str:
 
 
 def is_paired(word: str) -> bool:
-    """Tell whether a word is of a script that is indexed as pairs of characters."""
+    """Return whether a word is of a script that is indexed as pairs of characters."""
     return _PAIRED.fullmatch(word) is not None
 
 
@@ -245,7 +245,7 @@ def date_columns(day: date) -> tuple[int, int, int, int]:
 
 
 def asks_something(text: str) -> bool:
-    """Tell whether a text ends by asking something, an appended note in brackets aside."""
+    """Return whether a text ends by asking something, an appended note in brackets aside."""
     return _QUESTION_END.search(text[-400:]) is not None
 
 

@@ -75,7 +75,7 @@ class Toolset:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """Return what the model is told, always in the same order: providers cache it first of all."""
+        """Return the tools' definitions for the model, always in the same order, since providers cache them."""
         return [tool.definition for tool in self.tools]
 
     @property

@@ -127,7 +127,7 @@ def _batch(parts: Iterator[Part]) -> list[Part]:
 
 
 def queue_next_slice(import_id: int, job: str) -> str:
-    """Have the rest done by another job, behind what others wait for."""
+    """Queue the rest as another job, behind what others wait for; return the import's status."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None:

@@ -26,7 +26,7 @@ SAMPLE = 5
 
 
 def inspect_upload(import_id: int, *, seconds: float | None = None) -> str:
-    """Find out what an uploaded file contains, for a slice: counts, dates and a sample; returns the import's status."""
+    """Examine an uploaded file for a slice (counts, dates, a sample); return the import's status."""
     row = db.session.get(Import, import_id)
     key = "look_at_import", import_id, row.stored_as if row else None
     if row is None or row.status != "reading":

@@ -99,7 +99,7 @@ def _subject(user_id: int, space_id: int | None) -> Subject:
 
 
 def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
-    """Have the user's portrait, or a space's, written anew. Raises NotFound, Conflict if there is nothing to write."""
+    """Request a new portrait of the user or of a space. Raises NotFound, Conflict if there is nothing to write."""
     subject = _subject(user_id, space_id)
     subject.lock()  # two at once make one row
     if not memory_is_enabled(user_id):

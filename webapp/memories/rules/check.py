@@ -191,7 +191,7 @@ def as_stored(operation: MemoryOperation, state: State) -> MemoryOperation:
 
 
 def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: str, state: State) -> bool:
-    """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
+    """Return whether something has the shape of a secret, or stands with what the model itself called one."""
     if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
     context = canonical_statement(user_text)
@@ -200,7 +200,7 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: 
 
 
 def _comes_from_others(content: str, state: State) -> bool:
-    """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
+    """Return whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
     user_text = [typed_text(message) for message in state.messages if message.role == "user"]
     texts = [text for message in state.messages for text in _words_of_others(message)]
     return is_others_words(content, user_text, [*state.context, *texts]) or adds_from(content, user_text, state.foreign)

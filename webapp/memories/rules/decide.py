@@ -161,13 +161,13 @@ def _prefer_repeated(claim: Claim, memory: KnownMemory, rival: KnownMemory, boar
 
 
 def _supports(memory: KnownMemory, claim: Claim) -> bool:
-    """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
+    """Return whether a claim's words bear a memory that says the same under another key, or under none."""
     has_other_slot = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
     return has_other_slot and memory.has_wording(claim.form)
 
 
 def _can_adopt_key(claim: Claim, twin: KnownMemory) -> bool:
-    """Tell whether a memory in the words of a keyed fact, stored without a key, may get that key."""
+    """Return whether a memory in the words of a keyed fact, stored without a key, may get that key."""
     may_change = twin.is_current and not twin.slot and not twin.is_protected
     return may_change and claim.is_usable and not is_older(claim.evidence.moment, twin)
 

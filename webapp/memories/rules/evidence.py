@@ -36,7 +36,7 @@ def has_substance(quote: str, message: str) -> bool:
 
 
 def is_whole(quote: str, message: str) -> bool:
-    """Tell whether a quote is everything the user said."""
+    """Return whether a quote is everything the user said."""
     canonical = canonical_statement(quote)
     return bool(canonical) and canonical == canonical_statement(message)
 

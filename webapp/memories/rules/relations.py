@@ -35,7 +35,7 @@ def is_same(left: str, right: str, similarity: float) -> bool:
 
 
 def may_be_same(left: str, right: str, similarity: float) -> bool:
-    """Tell whether two statements may say the same in other words, so that somebody has to read them to tell."""
+    """Return whether two statements may say the same in other words, so that somebody has to read them to tell."""
     return similarity >= MAYBE_SAME_COSINE and particulars_of(left) == particulars_of(right)
 
 
@@ -161,6 +161,6 @@ def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
 
 
 def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
-    """Tell whether the same words already stand as a memory on one side of a contradiction with the target."""
+    """Return whether the same words already stand as a memory on one side of a contradiction with the target."""
     resting = board.find_all(lambda memory: memory.rests_on(claim.evidence))
     return any(memory.contradicts == target.ref or memory.ref == target.contradicts for memory in resting)

@@ -37,7 +37,7 @@ class Server:
 
 
 class _HandshakeNeeded(Exception):
-    """The server does not accept requests that stand alone."""
+    """The server accepts requests only after a handshake."""
 
 
 class _OtherTransport(ToolFailed):

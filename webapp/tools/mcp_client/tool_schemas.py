@@ -45,7 +45,7 @@ def _shorten(schema: Schema) -> Schema:
 
 
 def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
-    """Return a tool of a server as a model is told about it, under this name."""
+    """Return a server's tool as models see it, under this name."""
     description = tool["description"] or tool["title"]
     return {
         "type": "function",
