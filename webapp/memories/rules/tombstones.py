@@ -80,7 +80,7 @@ class Version:
 
 
 _EARLIER = Version("", earlier_fold, earlier_trimmed, earlier_statement, earlier_fact_key)
-_NOW = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact_key)
+_CURRENT = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact_key)
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:
@@ -131,11 +131,11 @@ class TombstoneSet:
         whole_key: bool = False,
     ) -> frozenset[Tombstone]:
         """Return what to store when a memory is forgotten; with `whole_key`, also against any later value."""
-        forms = _forms_of(_NOW, content, fact_key, fact_value)
+        forms = _forms_of(_CURRENT, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
             forms.append((TombstoneKind.KEY, key))
-        return frozenset(Tombstone(kind, _digest(self._keys[0], _NOW.name_of(kind), form)) for kind, form in forms)
+        return frozenset(Tombstone(kind, _digest(self._keys[0], _CURRENT.name_of(kind), form)) for kind, form in forms)
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -148,7 +148,7 @@ class TombstoneSet:
     ) -> frozenset[str]:
         """Return all digests that would forbid this memory, to look them up in the database."""
         digests: set[str] = set()
-        for version in (_NOW, _EARLIER):
+        for version in (_CURRENT, _EARLIER):
             forms = _forms_of(version, content, fact_key, fact_value)
             if key := version.key(fact_key):
                 forms.append((TombstoneKind.KEY, key))
@@ -188,7 +188,7 @@ class TombstoneSet:
                     for (start, end), last in zip(spans, ends, strict=False)
                 ],
             )
-            for v in (_NOW, _EARLIER)
+            for v in (_CURRENT, _EARLIER)
         ]
         places: list[Span] = []
         index = 0

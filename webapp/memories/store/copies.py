@@ -36,7 +36,7 @@ statements_withdrawn = Signal()
 longer shares): nothing that was made from these conversations of the user may tell it."""
 
 
-def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
+def strip_calls_and_offers(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
     """Remove the texts from a reply's tool calls and offers; returns whether there were any."""
     forms = _forms(texts)
     is_changed = False
@@ -65,7 +65,7 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     rewritten: list[int] = []
     for portion in messages_of(user_id, "assistant"):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
-            strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
+            strip_calls_and_offers(get_or_raise(Message, message_id), memory_ids, texts)
             reply_ids.append(message_id)
         if significant:
             rewritten += _strip_contents(portion, by_word, may_hold)
