@@ -216,7 +216,7 @@ def show_once(url: str, **values: Any) -> FlaskResponse:
     return redirect(url, 303)  # type: ignore[return-value]
 
 
-def take_values() -> dict[str, Any]:
+def pop_values() -> dict[str, Any]:
     """Return the values that this page is to show once; none if it is reloaded."""
     sealed = session.get(ONCE)
     stored = json.loads(unseal(ONCE.encode(), sealed) or "{}") if sealed else {}

@@ -20,7 +20,7 @@ from webapp.spaces.service import require_member
 
 CAUSE = "mcp"
 REWORDING_NOTE = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
-_SAID = {
+_OUTCOME_TEXTS = {
     "proposed": "It waits for the user's approval in Commonplace.",
     "known": "It is known already.",
     "forgotten": "The user has forgotten this; only they can bring it back.",
@@ -110,11 +110,11 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
     outcome = next((name for name, count in done.counts.items() if count), "empty")
     if outcome == "proposed":
         record(user_id, Action.MEMORIES_CHANGED, "1 memory proposed")
-    return {"status": outcome, "detail": _SAID.get(outcome, "")}
+    return {"status": outcome, "detail": _OUTCOME_TEXTS.get(outcome, "")}
 
 
 def _refuse_forgotten(user_id: int, content: str, key: str | None = None, value: str | None = None) -> None:
     """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
     tombstones = tombstone_set(user_id)
     if tombstones.forbids(content, key, value) or tombstones.quotes_in(content):
-        raise Forbidden(_SAID["forgotten"])
+        raise Forbidden(_OUTCOME_TEXTS["forgotten"])

@@ -58,7 +58,7 @@ def import_file(email: str, form: str | None, restore: bool | None, learn: bool,
     with write_transaction():
         row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
         import_id = row.import_id
-    if preview.look_at(import_id, seconds=ENDLESS) != "ready":
+    if preview.inspect_upload(import_id, seconds=ENDLESS) != "ready":
         raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
     with write_transaction():
         service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))

@@ -23,7 +23,7 @@ INTERRUPT_PATIENCE = 5.0  # Seconds that a child has after Ctrl-C: replies are s
 
 
 class Supervisor:
-    """Runs a plan until it is told to stop."""
+    """Runs a plan until it is asked to stop."""
 
     def __init__(self, plan: Plan, environment: dict[str, str]) -> None:
         self.plan = plan
