@@ -116,6 +116,19 @@ document.addEventListener("htmx:before:swap", (event) => {
   }, { once: true });
 });
 
+// What is printed begins at the beginning; nothing but a request that holds everything up is waited for.
+window.addEventListener("beforeprint", () => {
+  for (let link; (link = $(".earlier[hx-get]")); ) {
+    const request = new XMLHttpRequest();
+    request.open("GET", link.href, false);
+    request.setRequestHeader("HX-Request", "true");
+    request.send();
+    if (request.status !== 200) return;
+    link.outerHTML = request.response;
+    htmx.process(scroller());
+  }
+});
+
 // A row of tabs too long for the window shows the one whose page this is.
 for (const tab of $$(".page nav [aria-current]")) {
   const [row, place] = [tab.closest("nav"), tab.getBoundingClientRect()];

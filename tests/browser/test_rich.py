@@ -38,15 +38,18 @@ def test_the_search_field_is_one_line_and_escape_closes_at_once(page):
 
 def test_formulas_are_set_unless_they_are_broken_and_prices_are_not(app, tab, user):
     broken = r"Broken: \( \frac{a \) and \( \notacommand{b} \)."
-    page = tab.go(plant(app, user, "Show me", FORMULAS, "And?", broken))
-    reply, second = replies(page).first, replies(page).last
+    page = tab.go(plant(app, user, *["Long ago", "$a^2$"] * 30, "Show me", FORMULAS, "And?", broken))
+    reply, second = replies(page).nth(-2), replies(page).last
     expect(reply.locator(".katex")).to_have_count(3)
     expect(reply.locator(".math-display .katex-display")).to_be_visible()
     expect(reply).to_contain_text("Prices: $5 and $6.")
     expect(second.locator(".math-unread").first).to_have_text(r"\frac{a")
-    assert page.locator("template[data-source]").first.evaluate("node => node.content.textContent") == FORMULAS
+    assert reply.locator("template[data-source]").evaluate("node => node.content.textContent") == FORMULAS
     assert serious_findings(page) == []
-    page.emulate_media(media="print")  # all of it, and nothing that is clicked
+    page.pdf()  # all of it, and nothing that is clicked
+    expect(replies(page)).to_have_count(32)
+    expect(replies(page).first.locator(".katex")).to_be_attached()
+    page.emulate_media(media="print")
     expect(page.locator("#composer")).to_be_hidden()
     assert page.locator(".thread-scroll").evaluate("e => getComputedStyle(e).overflowY") == "visible"
 

@@ -483,5 +483,5 @@ def test_what_is_kept_of_an_import_is_said_in_another_language(app, form):
     }
     kept = form % values
     with app.test_request_context(headers={"Accept-Language": "de"}):
-        said = translate(wording.say_again(kept))
+        said = translate(wording.as_sentence(kept))
     assert said != kept and not {"damaged", "file", "conversation", "memory", "line"} & {*re.findall(r"\w+", said)}

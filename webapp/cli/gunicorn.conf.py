@@ -36,7 +36,7 @@ os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
 host = os.environ.get("HOST") or "127.0.0.1"
-bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
+bind = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
 workers = settings.web_concurrency
 worker_class = "gthread"
 threads = settings.web_threads
@@ -88,8 +88,8 @@ SocketUnreader.chunk = receive
 UNREAD_SECONDS = 60
 
 
-def give_up_on_readers(worker: Any) -> None:
-    """Have the system end connections whose clients take nothing of what they are sent; whoever is back reconnects."""
+def drop_stalled_clients(worker: Any) -> None:
+    """Make the system close connections whose clients read nothing of what they are sent; browsers reconnect."""
     for each in worker.sockets:
         if each.sock.family != socket.AF_UNIX and hasattr(socket, "TCP_USER_TIMEOUT"):
             each.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1_000)
@@ -101,7 +101,7 @@ wait_for_end = gunicorn.util.close_graceful
 
 
 def close_aside(worker: Any) -> None:
-    """Have the worker's threads wait for clients to close, up to two seconds for each: gunicorn's main thread would."""
+    """Make worker threads wait for clients to close, up to two seconds each; gunicorn's main thread would."""
 
     def close(client: socket.socket) -> None:
         try:
@@ -190,7 +190,7 @@ def post_worker_init(worker: Any) -> None:
 
     stay_on_one_core(worker.number)
     close_aside(worker)
-    give_up_on_readers(worker)
+    drop_stalled_clients(worker)
     warm_up(streams_only=settings.offline_model)  # what makes vectors is then on this machine
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated

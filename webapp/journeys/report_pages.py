@@ -14,7 +14,7 @@ UNBROKEN_HEIGHT = 70
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a paragraph looks: its font, size in points, height of a line in millimetres, colour, and emphasis."""
+    """The look of a paragraph: its font, size in points, height of a line in millimetres, colour, and emphasis."""
 
     font: str
     size: float

@@ -16,10 +16,10 @@ from urllib.parse import urlsplit
 from webapp.i18n.marks import say
 from webapp.llm.sdk import certificates
 from webapp.network.outbound import (
-    BROKEN,
-    LATE,
+    LOST,
+    NO_TLS,
     SILENT,
-    UNENCRYPTED,
+    TIMEOUT,
     UNKNOWN,
     AllowedHosts,
     RequestFailed,
@@ -71,7 +71,7 @@ def request(
     try:
         return asyncio.run(ask())
     except TimeoutError:
-        raise RequestFailed(LATE) from None
+        raise RequestFailed(TIMEOUT) from None
 
 
 @asynccontextmanager
@@ -99,7 +99,7 @@ async def open_response(
             async with aclosing(response):
                 yield response
     except httpx2.TimeoutException:
-        raise RequestFailed(LATE) from None
+        raise RequestFailed(TIMEOUT) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise RequestFailed(_describe_error(error)) from None
 
@@ -145,8 +145,8 @@ async def resolve(host: str, port: int) -> list[str]:
 def _describe_error(error: BaseException | None) -> str:
     while error is not None:
         if isinstance(error, ssl.SSLError):
-            return UNENCRYPTED
+            return NO_TLS
         if isinstance(error, ConnectionRefusedError):
             return SILENT
         error = error.__cause__ or error.__context__
-    return BROKEN
+    return LOST

@@ -25,11 +25,11 @@ _LOCAL_SUFFIXES = tuple(f".{name}" for name in ("localhost", "localdomain", "loc
 """Names that exist only in one's own network."""
 LOCAL_ADDRESS = N_("The address is within this server's own network.")
 UNKNOWN = N_("There is no host with this name.")
-UNENCRYPTED = N_("The connection could not be encrypted: its certificate is not accepted.")
-LATE = N_("It did not answer in time.")
+NO_TLS = N_("The connection could not be encrypted: its certificate is not accepted.")
+TIMEOUT = N_("It did not answer in time.")
 SILENT = N_("Nothing answers at this address.")
-BROKEN = N_("The connection broke.")
-REASONS = (LOCAL_ADDRESS, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered with more than %(bytes)s bytes."))
+LOST = N_("The connection broke.")
+REASONS = (LOCAL_ADDRESS, UNKNOWN, NO_TLS, TIMEOUT, SILENT, LOST, N_("It answered with more than %(bytes)s bytes."))
 """Why an address that is one cannot be asked, for whoever kept it in English."""
 
 

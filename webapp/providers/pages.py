@@ -124,17 +124,17 @@ def offer(connection_id: int) -> ViewResult:
 @_on_connection
 def embed(connection_id: int) -> ViewResult:
     """Let a model of this connection make the vectors of the whole site, or none of them."""
-    return _let(connection_id, "embedding_model", "embeddings")
+    return _set_role(connection_id, "embedding_model", "embeddings")
 
 
 @blueprint.post("/admin/models/<int:connection_id>/background")
 @_on_connection
 def work(connection_id: int) -> ViewResult:
     """Let a model of this connection do the background work of the whole site, or none of them."""
-    return _let(connection_id, "background_model", "background")
+    return _set_role(connection_id, "background_model", "background")
 
 
-def _let(connection_id: int, role: str, place: str) -> ViewResult:
+def _set_role(connection_id: int, role: str, place: str) -> ViewResult:
     change_connection(connection_id, validate(ConnectionChanges, {role: request.form.get(role, "").strip()}))
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + f"#{place}", _("Saved."))
 

@@ -68,7 +68,7 @@ def run(import_id: int, *, seconds: float | None = None) -> str:
         why = str(error) if isinstance(error, ImportRefused) else N_("The file is damaged, or not there any more.")
         return _end(import_id, "failed", why)
     if status is None:
-        return go_on(import_id, "import")
+        return queue_next_slice(import_id, "import")
     return _end(import_id, "done") if status == "done" else status
 
 
@@ -126,8 +126,8 @@ def _batch(parts: Iterator[Part]) -> list[Part]:
     return batch
 
 
-def go_on(import_id: int, job: str) -> str:
-    """Have the rest done by another job, behind what others wait for."""
+def queue_next_slice(import_id: int, job: str) -> str:
+    """Queue the rest as another job, behind what others wait for; return the import's status."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None:

@@ -49,7 +49,7 @@ def add(
     mail: bool,
     as_json: bool,
 ) -> None:
-    """Have TEXT sent at a time. It ends with the token that this command uses."""
+    """Send TEXT at a time. The schedule ends with the token that this command uses."""
     if repeat and rrule:
         raise ClientError("Give --repeat or --rrule, not both.", USAGE)
     body = {

@@ -64,7 +64,7 @@ class _Sync:
         self.files = _files(folder)
 
     def run(self, dry_run: bool) -> Iterator[tuple[str, str, str]]:
-        """Do what there is to do and yield it: the deed, the name of a document, and why it was refused."""
+        """Carry out the changes, yielding each: the action, the name of a document, and why it was refused."""
         documents = _documents(self._api, self._space_id)
         by_title = {title: document_id for document_id, title in documents.items()}
         for name in self.files:
@@ -113,7 +113,7 @@ class _Sync:
             self._api.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
 
     def _save(self) -> None:
-        """Write what has been done so far: a sync that is interrupted goes on there."""
+        """Save the progress, from which an interrupted sync resumes."""
         temporary = self._path.with_suffix(".tmp")
         try:
             temporary.write_text(json.dumps(self._states, ensure_ascii=False, indent=1, sort_keys=True), "utf-8")

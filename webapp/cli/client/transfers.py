@@ -196,7 +196,7 @@ def _singular(name: str) -> str:
 
 
 def _explain(api: Server, import_id: int) -> None:
-    """Say which parts could not be read, and why."""
+    """Print which parts could not be read, and why."""
     for item in api.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MAX_EXPLAINED)["items"]:
         if item["kind"] == "problem":
             click.echo(output.one_line(f"  {item['title'] or 'a part'}: {item['reason'] or ''}", 200), err=True)

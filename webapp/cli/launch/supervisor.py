@@ -22,7 +22,7 @@ WARNING_INTERVAL = 15.0
 
 
 class Supervisor:
-    """Runs a plan until it is told to stop."""
+    """Runs a plan until it is asked to stop."""
 
     def __init__(self, plan: Plan, environment: dict[str, str]) -> None:
         self.plan = plan

@@ -32,7 +32,7 @@ statements_withdrawn = Signal()
 longer shares): nothing that was made from these conversations of the user may tell it."""
 
 
-def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
+def strip_calls_and_offers(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
     """Remove the texts from a reply's tool calls and offers; returns whether there were any."""
     forms = _forms(texts)
     is_changed = False
@@ -61,7 +61,7 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     rewritten: list[int] = []
     for portion in replies_of(user_id):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
-            strip_beside(get_or_raise(Message, message_id), memory_ids, texts)
+            strip_calls_and_offers(get_or_raise(Message, message_id), memory_ids, texts)
             reply_ids.append(message_id)
         if significant:
             rewritten += _strip_contents(portion, by_word, may_hold)
@@ -93,15 +93,16 @@ def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
     return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(prefixes)))
 
 
-def _by_word(texts: Iterable[str]) -> dict[str, list[str]]:
-    by_word: dict[str, list[str]] = defaultdict(list)
+def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return texts, each with its words in order, by the one of these that is likely to be the rarest."""
+    by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for text in texts:
-        by_word[next(iter(_longest_forms(text)), "")].append(text)
+        by_word[next(iter(_longest_forms(text)), "")].append((_run(text).strip(), text))
     return by_word
 
 
 def _strip_contents(
-    portion: Sequence[int], by_word: Mapping[str, Sequence[str]], may_hold: ColumnElement[bool]
+    portion: Sequence[int], by_word: Mapping[str, Sequence[tuple[str, str]]], may_hold: ColumnElement[bool]
 ) -> list[int]:
     statement = select(Message.message_id, Message.content).where(
         Message.message_id.in_(portion), Message.status != "streaming", may_hold
@@ -109,9 +110,9 @@ def _strip_contents(
     updates = []
     for message_id, content in stream_rows(statement):
         run = _run(content)
-        texts = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
+        pairs = (pair for word in {"", *run.split()} for pair in by_word.get(word, ()))
         # A reply that repeats a text verbatim contains its words in the same order.
-        candidates = [text for text in texts if _run(text).strip() in run]
+        candidates = [text for words, text in pairs if words in run]
         if candidates and (stripped := replace_copies(content, sorted(candidates, key=len, reverse=True))) != content:
             updates.append({"message_id": message_id, "content": stripped})
     if updates:
