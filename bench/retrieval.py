@@ -96,7 +96,7 @@ def _fill(size: int, known: list[str]) -> int:
         vectors = normalise_rows(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
         with write_transaction():
             conversation: Conversation = create_conversation(user_id, NewConversation())
-            rows = messages.add_past(conversation, lines)
+            rows = messages.add_past_messages(conversation, lines)
             pieces = [MessagePiece(row.message_id, 0, 0, len(row.content)) for row in rows]
             store_message_vectors(user_id, model, pieces, vectors)
             conversation.index_due = False

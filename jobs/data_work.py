@@ -40,7 +40,7 @@ def read_scans(file_id: int) -> bool:
 
 
 embed_journey_points = job("point_vectors")(embed_points)
-look_at_import = job("look_at_import")(preview.look_at)
+look_at_import = job("look_at_import")(preview.inspect_upload)
 run_import = job("import")(import_jobs.run)
 undo_import = job("undo_import")(import_undo.run)
 make_export = job("export")(export_jobs.make)

@@ -63,7 +63,7 @@ def examine_model(model: str) -> bool:
 def request_tidying() -> int:
     """Archive what waited too long, and queue tidying and portraits where memories changed; return how many people."""
     archive_expired(now())
-    people = duplicates.people_to_tidy() if has_worker() else []
+    people = duplicates.recently_changed_users() if has_worker() else []
     for user_id in people:
         enqueue("tidy", user_id=user_id)
         enqueue("portrait", user_id=user_id)

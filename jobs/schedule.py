@@ -85,7 +85,7 @@ class Scheduler(CronScheduler):
         return max(0.5, min(super().calculate_sleep_interval(), MAX_SLEEP))
 
     def release(self) -> None:
-        """Give up the lock, so that another scheduler need not wait for it to lapse."""
+        """Release the lock, so that another scheduler need not wait for it to lapse."""
         with suppress(LockError):
             self._lock.release()
 

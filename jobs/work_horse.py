@@ -73,7 +73,7 @@ class WorkHorse:
         self._channel.close()
         return None
 
-    def has_left(self) -> bool:
+    def has_exited(self) -> bool:
         """Return whether it has ended on its own; if so, it has been reaped."""
         with suppress(ChildProcessError):
             if os.waitpid(self.pid, os.WNOHANG) == (0, 0):

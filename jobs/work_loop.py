@@ -93,7 +93,7 @@ class PatientWorker(Worker):
 
         RQ would report three times around each job, with three round trips to Redis each time.
         """
-        if self._horse is not None and not self._horse_pid and self._horse.has_left():
+        if self._horse is not None and not self._horse_pid and self._horse.has_exited():
             self._horse = None
         if pipeline is not None:
             super().heartbeat(timeout, pipeline)
@@ -104,7 +104,7 @@ class PatientWorker(Worker):
             self._heard_at = time.monotonic()
 
     def set_state(self, state: str, pipeline: Pipeline | None = None) -> None:
-        """Note in Redis what it does, unless that is noted."""
+        """Record in Redis what the worker is doing, unless that is known."""
         if pipeline is not None or state != self._state:
             super().set_state(state, pipeline)
 
@@ -141,7 +141,7 @@ class PatientWorker(Worker):
         return False
 
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
-        """Note a failure, so that it can be removed once the same work is done."""
+        """Record a failure, so that it can be removed once the same work is done."""
         super().handle_job_failure(job, queue, *args, **options)
         if key := (job.meta or {}).get("key"):
             note_failure(self.connection, key, job.id)

@@ -60,6 +60,7 @@ def test_the_database_of_a_url(url, full):
         ("REDIS_URL", "redis://localhost?decode_responses=true"),
         ("REDIS_URL", "redis://localhost?no_such_thing=1"),
         ("REDIS_URL", "redis://localhost/zero"),
+        ("PORT", "99999"),
         ("OIDC_ISSUER", "id.example.org"),
         ("OPENAI_BASE_URL", "localhost:11434"),
         ("EMBEDDING_BASE_URL", "ftp://x"),

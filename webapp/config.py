@@ -62,6 +62,7 @@ class Settings(BaseModel):
     tombstone_keys: str = ""
 
     # The web
+    port: int = Field(8000, ge=0, le=65_535)
     web_concurrency: int = Field(2, ge=1)
     web_threads: int = Field(600, ge=1)
     session_cookie_secure: bool = False

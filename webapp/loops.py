@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 OUTAGES = (RedisError, SQLAlchemyError, OSError)
 """Failures of what a loop depends on: their kind says enough."""
 
-AGAIN_SECONDS = 60.0
+REPEAT_LOG_SECONDS = 60.0
 """After so many seconds without a failure, the next one is logged in any case."""
 
 
@@ -28,7 +28,7 @@ class _Failures:
     def note(self, error: Exception) -> None:
         """Log it, unless it is what has been failing all the time."""
         name, moment = type(error).__name__, time.monotonic()
-        if name != self._last or moment - self._last_at > AGAIN_SECONDS:
+        if name != self._last or moment - self._last_at > REPEAT_LOG_SECONDS:
             cause = None if isinstance(error, OUTAGES) else error
             self._log.warning(self._problem, extra={"error": name}, exc_info=cause)
         self._last, self._last_at = name, moment

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.http.validation import Amount, Input, Lines, SearchText, Whole
+from webapp.http.validation import Amount, Input, Integer, Lines, SearchText
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
@@ -33,7 +33,7 @@ class Parameters(Input, JsonColumn):
 
     temperature: Amount | None = Field(None, ge=0, le=2)
     top_p: Amount | None = Field(None, ge=0, le=1)
-    max_tokens: Whole | None = Field(None, ge=16, le=1_000_000)
+    max_tokens: Integer | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
     system: Lines | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
@@ -51,8 +51,8 @@ class RequestParameters(JsonColumn):
 
     temperature: Amount | None = Field(None, ge=0, le=2)
     top_p: Amount | None = Field(None, ge=0, le=1)
-    max_tokens: Whole | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
-    max_completion_tokens: Whole | None = Field(
+    max_tokens: Integer | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
+    max_completion_tokens: Integer | None = Field(
         None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
     )
     reasoning_effort: Effort | None = None
@@ -60,7 +60,7 @@ class RequestParameters(JsonColumn):
     stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = Field(
         None, description="The reply ends before any of these."
     )
-    seed: Whole | None = Field(None, ge=-(2**63), lt=2**63)
+    seed: Integer | None = Field(None, ge=-(2**63), lt=2**63)
     frequency_penalty: Amount | None = Field(None, ge=-2, le=2)
     presence_penalty: Amount | None = Field(None, ge=-2, le=2)
 

@@ -51,10 +51,10 @@ def _database() -> str:
         return "full" if database_is_full(error) else "away"
     finally:
         expect_writes(False)
-        give_up()
+        end_transaction()
 
 
-def give_up() -> None:
+def end_transaction() -> None:
     """End what the session has begun, even on a connection that is dead."""
     try:
         db.session.rollback()

@@ -17,7 +17,7 @@ from webapp.i18n import LANGUAGES, SOURCE, numbers
 from webapp.i18n.marks import Sentence
 from webapp.i18n.request_language import catalog, language_of, translate
 
-STAND_IN = 8_000_000_000_000_000_000
+PLACEHOLDER_NUMBER = 8_000_000_000_000_000_000
 """Stands in for a number while the URL around it is built; no id comes close to it."""
 _PLAIN = frozenset({FunctionType, MethodType, type})
 
@@ -139,7 +139,7 @@ def _size(environment: Environment, value: float) -> str:
 
 
 def init_templating(app: Flask) -> None:
-    """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
+    """Add `icon`, `csrf`, a fast `url_for` and localised numbers to templates."""
     app.jinja_env.filters.update(number=_number, about=_count_markup, dollars=_dollars, percent=_percent, size=_size)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
@@ -176,7 +176,7 @@ def url_for(endpoint: str, **values: Any) -> str:
     """Like Flask's. URLs that contain only plain numbers are looked up once and filled in from then on."""
     if endpoint[0] != "." and request:
         for value in values.values():
-            if type(value) is not int or not 0 <= value < STAND_IN:
+            if type(value) is not int or not 0 <= value < PLACEHOLDER_NUMBER:
                 break
         else:
             pattern, order = _pattern(request.script_root, endpoint, *values)
@@ -187,7 +187,7 @@ def url_for(endpoint: str, **values: Any) -> str:
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
     """Return the URL with %d for each number, and the names of the numbers in order."""
-    stand_ins: dict[str, Any] = {name: STAND_IN + index for index, name in enumerate(names)}
+    stand_ins: dict[str, Any] = {name: PLACEHOLDER_NUMBER + index for index, name in enumerate(names)}
     url = current_app.url_for(endpoint, **stand_ins)
     if not names:
         return url, ()

@@ -70,7 +70,7 @@ def _tell(language: str, facts: Sequence[tuple[str, str]]) -> tuple[int, dict[in
     for place, (key, text) in enumerate(facts):
         with write_transaction():
             conversation = create_conversation(user_id, NewConversation())
-            (row,) = messages.add_past(conversation, [("user", text, START + timedelta(days=place))])
+            (row,) = messages.add_past_messages(conversation, [("user", text, START + timedelta(days=place))])
             by_message[row.message_id] = key
     while index_user(user_id).has_more:
         pass

@@ -111,7 +111,7 @@ def store(account: Account) -> Stored:
     for lines in account.sessions:
         with write_transaction():
             conversation = create_conversation(user_id, NewConversation())
-            rows = messages.add_past(conversation, [(line.role, line.text, line.at) for line in lines])
+            rows = messages.add_past_messages(conversation, [(line.role, line.text, line.at) for line in lines])
             units |= {row.message_id: line.unit for row, line in zip(rows, lines, strict=True)}
     with write_transaction():
         asking = create_conversation(user_id, NewConversation()).conversation_id

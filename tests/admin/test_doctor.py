@@ -16,7 +16,7 @@ from sqlalchemy.schema import CreateIndex, DropIndex
 from tests.support.live import LiveServer
 from tests.support.serving import Handler, run_server
 from webapp.admin.doctor import checks
-from webapp.admin.doctor.checks import look_at
+from webapp.admin.doctor.checks import run_checks
 from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning
 from webapp.admin.doctor.proxy import proxy
 from webapp.admin.doctor.tables import tables
@@ -27,7 +27,7 @@ from webapp.extensions import app_settings, make_redis, redis
 
 
 def look(*looks: Any) -> list[Finding]:
-    return look_at(looks)
+    return run_checks(looks)
 
 
 def states(findings: list[Finding], part: str) -> set[str]:

@@ -81,6 +81,6 @@ def test_background_work_waits_while_a_slow_model_answers(app, client, monkeypat
         with write_transaction():
             db.session.add(Message(conversation_id=talk, role="assistant", content="", status="streaming"))
         assert clients.idle_target(is_answering) is target
-        assert looks == [clients.LOOK_SECONDS]
+        assert looks == [clients.POLL_SECONDS]
         clients.idle_target(is_answering)
         assert len(looks) == 1  # nothing is being written any more

@@ -159,7 +159,7 @@ def test_a_connection_on_which_much_may_stay_unread_ends_announced(live_web):
 
 def test_clients_that_read_nothing_are_given_up_without_a_traceback(hooks, caplog):
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        hooks["give_up_on_readers"](SimpleNamespace(sockets=[SimpleNamespace(sock=listener)]))
+        hooks["drop_stalled_clients"](SimpleNamespace(sockets=[SimpleNamespace(sock=listener)]))
         with socket.create_connection(listener.getsockname()), listener.accept()[0] as connection:
             milliseconds = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
     assert milliseconds == hooks["UNREAD_SECONDS"] * 1_000

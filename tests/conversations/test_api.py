@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +106,16 @@ def test_what_reading_makes_is_made_once(client, path):
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_deleting_takes_a_long_chain_of_messages_along(app, client, user):
+def test_what_several_delete_at_once_is_deleted_once_with_all_it_holds(app, client, user):
     conversation_id = add_conversation(app, user.user_id)
     add_messages(app, conversation_id, 60)
-    assert client.delete(f"/api/conversations/{conversation_id}").status_code == 204
+    memory = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees."}).get_json()
+    file = client.post("/api/files", data={"file": (BytesIO(b"words"), "a.txt")}).get_json()
+    clients = [api_client(app, client.person) for _ in range(6)]
+    for path in (f"conversations/{conversation_id}", f"memories/{memory['memory_id']}", f"files/{file['file_id']}"):
+        with ThreadPoolExecutor(6) as pool:
+            answers = sorted(pool.map(lambda one, path=path: one.delete(f"/api/{path}").status_code, clients))
+        assert answers[0] in (200, 204) and answers[1:] == [404] * 5, path
     assert_problem(client.get(f"/api/conversations/{conversation_id}/messages"), 404)
 
 
@@ -175,6 +182,7 @@ def test_bad_bodies(client, ids, method):
 def test_another_type_is_415_and_too_much_is_413(client):
     assert_problem(client.post("/api/conversations", data="a=1", content_type="text/plain"), 415)
     assert_problem(client.post("/api/conversations", data={"title": "form"}), 415)
+    assert_problem(client.post("/api/conversations", json={}, headers={"Content-Encoding": "gzip"}), 415)
     big = json.dumps({"title": "x" * 5_000_000})
     assert_problem(client.post("/api/conversations", data=big, content_type="application/json"), 413)
 

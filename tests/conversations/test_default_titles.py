@@ -2,7 +2,7 @@
 
 import pytest
 
-from webapp.conversations.default_titles import clean_model_title, is_of, tidy
+from webapp.conversations.default_titles import clean_model_title, fits_source, tidy
 
 GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am besten mit Zitronensäure."
 
@@ -18,7 +18,7 @@ GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am best
     ],
 )
 def test_a_title_is_in_the_language_spoken_and_names_no_number_that_nobody_said(title, said, holds):
-    assert is_of(title, said) is holds
+    assert fits_source(title, said) is holds
 
 
 @pytest.mark.parametrize("title", ["#", "", "“ ”", "Title: "])

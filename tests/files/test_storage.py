@@ -241,7 +241,7 @@ def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(app, 
     assert client.get(f"/api/files/{gone}").status_code == 404 and len(bucket.list_keys()) == 2
     with app.app_context():
         assert sweep_storage() == 0  # it is young: its row might not be committed yet
-        monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
+        monkeypatch.setattr("webapp.files.uploads.MIN_AGE_SECONDS", -5)
         assert sweep_storage() == 1 and sweep_storage() == 0
     assert len(bucket.list_keys()) == 1
     assert client.get(f"/api/files/{kept}/content").data == b"kept"
@@ -249,7 +249,7 @@ def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(app, 
 
 def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(app, server, tmp_path, monkeypatch):
     server.empty()
-    monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
+    monkeypatch.setattr("webapp.files.uploads.MIN_AGE_SECONDS", -5)
     with stored_in(app, server.settings | {"s3_prefix": ""}, tmp_path), app.app_context():
         server.client.put_object(Bucket="files", Key="backups/commonplace.zip", Body=b"dear")
         upload = server.client.create_multipart_upload(Bucket="files", Key="backups/next.zip")
@@ -262,7 +262,7 @@ def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(app, server, tmp_path, 
 
 
 def test_a_sweep_spares_what_is_taken_in_while_it_deletes(app, client, tmp_path, monkeypatch):
-    monkeypatch.setattr("webapp.files.uploads.YOUNG_SECONDS", -5)
+    monkeypatch.setattr("webapp.files.uploads.MIN_AGE_SECONDS", -5)
     with stored_in(app, {}, tmp_path), app.app_context():
         storage = file_storage()
         first, second = sorted((hashlib.sha256(words).hexdigest(), words) for words in (b"some words", b"other words"))

@@ -19,11 +19,11 @@ from webapp.http.validation import (
     AwareTime,
     Day,
     Id,
+    Integer,
     JsonObject,
     Line,
     MessageText,
     Time,
-    Whole,
 )
 from webapp.memories.schemas import LastDay
 
@@ -51,7 +51,7 @@ def test_the_limit_of_a_message_is_in_bytes(character):
 
 NOT_TAKEN = [
     *product([MESSAGE, LINE], ["a\x00", "\ud800", "x\udfffy"]),
-    *product([TypeAdapter(Whole), TypeAdapter(Amount)], ["١", "１", "1_0", "+1", "01", "-01", " 1", "x", ""]),
+    *product([TypeAdapter(Integer), TypeAdapter(Amount)], ["١", "１", "1_0", "+1", "01", "-01", " 1", "x", ""]),
     *product([DAY, LAST_DAY, TIME, AWARE_TIME], [0, 1_900_000_000, 0.5, True, False, [], "0.5", "1900000000", "1e9"]),
     *product([DAY, TIME, AWARE_TIME], [""]),  # which is how a form leaves out a last day
 ]

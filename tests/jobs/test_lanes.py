@@ -214,7 +214,7 @@ def test_a_file_that_is_no_longer_wanted_is_read_no_further(app, client, lane):
     client.post(f"/api/imports/{number}/cancel", json={})
     finish(lane, "look_at_import")
     with app.app_context():
-        assert preview.look_at(number) == "cancelled"
+        assert preview.inspect_upload(number) == "cancelled"
 
 
 def test_a_turn_is_indexed_between_two_portions_of_a_message(app, make_user, lane):

@@ -95,7 +95,7 @@ def test_what_fails_in_a_purge_holds_up_nothing_else(app, user, monkeypatch):
             old = {"request_hash": "", "status": 200, "body": {}, "created_at": now() - timedelta(days=2)}
             db.session.add(IdempotencyKey(user_id=user.user_id, key="old", **old))
         monkeypatch.setattr(upkeep, "purge_reports", fail)
-        monkeypatch.setattr(upkeep, "add_up", lambda: added.append(1))
+        monkeypatch.setattr(upkeep, "sum_records", lambda: added.append(1))
         added: list[int] = []
         with pytest.raises(KeyError):
             upkeep.purge()

@@ -64,7 +64,7 @@ def ran(note: Path) -> list[tuple[str, int]]:
 def test_one_process_runs_what_comes_soon(fork_horse, note):
     one = fork_horse("first")
     assert one.wait_for_order() is True
-    assert not one.has_left()
+    assert not one.has_exited()
     for job_id in ("second", "third"):
         assert one.send_order(an_order(job_id))
         assert one.wait_for_order() is True
@@ -77,7 +77,7 @@ def test_it_ends_when_nothing_comes_for_a_while(fork_horse, note, monkeypatch):
     one = fork_horse("first")
     assert one.wait_for_order() is True
     wait_until(lambda: not is_alive(one.pid), "its end")
-    assert one.has_left()
+    assert one.has_exited()
     assert not one.send_order(an_order("second"))
     assert [job_id for job_id, _ in ran(note)] == ["first"]
     monkeypatch.setattr(work_horse, "has_unfinished_work", lambda: True)

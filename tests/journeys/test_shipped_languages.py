@@ -9,7 +9,7 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.i18n import LANGUAGES, SOURCE
-from webapp.journeys.definitions import DEFAULT_QUESTIONS, FORMER, definition_of, texts_in, translate_text
+from webapp.journeys.definitions import DEFAULT_QUESTIONS, EARLIER_TEXTS, definition_of, texts_in, translate_text
 from webapp.journeys.journey_files import read_fixtures
 from webapp.journeys.reports import source_of
 
@@ -41,7 +41,7 @@ def test_a_journey_loaded_earlier_reads_like_one_loaded_now():
     assert translate_text("Why you go", "en") == "Why you're going"
     assert translate_text("Why you go", "de") == "Warum du hingehst"
     shown = _shown_texts()
-    former = texts_in(FORMER)
+    former = texts_in(EARLIER_TEXTS)
     assert [new for new in former.values() if new not in shown] == []
     assert not shown & set(former)
 

@@ -161,7 +161,7 @@ def test_a_server_that_nobody_asks_is_idle(server, ask, clock):
 def test_an_idle_process_begins_anew_and_answers(tmp_path):
     path = str(tmp_path / "socket")
     short = (
-        "import webapp.llm.embedding_server as s; s.AFTER_QUERIES = s.AFTER_PASSAGES = s.LOOK_SECONDS = 0.2; s.main()"
+        "import webapp.llm.embedding_server as s; s.AFTER_QUERIES = s.AFTER_PASSAGES = s.POLL_SECONDS = 0.2; s.main()"
     )
     with (
         closing(SharedEmbedder(LocalEmbedder.model, LocalEmbedder.dim, path)) as shared,

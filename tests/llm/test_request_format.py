@@ -12,7 +12,7 @@ from tests.llm.helpers import settings_for
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient
 from webapp.llm.events import TextDelta
-from webapp.llm.request_format import BEGINS, adapt_body, learn_rejection, merge_turns, without_system
+from webapp.llm.request_format import OPENING_NOTE, adapt_body, learn_rejection, merge_turns, without_system
 
 WORDS = st.text(alphabet="abc ", min_size=1, max_size=5)
 SPOKEN = st.builds(
@@ -38,7 +38,7 @@ def test_any_conversation_alternates_and_begins_with_the_user(system, spoken):
     assert roles.count("system") == bool(system)
     rest = roles[bool(system) :]
     assert rest == [("user", "assistant")[place % 2] for place in range(len(rest))]
-    everything = "".join(message["content"] for message in result).replace(BEGINS, "")
+    everything = "".join(message["content"] for message in result).replace(OPENING_NOTE, "")
     assert everything.replace("\n\n", "") == "".join(message["content"] for message in [*system, *spoken])
     assert merge_turns(result) == result
 
@@ -53,7 +53,7 @@ def test_one_more_message_leaves_the_beginning_as_it_was(system, spoken, more):
 
 def test_an_opening_question_and_messages_sent_in_a_row():
     assert merge_turns(talk("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == talk(
-        "sBrief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
+        "sBrief.", f"u{OPENING_NOTE}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
     )
 
 

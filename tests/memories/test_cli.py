@@ -4,8 +4,9 @@ from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, memories_of, operation
 from webapp.audit.models import AuditEvent
-from webapp.db.base import db
-from webapp.memories.models import MemoryTombstone
+from webapp.db.base import db, write_transaction
+from webapp.memories.models import Memory, MemoryTombstone
+from webapp.memories.store import forgetting
 
 
 def run(app, *arguments: str) -> tuple[int, str]:
@@ -13,7 +14,7 @@ def run(app, *arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_reextract_show_and_forget_user(app, user, make_user, model):
+def test_reextract_show_and_forget_user(app, user, make_user, model, monkeypatch):
     talk = converse(app, user.user_id, "I prefer green tea")
     answers(model, operation("I prefer green tea", "Prefers green tea."), times=None)
     assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 added\n")
@@ -26,6 +27,12 @@ def test_reextract_show_and_forget_user(app, user, make_user, model):
         (look,) = db.session.scalars(select(AuditEvent).where(AuditEvent.action == "admin_looked"))
         assert (look.actor_id, look.user_id, look.what) == (admin.user_id, user.user_id, "memories")
     assert run(app, "show", "--email", user.email, "--as", user.email)[0] == 1
+    with app.app_context(), write_transaction():
+        db.session.add(Memory(user_id=user.user_id, memory_type="fact", content="Sails", statement_hash="0" * 64))
+    monkeypatch.setattr(forgetting, "BATCH", 1)
+    with forgetting.being_forgotten.connected_to(lambda _, texts, **__: 1 / ("Sails" not in texts)):
+        assert run(app, "forget-user", "--email", user.email, "--yes")[0] == 1
+    assert [memory.content for memory in memories_of(app, user.user_id)] == ["Sails"]  # stopped, and taken up again
     assert run(app, "forget-user", "--email", user.email, "--yes") == (0, "1 memories forgotten\n")
     assert memories_of(app, user.user_id) == []
     with app.app_context():

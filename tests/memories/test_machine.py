@@ -290,7 +290,7 @@ def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples, monkeypa
     Memories.app = app
     few = {name: kind._replace(limit=2) for name, kind in always_used._KINDS.items()}
     monkeypatch.setattr(always_used, "_KINDS", few)
-    monkeypatch.setattr(always_used, "SPARE", 1)
+    monkeypatch.setattr(always_used, "SPARE_ROWS", 1)
     monkeypatch.setattr(always_used, "_queries", always_used._queries.__wrapped__)
     run_state_machine_as_test(
         Memories,

@@ -20,7 +20,7 @@ from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
 from webapp.providers import connection_check
 from webapp.providers.catalogue import catalogue, has_worker
-from webapp.providers.connection_check import NO_PICTURES, NOBODY, NOT_SPOKEN, probe
+from webapp.providers.connection_check import NO_PICTURES, NO_SERVER, NOT_OPENAI, probe
 from webapp.providers.providers import PROVIDERS
 
 pytestmark = pytest.mark.once  # about other servers, not about the database
@@ -252,11 +252,11 @@ def test_each_fault_has_its_words(site):  # noqa: F811 - the fixture
 
     site.answer = answer
     for place in ("page", "other", "nowhere"):
-        assert error(f"{site.url}/{place}") == NOT_SPOKEN, place
+        assert error(f"{site.url}/{place}") == NOT_OPENAI, place
     assert error(f"{site.url}/auth") == "The server did not accept the key. Check the key and what it may be used for."
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        assert error(f"http://127.0.0.1:{free.getsockname()[1]}/v1") == NOBODY
+        assert error(f"http://127.0.0.1:{free.getsockname()[1]}/v1") == NO_SERVER
 
 
 def test_a_model_that_takes_no_pictures_is_said_to(model_server):

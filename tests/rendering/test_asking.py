@@ -19,7 +19,7 @@ ASKS_ITSELF = {
     "memories/_forget.html": "a dialog",
     "memories/forget_many.html": "a page that says what goes",
     "memories/review.html": "a question that waits for its answer",
-    "models/connection.html": "can be undone",
+    "providers/connection.html": "can be undone",
     "spaces/end.html": "a page that says what goes",
     "transfer/delete.html": "the password",
     "transfer/import.html": "a page that says what goes",

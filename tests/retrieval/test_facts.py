@@ -16,7 +16,7 @@ from webapp.memories.service import create_memory
 from webapp.retrieval import cache
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.changes import Position, position
-from webapp.retrieval.lookup import LookUp, Question
+from webapp.retrieval.lookup import Lookup, Question
 
 SECONDS = 20
 
@@ -37,7 +37,7 @@ def ask(app: Flask) -> Iterator[Callable[..., Future[list[str]]]]:
 
         def find_facts(person: Person, text: str, at: Position, wait: float = SECONDS) -> list[str]:
             with app.app_context():
-                return [item.content for item in LookUp(Question(person.user_id, text), wait, at)._facts]
+                return [item.content for item in Lookup(Question(person.user_id, text), wait, at)._facts]
 
         yield lambda *asked: threads.submit(find_facts, *asked)
 

@@ -35,7 +35,7 @@ def index_all(user: Person) -> None:
 def _say(user_id: int, *texts: str) -> list[int]:
     with write_transaction():
         conversation = create_conversation(user_id, NewConversation())
-        rows = messages.add_past(conversation, [("user", text, AT) for text in texts])
+        rows = messages.add_past_messages(conversation, [("user", text, AT) for text in texts])
         return [row.message_id for row in rows]
 
 
@@ -54,7 +54,7 @@ def test_a_time_by_its_distance_from_now_weighs_by_date(app_context, user):
         for told in (year - 4, year - 1, year - 3):
             conversation = create_conversation(user.user_id, NewConversation())
             said = [("user", "We went on holiday and saw whales.", datetime(told, 8, 5, tzinfo=UTC))]
-            messages.add_past(conversation, said)
+            messages.add_past_messages(conversation, said)
     index_all(user)
     best = search(user.user_id, "where did we go on holiday last year", kinds=("message",)).items[0]
     assert best.at.year == year - 1

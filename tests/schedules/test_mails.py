@@ -301,7 +301,7 @@ def test_it_is_given_up_after_a_day(app, owner, postman, queue_mail):
     run_id = queue_mail()["run"]["run_id"]
     make_mail_due(app)
     with app.app_context(), write_transaction():
-        db.session.get_one(ScheduleRun, run_id).ended_at = now() - mails.LASTS - timedelta(minutes=1)
+        db.session.get_one(ScheduleRun, run_id).ended_at = now() - mails.MAX_AGE - timedelta(minutes=1)
     assert send(app, run_id) == "nothing to do"
     assert postman.letters == [] and not is_mail_due(app)
 

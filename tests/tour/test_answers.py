@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.memories.worlds import INSTRUCTIONS
 from webapp.i18n import LANGUAGES
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
-from webapp.tour.answers import SHOW_ME, reply_to, statements_in, tour_text
+from webapp.tour.answers import EXAMPLE_REQUEST, reply_to, statements_in, tour_text
 
 CASES = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 
@@ -49,8 +49,8 @@ def test_nothing_is_taken_from_what_it_does_not_wholly_understand(text):
 
 def test_a_message_that_says_more_leaves_the_others_to_a_model_too():
     assert statements_in(extraction("My name is Sam.", "And what shall we cook?")) is None
-    assert statements_in(extraction(SHOW_ME)) == []
-    assert [found["message"] for found in statements_in(extraction(SHOW_ME, "My name is Sam.")) or ()] == [2]
+    assert statements_in(extraction(EXAMPLE_REQUEST)) == []
+    assert [found["message"] for found in statements_in(extraction(EXAMPLE_REQUEST, "My name is Sam.")) or ()] == [2]
 
 
 def test_what_a_guided_conversation_asks_is_left_to_a_model():
@@ -75,7 +75,7 @@ def test_it_says_in_the_readers_language_that_no_model_is_connected(code):
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_an_example_is_shown_to_those_who_ask_for_it(code):
-    question = tour_text(SHOW_ME, code)
+    question = tour_text(EXAMPLE_REQUEST, code)
     shown = reply_to([{"role": "user", "content": f"<memories>\n- …\n</memories>\n\n{question}"}], code, is_admin=False)
     assert "```python" in shown and "|:--|" in shown
     assert "```" not in reply_to([{"role": "user", "content": f"{question} In Rust."}], code, is_admin=False)

@@ -43,6 +43,7 @@ def test_what_cannot_be_done_is_said(app, user, tmp_path):
         ["transfer", "import", "--email", user.email, str(path)],
         ["transfer", "import", "--email", "nobody@example.org", str(path)],
         ["transfer", "export", "--email", "nobody@example.org", str(tmp_path / "y.zip")],
+        ["transfer", "export", "--email", user.email, str(path)],
         ["transfer", "export", "--email", user.email, "--format", "pdf", str(tmp_path / "y.zip")],
         ["transfer", "estimate", "--email", user.email, "999999999"],
     ):

@@ -14,7 +14,7 @@ from testkit.people import post_form
 from tests.conversations.rows import add_conversation
 from tests.support.queries import count_queries
 from webapp.accounts.service import delete_user
-from webapp.conversations.messages import add_past
+from webapp.conversations.messages import add_past_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
@@ -357,7 +357,7 @@ def _make(app, person, *titles):
         ids = []
         for title in titles:
             row = create_conversation(person.user_id, NewConversation(title=title))
-            add_past(row, [("user", f"Ask about {title}", now()), ("assistant", f"Told of {title}", now())])
+            add_past_messages(row, [("user", f"Ask about {title}", now()), ("assistant", f"Told of {title}", now())])
             ids.append(row.conversation_id)
         return ids
 

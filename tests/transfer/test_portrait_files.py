@@ -14,7 +14,7 @@ from sqlalchemy import select
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person
 from tests.spaces.helpers import join, make_space
-from webapp.conversations.messages import add_past
+from webapp.conversations.messages import add_past_messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
@@ -47,7 +47,7 @@ def tell(app: Flask, person: Person, memory_id: int, quote: str) -> None:
     """Have a memory rest on a message."""
     with app.app_context(), write_transaction():
         row = create_conversation(person.user_id, NewConversation(title="At the harbour"))
-        add_past(row, [("user", f"{quote}.", SAID), ("assistant", "I see.", SAID)])
+        add_past_messages(row, [("user", f"{quote}.", SAID), ("assistant", "I see.", SAID)])
         said = select(Message.message_id).where(Message.conversation_id == row.conversation_id, Message.role == "user")
         message_id = db.session.scalars(said).one()
         place = {"message_id": message_id, "quote": quote, "start": 0, "end": len(quote), "said_at": SAID}

@@ -145,7 +145,7 @@ def restore_account(user_id: int, data: bytes, *, slices: float = 60.0, **wishes
             file.write(data)
         row = service._add(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
-    assert preview.look_at(import_id) == "ready", db.session.get(Import, import_id).error
+    assert preview.inspect_upload(import_id) == "ready", db.session.get(Import, import_id).error
     with write_transaction():
         service.start(user_id, import_id, StartImport(**wishes))
     while import_jobs.run(import_id, seconds=slices) == "running":
@@ -453,7 +453,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
             with storage.open_new_file() as (name, file):
                 file.write(data)
             import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
-        preview.look_at(import_id)
+        preview.inspect_upload(import_id)
         with write_transaction():
             service.start(other.user_id, import_id, StartImport())
         write, calls = job.write, []

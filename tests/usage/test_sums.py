@@ -90,16 +90,16 @@ def test_sums_and_what_came_after_them_say_what_the_records_say(app, make_user):
             spend(people, 150, chance)
         before = usage_figures(people)
         assert sum(before["active"]) > 20 and len(before["all day"]["usage"]) == service.DAYS
-        assert not sums.add_up() and sum_calls() == 150
+        assert not sums.sum_records() and sum_calls() == 150
         assert agree(people) == before
         with write_transaction():  # late ones among them, and one of today
             spend(people, 30, chance)
             spend(people, 1, chance, kind="chat", created_at=now())
         after = agree(people)
         assert after["all model"]["total"]["calls"] > before["all model"]["total"]["calls"]
-        sums.add_up()
+        sums.sum_records()
         assert agree(people) == after and sum_calls() == 181
-        sums.add_up()
+        sums.sum_records()
         assert agree(people) == after and sum_calls() == 181, "again it adds nothing"
         levels = db.session.execute(select(UsageSum.user_id, func.sum(UsageSum.calls)).group_by(UsageSum.user_id)).all()
         assert sum(calls for _person, calls in levels) == 2 * 181 and len(levels) == 4
@@ -121,11 +121,11 @@ def test_what_is_killed_goes_on_where_it_was(app, make_user, monkeypatch):
             spend(people, 130, Random(3))
         monkeypatch.setattr(sums, "add", die)
         with pytest.raises(KeyboardInterrupt):
-            sums.add_up()
+            sums.sum_records()
         assert sum_calls() == 80
         agree(people)
-        assert sums.add_up(seconds=0) and sum_calls() == 80, "there is more, but no time"
-        sums.add_up()
+        assert sums.sum_records(seconds=0) and sum_calls() == 80, "there is more, but no time"
+        sums.sum_records()
         assert sum_calls() == 130
         agree(people)
 
@@ -137,7 +137,7 @@ def test_young_records_wait_and_so_does_what_came_after_them(app, make_user, mon
         for at in (timedelta(days=2), timedelta(minutes=6), timedelta(minutes=4), timedelta(days=3)):
             with write_transaction():
                 spend(people, 1, chance, created_at=now() - at)
-        sums.add_up()
+        sums.sum_records()
         assert sum_calls() == 2
         agree(people)
 
@@ -147,7 +147,7 @@ def test_a_price_that_changes_changes_what_had_none(app, make_user, monkeypatch)
     with app.app_context():
         with write_transaction():
             spend(people, 30, chance, target="c1/m", created_at=now() - timedelta(days=3))
-        sums.add_up()
+        sums.sum_records()
         before = agree(people)
         offer = SimpleNamespace(target=SimpleNamespace(id="c1/m"), input_price=900.0, output_price=900.0)
         monkeypatch.setattr(service, "catalogue", SimpleNamespace(all=lambda: [offer]))
@@ -170,7 +170,7 @@ def test_a_reply_that_proves_a_schedules_is_moved_in_the_sums(app, make_user):
                 spend(people[:1], 1, chance, message_id=number, **same)
             spend(people[1:], 1, chance, kind="chat", created_at=yesterday)
         assert overview.growth().people[-2] == 2
-        sums.add_up()
+        sums.sum_records()
         for number in (ids[0], ids[0], ids[1]):
             with write_transaction():
                 count_as_schedule(number)
@@ -185,7 +185,7 @@ def test_who_is_deleted_is_taken_out_of_everybodys_sums(app, make_user):
     with app.app_context():
         with write_transaction():
             spend(people, 120, chance)
-        sums.add_up()
+        sums.sum_records()
         with write_transaction():
             spend(people, 20, chance)
         before = agree(people)
@@ -195,7 +195,7 @@ def test_who_is_deleted_is_taken_out_of_everybodys_sums(app, make_user):
         after = agree(left)
         assert after["all day"]["total"]["calls"] < before["all day"]["total"]["calls"]
         assert len(after["all user"]["usage"]) == 2
-        sums.add_up()
+        sums.sum_records()
         assert agree(left) == after
         assert sum_calls() == db.session.scalar(select(func.count()).select_from(UsageRecord))
 
@@ -222,7 +222,7 @@ def test_pages_read_few_rows_however_many_there_are(app, make_user, login, monke
         with write_transaction():
             spend([admin], 3_000, Random(8), **same, created_at=now() - timedelta(days=1))
         monkeypatch.setattr(sums, "BATCH_SIZE", 2_000)
-        sums.add_up()
+        sums.sum_records()
         db.session.execute(text("ANALYZE TABLE usage_records, usage_sums"))
         db.session.rollback()
 

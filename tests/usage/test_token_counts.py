@@ -7,7 +7,7 @@ import pytest
 from webapp.db.base import add_row, db
 from webapp.usage import token_counts
 from webapp.usage.models import UsageRecord
-from webapp.usage.token_counts import USUAL, Weights, fit_weights, weights_of
+from webapp.usage.token_counts import DEFAULT_FACTOR, Weights, fit_weights, weights_of
 
 SEEN = [(80, 100, 320), (900, 1_000, 2_700), (150, 200, 700), (330, 400, 1_280)]
 
@@ -31,7 +31,7 @@ def test_one_reply_tells_of_its_like_and_nothing_absurd_of_others():
 
 def test_nothing_seen_is_the_usual_and_what_makes_no_sense_is_left_out():
     assert fit_weights([]) == Weights() == fit_weights([(9_000, 100, 300), (1, 100, 300)])
-    assert Weights().tokens(1_000, 3_000) == round(1_000 * USUAL) == Weights(0.1, 0.1).tokens(1_000, 0)
+    assert Weights().tokens(1_000, 3_000) == round(1_000 * DEFAULT_FACTOR) == Weights(0.1, 0.1).tokens(1_000, 0)
 
 
 def test_who_has_no_replies_yet_is_told_by_everybodys(app_context, make_user):

@@ -26,7 +26,7 @@ from webapp.extensions import app_settings
 from webapp.webhooks import delivery, service, signatures
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.schemas import ALL_KINDS, NewWebhook
-from webapp.webhooks.signatures import WAITS
+from webapp.webhooks.signatures import RETRY_SECONDS
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_failures_are_tried_again_in_order_and_end_it(app, user, client, receive
     assert ids[0] == ids[1] != ids[2]
     receiver.status = 503
     client.post("/api/memories", json={"memory_type": "fact", "content": "Sails"})
-    for _ in range(len(WAITS) + 1):
+    for _ in range(len(RETRY_SECONDS) + 1):
         make_due(app)
         with app.app_context():
             delivery.deliver(made["webhook_id"])
@@ -349,7 +349,7 @@ def test_secrets_and_ids_differ():
 
 
 def test_tries_end():
-    assert [signatures.wait_after(n) for n in (1, len(signatures.WAITS), len(signatures.WAITS) + 1)] == [
+    assert [signatures.wait_after(n) for n in (1, len(RETRY_SECONDS), len(RETRY_SECONDS) + 1)] == [
         5,
         72_000,
         None,

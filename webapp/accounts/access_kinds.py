@@ -38,7 +38,7 @@ _KINDS = {
 
 
 def add_kind(name: str, kind: Kind) -> None:
-    """Have this shown and shut out, too."""
+    """Register a kind of access, to be listed and revoked with the others."""
     _KINDS[name] = kind
 
 

@@ -84,7 +84,7 @@ def renew_session(user: User) -> None:
 
 
 def prove_password(password: str) -> None:
-    """Note in this session that its user has just given the password; commits. Raises Invalid, TooMany."""
+    """Record in this session that its user has just given the password; commits. Raises Invalid, TooMany."""
     identity = require_identity()
     account = str(identity.user_id)
     count_attempt("password", account)

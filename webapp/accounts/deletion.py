@@ -19,7 +19,7 @@ SMALL_ACCOUNT = 1_000
 """An account with at most this many messages, memories and the like is deleted within the request."""
 REPORT_RETENTION = timedelta(days=90)
 
-size_asked = Signal()
+count_account_data = Signal()
 """`user_id=`: receivers return how much data the user has, as far as they count it."""
 
 
@@ -56,7 +56,7 @@ def delete_account(user_id: int, password: str) -> None:
 
 def end(user_id: int) -> None:
     """Delete an account at once: here or, if it is large, by a job. Raises Conflict for the last admin, NotFound."""
-    if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= SMALL_ACCOUNT:
+    if sum(count for _, count in count_account_data.send(None, user_id=user_id)) <= SMALL_ACCOUNT:
         service.delete_user(user_id)
         db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
         return

@@ -37,7 +37,7 @@ class ProviderClaims:
 
     @classmethod
     def of(cls, issuer: str, claims: Mapping[str, Any], settings: Settings) -> "ProviderClaims":
-        """From the claims of an ID token. Raises Forbidden if they do not say who it is."""
+        """Return the identity that an ID token claims. Raises Forbidden if it does not say who it is."""
         subject = claims.get("sub")
         subject = str(subject) if isinstance(subject, str | int) and not isinstance(subject, bool) else ""
         if not subject.strip() or len(subject) > MAX_SUBJECT:

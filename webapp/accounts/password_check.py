@@ -51,11 +51,11 @@ def _way_back(user_id: int, *, keeps_form: bool) -> str:
         return request.full_path.rstrip("?")
     referer = urlsplit(request.headers.get("Referer", ""))
     page = "" if referer.netloc != request.host else referer.path + (f"?{referer.query}" if referer.query else "")
-    key = keep_form(user_id) if keeps_form else ""
+    key = store_form(user_id) if keeps_form else ""
     return f"{request.script_root}{CONTINUE}?{urlencode({'form': key, 'page': page})}" if key else page
 
 
-def keep_form(user_id: int) -> str:
+def store_form(user_id: int) -> str:
     """Keep the posted form for its user, and return the key to it; empty if it holds files or is too long."""
     fields = [(name, value) for name, value in request.form.items(multi=True) if name not in _LEFT_OUT]
     action = request.script_root + request.full_path.rstrip("?")
@@ -70,7 +70,7 @@ def keep_form(user_id: int) -> str:
     return key
 
 
-def take_form(user_id: int, key: str) -> dict[str, Any] | None:
+def pop_form(user_id: int, key: str) -> dict[str, Any] | None:
     """Take a form that was kept: its `action` and `fields`, pairs in their order. None if it is gone or another's."""
     try:
         sealed_form = redis().getdel(_form_key(key[:100]))

@@ -11,7 +11,7 @@ from webapp.accounts.schemas import PasswordChange
 from webapp.db.base import db
 from webapp.errors import NotFound, Unauthenticated
 from webapp.http.forms import on_form, read_form
-from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
@@ -68,7 +68,7 @@ def _two_step(errors: dict[str, str] | None = None, *, codes: list[str] | None =
         errors=errors or {},
         codes=codes,
         is_on=second_factor.is_on(user.user_id),
-        codes_left=second_factor.codes_left(user.user_id),
+        codes_left=second_factor.count_unused_codes(user.user_id),
         secret=secret,
         picture=segno.make(second_factor.address(user, secret)).svg_data_uri(scale=5) if secret else "",
     )
@@ -107,7 +107,7 @@ def confirm() -> ViewResult:
 @blueprint.post("/confirm")
 @on_form(_confirm_form, PASSWORD_LABELS, otherwise="password")
 def prove() -> ViewResult:
-    """Note that the password was given just now, and go back."""
+    """Record that the password was given just now, and go back."""
     auth.prove_password(request.form.get("password", "")[:1_000])
     return redirect(auth.safe_next(request.args.get("next"), url_for("accounts_pages.settings")), 303)
 
@@ -115,7 +115,7 @@ def prove() -> ViewResult:
 @blueprint.get("/confirm/continue")
 def go_on() -> ViewResult:
     """Send the form that was interrupted, as it was; a script does so by itself."""
-    form = password_check.take_form(current_user_id(), request.args.get("form", ""))
+    form = password_check.pop_form(current_user_id(), request.args.get("form", ""))
     if form is None:
         return redirect(auth.safe_next(request.args.get("page"), url_for("accounts_pages.settings")), 303)
     return render_template("accounts/continue.html", form=form)
@@ -138,7 +138,7 @@ def set_new_password() -> ViewResult:
 @blueprint.get("/settings/two-step")
 def two_step() -> ViewResult:
     """Return whether two-step sign-in is on; while it is being set up, the QR code and a field for the first code."""
-    return _two_step(**take_values())
+    return _two_step(**pop_values())
 
 
 @blueprint.post("/settings/two-step/start")

@@ -11,7 +11,7 @@ from webapp.accounts.passwords import MAX_PASSWORD, password_problem
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges, UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
-from webapp.http.validation import Changes, Flag, Input, Instant, Line, ListOut, Output, PageQuery, Whole
+from webapp.http.validation import Changes, Flag, Input, Instant, Integer, Line, ListOut, Output, PageQuery
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -98,7 +98,7 @@ class NewToken(Input):
     """An API token to create."""
 
     name: TokenName
-    expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for no end.")
+    expires_in_days: Integer | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for no end.")
     scopes: list[Scope] | None = Field(
         None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything you may do."
     )
@@ -222,6 +222,6 @@ class SiteChanges(Changes):
     nullable = ("schedules_per_person",)
 
     registration_open: Flag | None = None
-    schedules_per_person: Annotated[Whole, Field(ge=0, le=MAX_SCHEDULES)] | None = Field(
+    schedules_per_person: Annotated[Integer, Field(ge=0, le=MAX_SCHEDULES)] | None = Field(
         None, description="Null for as many as the server is configured for."
     )

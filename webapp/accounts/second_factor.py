@@ -28,7 +28,7 @@ def is_on(user_id: int) -> bool:
     return db.session.scalar(confirmed) is not None
 
 
-def codes_left(user_id: int) -> int:
+def count_unused_codes(user_id: int) -> int:
     """Return how many recovery codes can still be used."""
     row = db.session.get(SecondFactor, user_id)
     return len(row.recovery_hashes) if row is not None and row.confirmed_at is not None else 0

@@ -33,7 +33,7 @@ from webapp.http.validation import Page
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 IS_REVERSIBLE = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
 """The deletions that their owners can still take back."""
-_MAY_SIGN_IN = or_(
+_CAN_SIGN_IN = or_(
     User.is_active,
     select(AccountDeletion.deletion_id).where(AccountDeletion.user_id == User.user_id, *IS_REVERSIBLE).exists(),
 )
@@ -57,7 +57,7 @@ def create_user(data: Registration, *, is_admin: bool = False, is_verified: bool
 
 def log_in(data: Credentials) -> User:
     """Return the user with these credentials. Raises Unauthenticated, alike in words and time whatever was wrong."""
-    statement = select(User.user_id, User.password_hash).where(User.email == spelling(data.email), _MAY_SIGN_IN)
+    statement = select(User.user_id, User.password_hash).where(User.email == spelling(data.email), _CAN_SIGN_IN)
     row = db.session.execute(statement).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.
     db.session.rollback()
@@ -76,7 +76,7 @@ def log_in(data: Credentials) -> User:
 
 def may_sign_in(user: User) -> bool:
     """Return whether the account is in use, or its owner closed it and may still take that back, and nothing else."""
-    return db.session.scalar(select(User.user_id).where(User.user_id == user.user_id, _MAY_SIGN_IN)) is not None
+    return db.session.scalar(select(User.user_id).where(User.user_id == user.user_id, _CAN_SIGN_IN)) is not None
 
 
 def get_user(user_id: int) -> User:

@@ -81,7 +81,7 @@ def end_others(user_id: int, but: int | None) -> int:
 
 
 def prove(session_id: int) -> None:
-    """Note that the user has just given the password in this session."""
+    """Record that the user has just given the password in this session."""
     db.session.execute(update(UserSession).where(UserSession.session_id == session_id).values(proved_at=now()))
 
 

@@ -18,7 +18,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.forms import on_form, read_form, sentences, validate
 from webapp.http.validation import PageQuery
-from webapp.http.views import ViewResult, absolute, commit_and_redirect, show_once, take_values, wants_partial
+from webapp.http.views import ViewResult, absolute, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 
@@ -127,7 +127,7 @@ def _tokens(errors: dict[str, str] | None = None, *, new_token: Any = None) -> s
 @blueprint.get("/settings/tokens")
 def tokens_page() -> ViewResult:
     """The API tokens, and the form for another one."""
-    return _tokens(**take_values())
+    return _tokens(**pop_values())
 
 
 @blueprint.post("/settings/tokens")

@@ -5,7 +5,7 @@ from blinker import Signal
 account_deleted = Signal()
 """`user_id=`: the account is about to be deleted, and with it everything that is its owner's alone."""
 
-account_ends = Signal()
+account_ending = Signal()
 """`user_id=`: it is certain that the account will be deleted, and others may have nothing of it any more. Receivers
 return how much they took from others, by name, for the report."""
 
@@ -20,10 +20,10 @@ provider_sign_in = Signal()
 
 
 def end_account(user_id: int) -> dict[str, int]:
-    """Take what the account shared from others; safe to repeat. Returns how much there was, by name."""
-    return {name: count for _, counts in account_ends.send(None, user_id=user_id) for name, count in counts.items()}
+    """Withdraw what the account shared with others; safe to repeat. Returns how much there was, by name."""
+    return {name: count for _, counts in account_ending.send(None, user_id=user_id) for name, count in counts.items()}
 
 
 def note(user_id: int, action: str, target: str = "") -> None:
-    """Say that something happened to an account, inside the transaction in which it did."""
+    """Report something that happened to an account, inside the transaction in which it did."""
     account_event.send(None, user_id=user_id, action=action, target=target)

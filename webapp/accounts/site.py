@@ -72,7 +72,7 @@ class FirstAccount:
         return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
 
     def note_sockets(self, sockets: Iterable[Any], *, tells: bool) -> None:
-        """Note which sockets the web listens on; if others can reach one and there is no account yet, log the token."""
+        """Record which sockets the web listens on; if others can reach one and no account exists, log the token."""
         self.is_open = any(map(_is_open, sockets))
         if self.is_open and tells and self._is_waiting():
             log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)

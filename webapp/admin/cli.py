@@ -10,13 +10,13 @@ from webapp.admin.backups.archive import Manifest
 from webapp.admin.backups.backup import check_backup, make_backup, note_backup
 from webapp.admin.backups.forget import forget_again
 from webapp.admin.backups.restore import other_key, restore
-from webapp.admin.doctor.checks import CHECKS, look_at
+from webapp.admin.doctor.checks import CHECKS, run_checks
 from webapp.admin.doctor.findings import in_lines, is_sound
 from webapp.admin.doctor.proxy import proxy
 from webapp.db.base import db
 from webapp.db.engine import public_url
 
-backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
+backups = AppGroup("backup", help="Back up and restore everything, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
@@ -25,7 +25,7 @@ _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @with_appcontext
 def doctor(url: str | None) -> None:
     """Check keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault."""
-    findings = look_at((*CHECKS, partial(proxy, url)) if url else CHECKS)
+    findings = run_checks((*CHECKS, partial(proxy, url)) if url else CHECKS)
     for line in in_lines(findings):
         click.echo(line)
     if not url:

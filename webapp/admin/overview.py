@@ -1,4 +1,4 @@
-"""The state of the site on one page, and how it came there: what it holds, what is queued, connected, installed."""
+"""The state of the site on one page: what it stores, what is queued, connected, installed, and how it grew."""
 
 import platform
 import shutil

@@ -14,7 +14,7 @@ from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
 from webapp.http.forms import on_form, read_form, sentences, valid_filters
-from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import background_target
@@ -91,7 +91,7 @@ def add_user() -> ViewResult:
 @blueprint.get("/admin/users/<int:user_id>")
 def user(user_id: int) -> ViewResult:
     """One account, and what can be done about it."""
-    return _render_user(service.get_user(user_id), **take_values())
+    return _render_user(service.get_user(user_id), **pop_values())
 
 
 @blueprint.post("/admin/users/<int:user_id>/admin")

@@ -28,20 +28,20 @@ def add(data: NewUser) -> tuple[User, str]:
 
 def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
     """Make or unmake an admin, (de)activate an account. Raises Conflict for oneself and for the last admin."""
-    _not_oneself(admin_id, user_id)
+    _require_other_user(admin_id, user_id)
     return service.update_user(user_id, changes)
 
 
 def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
     """Return a new password to hand over; the user's sessions end. Raises Conflict for oneself."""
-    _not_oneself(admin_id, user_id)
+    _require_other_user(admin_id, user_id)
     password = generate_password()
     return _note_shown_password(service.reset_password(user_id, password)), password
 
 
 def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     """Delete an account and everything in it, if its address was typed; returns that. Raises Invalid, Conflict."""
-    _not_oneself(admin_id, user_id)
+    _require_other_user(admin_id, user_id)
     email = service.get_user(user_id).email
     if typed_email.strip().casefold() != email.casefold():
         raise Invalid.field("email", "does not belong to this account")
@@ -55,12 +55,12 @@ def count_holdings(user_id: int) -> dict[str, int]:
 
 
 def _note_shown_password(user: User) -> User:
-    """Note that an admin has seen the user's password: it is good only for choosing another one."""
+    """Record that an admin has seen the user's password: it is good only for choosing another one."""
     user.must_change_password = True
     db.session.flush()
     return user
 
 
-def _not_oneself(admin_id: int, user_id: int) -> None:
+def _require_other_user(admin_id: int, user_id: int) -> None:
     if admin_id == user_id:
         raise Conflict("This is your own account. Change it in your settings, or ask another admin.")

@@ -25,7 +25,7 @@ def row() -> ViewResult:
 
 @blueprint.post("/dismiss")
 def dismiss() -> ViewResult:
-    """Say no more of what came up to now of one kind, on any device."""
+    """Dismiss the arrivals of one kind so far, on every device."""
     kind, newest = request.form.get("kind", ""), parse_id(request.form.get("newest", ""))
     if kind in service.KINDS and newest:
         service.dismiss(current_user_id(), kind, newest)

@@ -19,7 +19,7 @@ from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.service import member_space_ids
 
 KINDS = ("invitation", "removal", "schedule", "review", "shared")
-LATELY = timedelta(days=14)
+RECENT_PERIOD = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Arrival:
 
 
 def dismiss(user_id: int, kind: str, newest: int) -> None:
-    """Say no more, on any device, of what came up to `newest` of one kind. Raises NotFound."""
+    """Dismiss the arrivals of one kind up to `newest`, on every device. Raises NotFound."""
     user = get_or_raise(User, user_id, lock=True, fresh=True)
     settings = UserSettings.of(user.settings)
     settings.dismissed_arrivals = {
@@ -81,7 +81,7 @@ def _removals(user_id: int) -> Arrival | None:
             AuditEvent.user_id == user_id,
             AuditEvent.action == Action.SPACE_LEFT,
             or_(AuditEvent.actor_id.is_(None), AuditEvent.actor_id != user_id),
-            AuditEvent.created_at > now() - LATELY,
+            AuditEvent.created_at > now() - RECENT_PERIOD,
         )
         .order_by(AuditEvent.event_id.desc())
         .limit(20)
@@ -130,7 +130,7 @@ def _shares(user_id: int) -> Arrival | None:
     """Return what other members have shared lately."""
     rows = db.session.execute(
         readable(user_id)
-        .where(Memory.user_id != user_id, Memory.updated_at > now() - LATELY)
+        .where(Memory.user_id != user_id, Memory.updated_at > now() - RECENT_PERIOD)
         .with_only_columns(Memory.memory_id, Memory.space_id)
         .order_by(Memory.memory_id.desc())
         .limit(20)

@@ -32,7 +32,7 @@ class AuditEventOut(Output):
 
     @classmethod
     def of(cls, event: AuditEvent) -> "AuditEventOut":
-        """From the row."""
+        """Return the output for a row."""
         is_own = event.actor_kind == "person" and event.actor_id == event.user_id
         return cls.from_row(
             event,

@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.accounts.signals import account_event
 from webapp.audit.actions import Action
 from webapp.audit.service import current_actor, record
-from webapp.background.events import Kind, happened
+from webapp.background.events import Kind, event_recorded
 from webapp.db.base import write_transaction
 
 
@@ -37,7 +37,7 @@ _READ = (
 
 
 def _note_reading(response: Response) -> Response:
-    """In a transaction of its own: the view only read, and is done."""
+    """Record a reading in a transaction of its own, since the view that read is done."""
     target = next((target for beginning, target in _READ if request.path.startswith(beginning)), None)
     if target is None or request.method != "GET" or response.status_code >= 300:
         return response
@@ -51,7 +51,7 @@ def _note_reading(response: Response) -> Response:
     return response
 
 
-@happened.connect
+@event_recorded.connect
 def _note_change(_sender: object, *, user_id: int, kind: Kind, data: dict[str, Any], **_more: Any) -> None:
     if kind not in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         return

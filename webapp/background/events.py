@@ -20,10 +20,10 @@ class Kind(StrEnum):
     SCHEDULE_PAUSED = "schedule.paused"
 
 
-happened = Signal()
+event_recorded = Signal()
 """`user_id=, kind=, data=, hooked=`: sent inside the transaction in which it happens."""
 
 
 def note(user_id: int, kind: Kind, data: Mapping[str, int | str], *, hooked: bool | None = None) -> None:
     """Report an event in its transaction; `data` are ids and states, `hooked`: the user has webhooks, if known."""
-    happened.send(None, user_id=user_id, kind=kind, data=dict(data), hooked=hooked)
+    event_recorded.send(None, user_id=user_id, kind=kind, data=dict(data), hooked=hooked)

@@ -164,7 +164,7 @@ class PlainJob(Job):
         """Send nothing: ours have no webhooks."""
 
     def heartbeat(self, timestamp: datetime, ttl: int, pipeline: Pipeline | None = None, xx: bool = False) -> None:
-        """Note that it runs along with other commands; alone would be before a callback, for another round trip."""
+        """Record that it runs along with other commands; alone would be before a callback, for another round trip."""
         if pipeline is not None:
             super().heartbeat(timestamp, ttl, pipeline, xx)
 
@@ -276,7 +276,7 @@ _DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('
 
 
 def note_start(client: Redis, request_key: str, job_id: str) -> list[int]:
-    """Note that a job has begun, so that later requests queue another; return all turns it will report to."""
+    """Record that a job has begun, so that later requests queue another; return all turns it will report to."""
     key = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:
         pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)

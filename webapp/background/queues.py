@@ -131,7 +131,7 @@ def _attempts_key(key: str) -> str:
 
 
 def note_request(client: Redis, key: str) -> None:
-    """Note that a job was asked for: it counts as a failure until it ends otherwise, because it may kill its worker."""
+    """Record that a job was requested: it counts as a failure until it succeeds, because it may kill its worker."""
     tries = int(client.incr(_attempts_key(key)))
     longest = MAX_RETRY_SECONDS if tries < LATER_TRIES else LATER_SECONDS
     pause = min(MIN_RETRY_SECONDS * 2 ** min(tries - 1, 20), longest)
@@ -142,7 +142,7 @@ def note_request(client: Redis, key: str) -> None:
 
 
 def note_success(client: Redis, key: str) -> None:
-    """Note that a job succeeded, or failed for a reason outside itself."""
+    """Record that a job succeeded, or failed for a reason outside itself."""
     with client.pipeline(transaction=False) as pipe:
         pipe.delete(_attempts_key(key))
         pipe.set(_token(key), b"1", ex=MIN_RETRY_SECONDS, xx=True)

@@ -134,7 +134,7 @@ def stop(turn_id: TurnId) -> ResponseStarted:
 
 @blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>")
 def decide_tool(turn_id: TurnId, number: CallNumber, body: ToolDecision) -> None:
-    """Say whether a call that a running turn asks about may be made."""
+    """Allow or refuse a tool call that a running turn asks about."""
     answer(current_user_id(), turn_id, number, body.decision)
     db.session.commit()
     send_decision(turn_id, number, body.decision)

@@ -10,7 +10,7 @@ from webapp.journeys.guides import note_opened
 from webapp.journeys.points import find_point, journey_view
 from webapp.journeys.service import begin_journey
 
-WAITS = ("streaming", "complete", "stopped")
+REPEATABLE_STATUSES = ("streaming", "complete", "stopped")
 """States of a point's question in which a second click on the point returns that question."""
 
 
@@ -20,7 +20,7 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
     point = find_point(conversation, slug)
     last_id = messages.last_message_id(conversation_id)
     last = db.session.get(Message, last_id, populate_existing=True) if last_id else None
-    if last is not None and messages.point_opened_by(last) == slug and last.status in WAITS:
+    if last is not None and messages.point_opened_by(last) == slug and last.status in REPEATABLE_STATUSES:
         return StartedTurn(conversation, None, last), False
     runtime().runner.require_room()
     note_opened(conversation, point)

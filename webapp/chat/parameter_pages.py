@@ -110,7 +110,7 @@ def _choose(conversation: Conversation | None) -> ViewResult:
     try:
         parameters = _read_parameters(before)
         if request.form.keys() & {"once", "not_once"} and wants_partial():  # nothing is stored
-            return _render_parameters(conversation, once=_for_next_message(parameters, before))
+            return _render_parameters(conversation, once=_changed_parameters(parameters, before))
     except Invalid as error:
         return _render_parameters(conversation, _field_errors(error)), 422
     next_place = url_for("conversations_pages.new")
@@ -133,7 +133,7 @@ def _read_parameters(before: Parameters) -> Parameters:
     return validate(Parameters, {"top_p": before.top_p, **values})
 
 
-def _for_next_message(parameters: Parameters, before: Parameters) -> Parameters:
+def _changed_parameters(parameters: Parameters, before: Parameters) -> Parameters:
     """Return what differs, for the next message only. Raises Invalid for instructions, which a message cannot have."""
     if "not_once" in request.form:
         return Parameters()
@@ -163,7 +163,7 @@ def _render_parameters(
         defaults = Parameters.of(target.parameters)
     current = parameters or own_parameters(conversation)
     return render_template(
-        "models/_parameters.html" if wants_partial() else "models/parameters.html",
+        "providers/_parameters.html" if wants_partial() else "providers/parameters.html",
         conversation=conversation,
         chosen=current,
         once=once,

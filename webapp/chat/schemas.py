@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from webapp.conversations.schemas import MessageOut
-from webapp.http.validation import Id, Input, JsonObject, Line, MessageText, Whole
+from webapp.http.validation import Id, Input, Integer, JsonObject, Line, MessageText
 from webapp.parameters import PAYLOAD, ReplyParameters
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.text.provenance import Origin
@@ -34,8 +34,8 @@ FileIds = Annotated[
 class SpanFields(Input):
     """A range of characters of a message that was not typed, as far as the sender knows."""
 
-    start: Whole = Field(ge=0)
-    end: Whole = Field(ge=1)
+    start: Integer = Field(ge=0)
+    end: Integer = Field(ge=1)
     origin: Origin
 
 

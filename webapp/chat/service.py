@@ -1,4 +1,4 @@
-"""Turns as a user starts, repeats and changes them: only rows; `launch` hands a committed turn to the runner."""
+"""Starts, retries, edits and branches turns, as rows; `launch` hands a committed turn to the runner."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from webapp.chat.models import PipelineStep
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.follow import header
 from webapp.chat.turns.runtime import ask_to_stop, runtime
-from webapp.chat.turns.start_queue import take_place
+from webapp.chat.turns.start_queue import pop_place
 from webapp.chat.turns.tool_calls import Consent
 from webapp.conversations import branches, messages
 from webapp.conversations.current_messages import first_unfinished
@@ -100,7 +100,7 @@ def start_turn(
 
 
 def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
-    """Return a new reply in place of an unfinished one, with the same wishes. Raises NotFound, Conflict."""
+    """Start a new reply in place of an unfinished one, with the same options. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
@@ -127,7 +127,7 @@ def regenerate(
 
 
 def store_reply_options(turn: StartedTurn, options: Mapping[str, Any]) -> StartedTurn:
-    """Keep with a reply what was asked for it alone (WISHES): a retry and another version ask it again."""
+    """Store the REPLY_OPTIONS of a reply, which its retries and later versions use again; return the turn."""
     if options := {name: value for name, value in options.items() if value}:
         payload = (turn.reply.custom_payload or {}) | options
         turn.reply.custom_payload, turn.reply.model = payload, str(payload.get(MODEL) or "")[:200] or None
@@ -225,7 +225,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
 def launch(turn: StartedTurn) -> None:
     """Hand a committed turn to this process's runner, and ask the replies that it replaces to stop."""
     ask_to_stop(turn.abandoned)
-    place = take_place()
+    place = pop_place()
     runtime().runner.submit(turn.turn_id, turn.header, place=place, consent=turn.consent, client=turn.client)
 
 
@@ -265,7 +265,7 @@ def reply_to(user_id: int, message_id: int) -> Message:
 
 
 def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
-    """Return the steps that made a reply, with everything the stored prompt only names filled in. Raises NotFound."""
+    """Return the steps that made a reply, with the marks in the stored prompt replaced by texts. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id)
     steps = db.session.scalars(

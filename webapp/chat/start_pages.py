@@ -43,7 +43,7 @@ FOR_A_LEGACY = (
 )
 
 FOR_THE_TOUR = (
-    Starter("Show me", "What a reply looks like", answers.SHOW_ME),
+    Starter("Show me", "What a reply looks like", answers.EXAMPLE_REQUEST),
     Starter("Introduce yourself", "These sentences are remembered, word for word", answers.INTRODUCTION),
 )
 """While no model is connected there is nothing else to begin."""

@@ -22,7 +22,7 @@ from webapp.usage import service as usage
 
 
 @dataclass(frozen=True, slots=True)
-class RoundElsewhere:
+class ExternalRound:
     """A part of a reply written elsewhere: its text, its calls as waiting records, and their results by call id."""
 
     text: str
@@ -52,7 +52,7 @@ def continue_reply(user_id: int, reply: Message, results: Mapping[str, str]) -> 
     return StartedTurn(conversation, None, following)
 
 
-def store_client_parts(turn: StartedTurn, parts: Sequence[RoundElsewhere]) -> StartedTurn:
+def store_client_parts(turn: StartedTurn, parts: Sequence[ExternalRound]) -> StartedTurn:
     """Store the earlier parts of the reply to a question just asked, which the client brings along."""
     reply = turn.reply
     for part in parts:

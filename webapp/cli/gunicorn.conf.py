@@ -1,5 +1,6 @@
 """Gunicorn's configuration, for `make run`, Procfile and container: threads, as streams and the MySQL driver block."""
 
+import atexit
 import ctypes
 import gc
 import itertools
@@ -36,7 +37,7 @@ os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
 host = os.environ.get("HOST") or "127.0.0.1"
-bind = f"{f'[{host}]' if ':' in host else host}:{os.environ.get('PORT') or 8000}"
+bind = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
 workers = settings.web_concurrency
 worker_class = "gthread"
 threads = settings.web_threads
@@ -88,8 +89,8 @@ SocketUnreader.chunk = receive
 UNREAD_SECONDS = 60
 
 
-def give_up_on_readers(worker: Any) -> None:
-    """Have the system end connections whose clients take nothing of what they are sent; whoever is back reconnects."""
+def drop_stalled_clients(worker: Any) -> None:
+    """Make the system close connections whose clients read nothing of what they are sent; browsers reconnect."""
     for each in worker.sockets:
         if each.sock.family != socket.AF_UNIX and hasattr(socket, "TCP_USER_TIMEOUT"):
             each.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1_000)
@@ -101,7 +102,7 @@ wait_for_end = gunicorn.util.close_graceful
 
 
 def close_aside(worker: Any) -> None:
-    """Have the worker's threads wait for clients to close, up to two seconds for each: gunicorn's main thread would."""
+    """Make worker threads wait for clients to close, up to two seconds each; gunicorn's main thread would."""
 
     def close(client: socket.socket) -> None:
         try:
@@ -125,6 +126,7 @@ def pre_request(_worker: Any, request: Any) -> None:
 # A worker that is told to stop finishes its turns, and is killed a little later.
 drain_seconds = settings.turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4
+INTERRUPT_SECONDS = 1.0
 
 # Several workers share what is loaded once, until one writes to a page; a single one has none to share with, and so
 # its master stays small.
@@ -190,7 +192,7 @@ def post_worker_init(worker: Any) -> None:
 
     stay_on_one_core(worker.number)
     close_aside(worker)
-    give_up_on_readers(worker)
+    drop_stalled_clients(worker)
     warm_up(streams_only=settings.offline_model)  # what makes vectors is then on this machine
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated
@@ -202,13 +204,13 @@ def post_worker_init(worker: Any) -> None:
     chat.keeping_up.start()
     keep_flushing(worker.wsgi.extensions["redis"])
 
-    def finish() -> None:
+    def finish(seconds: float) -> None:
         worker.wsgi.extensions["end_event_streams"]()
-        runner.drain(drain_seconds)
+        runner.drain(seconds)
 
-    drain = threading.Thread(target=finish, daemon=True)
+    drain = threading.Thread(target=finish, args=(drain_seconds,), daemon=True)
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
-    worker.turns = drain
+    worker.turns, worker.finish = drain, finish
 
     def refuse() -> None:
         worker.set_accept_enabled(False)
@@ -226,7 +228,15 @@ def post_worker_init(worker: Any) -> None:
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """Wait for turns that nobody is watching."""
+    """Wait for turns that nobody is watching, or after SIGINT (Ctrl-C) store them, and end at once: Python would first
+    clear its memory, for seconds, and wait for every thread with a stream.
+    """
     drain = getattr(worker, "turns", None)
-    if drain is not None and drain.ident is not None:
+    if drain is None:  # it never began
+        return
+    if drain.ident is None:
+        worker.finish(INTERRUPT_SECONDS)
+    else:
         drain.join(drain_seconds + 2)
+    atexit._run_exitfuncs()
+    os._exit(0)

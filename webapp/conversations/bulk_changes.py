@@ -105,11 +105,11 @@ def _changes(row: Conversation, action: str, folder_id: int | None, tag: str) ->
 
 SECONDS = 600
 """How many seconds that is: the notice that offers it stays on a page until it is dismissed."""
-Before = Mapping[int, Mapping[str, Any]]
+PreviousValues = Mapping[int, Mapping[str, Any]]
 """Fields of ConversationChanges as they were, by conversation."""
 
 
-def store_previous(user_id: int, before: Before) -> str | None:
+def store_previous(user_id: int, before: PreviousValues) -> str | None:
     """Store them and return the key to get them back; None if nothing changed, or while Redis is unavailable."""
     if not before:
         return None

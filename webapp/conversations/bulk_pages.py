@@ -51,7 +51,7 @@ def index() -> str:
 
 @blueprint.post("/organise")
 def change_many() -> Any:
-    """Do one thing to all that are selected."""
+    """Apply one change to all selected conversations."""
     ids = [number for value in request.form.getlist("id")[:500] if (number := parse_id(value)) is not None]
     action = request.form.get("wish", "")
     query_filters = _filters(_query())
@@ -66,7 +66,7 @@ def change_many() -> Any:
     if result.deleted_at:
         undo = url_for(".undelete_many", at=result.deleted_at.isoformat())
     elif word := bulk_changes.store_previous(current_user_id(), result.before):
-        undo = url_for(".take_back_many", word=word, **query_filters)
+        undo = url_for(".undo_many", word=word, **query_filters)
     flash(translate(result.text), undo)
     return redirect(url_for(".index", **query_filters), 303)
 
@@ -84,7 +84,7 @@ def undelete_many() -> Any:
 
 
 @blueprint.post("/organise/undo/<word>")
-def take_back_many(word: str) -> Any:
+def undo_many(word: str) -> Any:
     """Undo what was done to many conversations at once."""
     sentence = bulk_changes.restore_one(current_user_id(), word)
     db.session.commit()

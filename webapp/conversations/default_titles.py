@@ -13,10 +13,10 @@ def clean_model_title(suggestion: str | None, question: str, reply: str) -> str:
     """Return a model's title, tidied; empty if it gives none, titles something else, or asks back."""
     title = tidy(suggestion or "")
     asks_back = title.endswith(("?", "？", "؟")) and title in reply and title not in question
-    return title if not asks_back and is_of(title, f"{question} {reply}") else ""
+    return title if not asks_back and fits_source(title, f"{question} {reply}") else ""
 
 
-def is_of(title: str, source: str) -> bool:
+def fits_source(title: str, source: str) -> bool:
     """Return whether a title has only numbers that were mentioned, and no English where another language is spoken."""
     if not all(number in source for number in re.findall(r"\d+", title)):
         return False

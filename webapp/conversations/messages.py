@@ -161,7 +161,7 @@ def _count(conversation: Conversation, row: Message) -> Message:
     return row
 
 
-def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
+def add_past_messages(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
     """Append messages (role, content, time) from elsewhere, and take the time of the last one."""
     rows: list[Message] = []
     parent_id = last_message_id(conversation.conversation_id)

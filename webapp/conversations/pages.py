@@ -27,7 +27,7 @@ TITLE_LABELS = N_({"title": "A title"})
 CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
-LEFT = "left"
+OPEN_CONVERSATION_COOKIE = "left"
 """The cookie of an open temporary conversation, for its URL only: its id, and which page shows it."""
 UNTITLED = "New conversation"
 
@@ -96,7 +96,7 @@ def new() -> ViewResult:
 @blueprint.get("/c/<int:conversation_id>")
 def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above that one; with `at`, opened at a message."""
-    left, _dot, leaving = request.cookies.get(LEFT, "").partition(".")
+    left, _dot, leaving = request.cookies.get(OPEN_CONVERSATION_COOKIE, "").partition(".")
     if left == str(conversation_id):
         # It is being reloaded: undo the leaving that its page reported before anybody sees it gone.
         service.return_to_temporary(current_user_id(), conversation_id, leaving)
@@ -179,7 +179,7 @@ def unarchive(conversation_id: int) -> ViewResult:
 def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be restored. A `leaving` that a reload has undone is ignored."""
     hidden = service.hide_conversation(current_user_id(), conversation_id)
-    if service.has_returned(current_user_id(), conversation_id, request.form.get("leaving", "")):
+    if service.was_reloaded(current_user_id(), conversation_id, request.form.get("leaving", "")):
         db.session.rollback()
         return "", 204
     notice = _("Deleted %(title)s.", title=_quoted_title(hidden))

@@ -13,13 +13,13 @@ from webapp.http.validation import (
     Id,
     Input,
     Instant,
+    Integer,
     JsonObject,
     Line,
     ListOut,
     Output,
     PageQuery,
     SearchText,
-    Whole,
 )
 from webapp.i18n.marks import N_, say
 from webapp.parameters import Parameters
@@ -73,9 +73,9 @@ class ConversationQuery(PageQuery):
 
 
 class MessagesQuery(BaseModel):
-    limit: Whole = Field(20, ge=1, le=100)
+    limit: Integer = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
-    after: Whole | None = Field(
+    after: Integer | None = Field(
         None, ge=0, le=MAX_ID, description="Only messages newer than this one, oldest first; 0 for all."
     )
     cursor: str | None = Field(
@@ -84,7 +84,7 @@ class MessagesQuery(BaseModel):
 
 
 class ConversationLimit(BaseModel):
-    limit: Whole = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
+    limit: Integer = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
 
 
 class NewConversation(Input):
@@ -251,7 +251,7 @@ class FeedbackCount(BaseModel):
 
 
 class FeedbackCountQuery(BaseModel):
-    days: Whole = Field(30, ge=1, le=365)
+    days: Integer = Field(30, ge=1, le=365)
 
 
 class FeedbackCounts(BaseModel):

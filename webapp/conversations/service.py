@@ -182,7 +182,7 @@ def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> Non
     )
 
 
-def has_returned(user_id: int, conversation_id: int, leaving: str) -> bool:
+def was_reloaded(user_id: int, conversation_id: int, leaving: str) -> bool:
     """Return whether a reload came before the report that its page was left."""
     try:
         return bool(leaving) and bool(redis().exists(_return_key(user_id, conversation_id, leaving)))
@@ -260,7 +260,7 @@ def conversations_without_title(*, since: datetime) -> Sequence[int]:
 
 
 def mark_seen(user_id: int, conversation_id: int) -> None:
-    """Note that the user has looked at a conversation as it is now. Raises NotFound."""
+    """Record that the user has looked at a conversation as it is now. Raises NotFound."""
     statement = (
         update(Conversation)
         .where(

@@ -14,7 +14,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, PoolRese
 
 from webapp.db import text_search
 from webapp.db.base import writing
-from webapp.db.failures import ELSEWHERE
+from webapp.db.failures import NOT_SERVING
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 
@@ -137,7 +137,7 @@ def _drop_unready(engine: Engine) -> None:
     @event.listens_for(engine, "handle_error")
     def _drop(context: ExceptionContext) -> None:
         original = context.original_exception
-        if original.args and original.args[0] in ELSEWHERE:
+        if original.args and original.args[0] in NOT_SERVING:
             context.is_disconnect = True
 
 

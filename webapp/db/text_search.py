@@ -56,6 +56,6 @@ def _character(char: str, *, is_last: bool) -> str:
 
 
 def _ends_in_open_syllable(words: str) -> bool:
-    """Tell whether words end in a syllable of Hangul to which a final consonant may be added."""
+    """Return whether words end in a syllable of Hangul to which a final consonant may be added."""
     last = ord(words[-1]) if words else 0
     return last in _SYLLABLES and (last - _SYLLABLES.start) % _FINALS == 0

@@ -13,7 +13,7 @@ from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.models import MemoryEvidence
 from webapp.memories.rules.paraphrases import ForgottenStatements
 from webapp.memories.store.copies import statements_withdrawn, without
-from webapp.memories.store.forgetting import being_forgotten
+from webapp.memories.store.forgetting import pre_forget
 from webapp.memories.store.tombstones import tombstone_set
 
 
@@ -23,7 +23,7 @@ def without_forgotten(user_id: int, data: ConversationMemoryData) -> Conversatio
     return data.without(lambda text: forbids(text, quote=text))
 
 
-@being_forgotten.connect
+@pre_forget.connect
 def _forget(
     _sender: Any, *, user_id: int, evidence: Iterable[MemoryEvidence], texts: Collection[str], **_: Any
 ) -> None:

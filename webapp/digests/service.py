@@ -85,7 +85,7 @@ def upsert_digest(
 
 
 def restore_digest(user_id: int, conversation_id: int, version: int) -> ConversationMemory:
-    """Bring back an earlier version, as a new one. Raises NotFound."""
+    """Restore an earlier version as a new one. Raises NotFound."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     row = next((row for row in history(conversation_id) if row.version == version), None)
     if row is None:

@@ -15,7 +15,7 @@ _TAGS = re.compile(r"(<[^>]*+(?:>|\Z))")
 _CLOSED = ("a", "code", "pre")
 _BLOCKS = ("p", "li", "td", "th", "h3", "h4", "h5", "h6", "blockquote")
 _QUOTED = re.compile(r"“([^“”]{6,300})”|„([^„“]{6,300})“|«([^«»]{6,300})»|\"([^\"]{6,300})\"")
-NEAR = 60
+MAX_PAGE_DISTANCE = 60
 """The most characters between the name of a file and its page."""
 MAX_DISTANCE = 600
 """How many characters back to look for quoted words."""
@@ -54,7 +54,7 @@ def link_citations(html: str, files: Sequence[Citable], link: Link) -> str:
             out.append(piece)
             continue
         after = unescape("".join(part for part in pieces[number + 1 : number + 6] if not part.startswith("<")))
-        out.append(piece if depth > 0 else _link_pages(piece, plain, after[:NEAR], files, link))
+        out.append(piece if depth > 0 else _link_pages(piece, plain, after[:MAX_PAGE_DISTANCE], files, link))
         plain = (plain + unescape(piece))[-2 * MAX_DISTANCE :]
     return "".join(out)
 
@@ -75,15 +75,15 @@ def _link_pages(piece: str, before: str, after: str, files: Sequence[Citable], l
 
 def _nearest_file(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
     """Return the file whose name is nearest to a page; otherwise the only attached file, if there is one."""
-    before, after = left.rpartition("\n")[2][-NEAR - 200 :], right[: NEAR + 200]
+    before, after = left.rpartition("\n")[2][-MAX_PAGE_DISTANCE - 200 :], right[: MAX_PAGE_DISTANCE + 200]
     best: tuple[int, Citable] | None = None
     for file in files:
         index = before.rfind(file.name)
         gaps = [len(before) - index - len(file.name)] if index >= 0 else []
         if (index := after.find(file.name)) >= 0:
             gaps.append(index + 1)
-        gap = min(gaps, default=NEAR + 1)
-        if gap <= NEAR and (best is None or gap < best[0]):
+        gap = min(gaps, default=MAX_PAGE_DISTANCE + 1)
+        if gap <= MAX_PAGE_DISTANCE and (best is None or gap < best[0]):
             best = (gap, file)
     if best is not None:
         return best[1]

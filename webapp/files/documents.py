@@ -23,9 +23,9 @@ from webapp.spaces.models import SpaceDocument
 from webapp.spaces.originals import Original, original_of
 from webapp.spaces.schemas import MAX_DOCUMENT, DocumentOut
 from webapp.spaces.service import require_member, spaces_of
-from webapp.spaces.signals import originals_left
+from webapp.spaces.signals import originals_deleted
 
-documents_asked = Signal()
+collect_cited_documents = Signal()
 """`conversation_id=`: which documents of spaces did its replies draw on? Receivers return a list of their ids."""
 
 
@@ -81,7 +81,7 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, query: Pi
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
     """Return documents with pages, in the user's spaces, of the conversation's space or that its replies drew on."""
     statement = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
-    answers = documents_asked.send(None, conversation_id=conversation_id)
+    answers = collect_cited_documents.send(None, conversation_id=conversation_id)
     drawn_on = {document_id for _, ids in answers for document_id in ids}
     rows = db.session.execute(
         select(SpaceDocument.document_id, SpaceDocument.title, SpaceDocument.pages, SpaceDocument.space_id)
@@ -111,7 +111,7 @@ def _add(
     return documents.add_pages(user_id, space_id, title or original.file_name or "", pages, original)
 
 
-@originals_left.connect
+@originals_deleted.connect
 def _delete_bytes(_sender: object, *, digests: Sequence[str]) -> None:
     """Delete the bytes with the last row that names them."""
     for digest in digests:

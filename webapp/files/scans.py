@@ -32,7 +32,7 @@ def is_available() -> bool:
 
 
 def request_scan(row: File) -> None:
-    """Have the pages of a new file that are pictures read, if that is possible here."""
+    """Request text recognition for a new file's scanned pages, if it is available here."""
     if row.status == "ready" and (row.picture_pages or row.is_picture) and is_available():
         row.scan_due = True
         db.session.flush()

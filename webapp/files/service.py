@@ -50,7 +50,7 @@ def picture_of(user_id: int, file_id: int, query: PictureQuery) -> bytes:
 
 def delete_file(user_id: int, file_id: int) -> None:
     """Delete a file with its text; conversations it was attached to lose it. Raises NotFound."""
-    row = get_file(user_id, file_id)
+    row = get_file(user_id, file_id, lock=True)
     digest = row.digest
     db.session.delete(row)
     db.session.flush()

@@ -182,14 +182,14 @@ def _drop(digest: str) -> None:
         log.warning("the bytes of a deleted file stay for the moment: the storage is away")
 
 
-YOUNG_SECONDS = 3_600
+MIN_AGE_SECONDS = 3_600
 """Seconds: newer content may belong to a row that is not committed yet."""
 BATCH_SIZE = 500
 
 
 def sweep_storage() -> int:
     """Delete content no file names and remains of interrupted writes; return how many. Raises Unavailable."""
-    storage, before = file_storage(), time.time() - YOUNG_SECONDS
+    storage, before = file_storage(), time.time() - MIN_AGE_SECONDS
     count = storage.drop_parts(before)
     old = (
         (key, digest) for key, modified_at in storage.entries() if modified_at < before and (digest := digest_of(key))

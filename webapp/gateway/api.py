@@ -21,9 +21,9 @@ from webapp.providers.model_choice import choices
 blueprint = PageBlueprint("gateway", __name__, url_prefix="/v1", access="user")
 
 
-def speak_openai(app: Flask) -> None:
-    """Give errors under /v1 OpenAI's shape."""
-    problems.speak(app, "/v1/", requests.error_response)
+def init_openai_errors(app: Flask) -> None:
+    """Report errors under /v1 in OpenAI's format."""
+    problems.set_error_format(app, "/v1/", requests.error_response)
 
 
 @blueprint.get("/models")

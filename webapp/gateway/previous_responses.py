@@ -42,7 +42,7 @@ def get_reply(user_id: int, reply_id: int) -> Message:
 
 
 def discard_reply(user_id: int, reply_id: int) -> Message:
-    """Have a response no longer kept as one. Raises NotFound, Conflict while it is written."""
+    """Delete a stored response; its reply stays. Raises NotFound, Conflict while it is written."""
     row = get_reply(user_id, reply_id)
     if row.status == "streaming":
         raise Conflict("This response is still being written. Cancel it first.")

@@ -13,7 +13,7 @@ from webapp.accounts.auth import current_user_id, require_identity
 from webapp.chat import service as chat, sse
 from webapp.chat.turns.follow import follow, watch
 from webapp.chat.turns.runtime import runtime
-from webapp.chat.turns.start_queue import take_place
+from webapp.chat.turns.start_queue import pop_place
 from webapp.chat.turns.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import open_client_calls
@@ -109,7 +109,7 @@ def launch(reply: LaunchableReply) -> None:
     idempotency.commit({"turn_id": reply.turn_id, "conversation_id": reply.conversation_id})
     if reply.turn is not None:
         chat.launch(reply.turn)
-    _let_go()
+    _release_place()
 
 
 def replay(
@@ -119,14 +119,14 @@ def replay(
 
     def repeat(first: dict[str, Any], _status: int) -> Response:
         chat.reply_of(current_user_id(), first["turn_id"])
-        _let_go()
+        _release_place()
         return show(body_as(kind), LaunchableReply(**first, turn=None))
 
     return repeat
 
 
-def _let_go() -> None:
-    take_place().close()  # the next one does not wait for this reply
+def _release_place() -> None:
+    pop_place().close()  # the next one does not wait for this reply
     db.session.remove()
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 from webapp.gateway import wire
 from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
 from webapp.gateway.wire import MAX_MESSAGES, Completion, GatewayRequest, WireMessage
-from webapp.http.validation import Amount, Line, SearchText, Whole, encodable, parse_id
+from webapp.http.validation import Amount, Integer, Line, SearchText, encodable, parse_id
 from webapp.parameters import Effort
 
 PREFIX, ITEM = "resp_", "msg_"
@@ -46,7 +46,7 @@ class ResponseQuery(BaseModel):
 
 
 class ItemQuery(BaseModel):
-    limit: Whole = Field(20, ge=1, le=100)
+    limit: Integer = Field(20, ge=1, le=100)
     order: Literal["asc", "desc"] = "desc"
     after: str | None = Field(None, max_length=200)
 
@@ -77,7 +77,7 @@ class ResponseRequest(BaseModel):
     prompt: Any = None
     temperature: Amount | None = Field(None, ge=0, le=2)
     top_p: Amount | None = Field(None, ge=0, le=1)
-    max_output_tokens: Whole | None = Field(None, ge=1, le=1_000_000)
+    max_output_tokens: Integer | None = Field(None, ge=1, le=1_000_000)
     reasoning: Reasoning | None = None
 
     @property

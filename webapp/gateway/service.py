@@ -125,7 +125,7 @@ def with_pictures(
 
 
 def prepare(reply: LaunchableReply, request: GatewayRequest, preferences: Preferences) -> None:
-    """Give a turn what came with the request."""
+    """Attach to a turn what came with the request."""
     if reply.turn is not None:
         reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
         reply.turn.client = request.tools
@@ -248,7 +248,7 @@ def start(
     return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)
 
 
-def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.RoundElsewhere:
+def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.ExternalRound:
     """Return a round as a part of the reply, without what the person has forgotten."""
     records = [waiting_record(call.name[:64], call.arguments, call.id, call.returned) for call in item.calls]
     calls = [
@@ -257,7 +257,7 @@ def _part(item: Round, tombstones: TombstoneSet) -> tool_answers.RoundElsewhere:
         for record in records
     ]
     results = {call_id: tombstones.without_forgotten(text, FORGOTTEN_MARK) for call_id, text in item.results.items()}
-    return tool_answers.RoundElsewhere(tombstones.without_forgotten(item.text, FORGOTTEN_MARK), calls, results)
+    return tool_answers.ExternalRound(tombstones.without_forgotten(item.text, FORGOTTEN_MARK), calls, results)
 
 
 def _without_forgotten(value: Any, tombstones: TombstoneSet) -> Any:

@@ -111,7 +111,7 @@ def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine
     lines = [(role, tombstones.without_forgotten(text, FORGOTTEN_MARK), now()) for role, text in history]
     first = next((text for role, text, _ in lines if role == "user"), "")
     conversation = create_conversation(user_id, fields, first_words=first)
-    past = messages.add_past(conversation, lines)
+    past = messages.add_past_messages(conversation, lines)
     conversation.extracted_through = past[-1].message_id
     db.session.flush()
     return conversation

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flask import Flask, Response, request
 
-WORTH_IT = 2_000
+MIN_BYTES = 2_000
 """Bytes below which a page is sent as it is."""
 FILE_WORTH_IT = 300
 """The same for a file, which is compressed only once: a page asks for forty modules of a kilobyte or two."""
@@ -69,7 +69,7 @@ def _compress_page(response: Response) -> Response:
     ):
         return response
     body = response.get_data()
-    if len(body) > WORTH_IT:
+    if len(body) > MIN_BYTES:
         response.set_data(gzip.compress(body, 4, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
         response.headers.add("Vary", "Accept-Encoding")

@@ -118,7 +118,7 @@ def sentence(label: str, item: Mapping[str, Any]) -> str:
 def on_form(
     form: Callable[..., str], labels: Mapping[str, str], *, otherwise: str = ""
 ) -> Callable[[Callable[P, ViewResult]], Callable[P, ViewResult]]:
-    """Say on the form itself why what was posted is refused; `form` takes the errors by field and what the view takes.
+    """Show on the form itself why what was posted is refused; `form` takes the errors by field and what the view takes.
 
     Goes directly above the view, whose form no script sends: those show 422 alone.
     """

@@ -33,13 +33,13 @@ from webapp.llm.errors import ModelError
 
 log = logging.getLogger(__name__)
 
-Shape = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
+ErrorFormat = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
 """Makes a response from a status, a sentence and the errors of the fields."""
 _SHAPES = "error_shapes"
 UNKNOWN_PAGE = N_("This page does not exist.")
 
 
-_MEANT = {
+_PAGE_ALIASES = {
     "/memories": "/memory",
     "/facts": "/memory",
     "/imports": "/transfer",
@@ -51,8 +51,8 @@ _MEANT = {
 _TURN = re.compile(r"/turns/(\d+)\Z")
 
 
-def speak(app: Flask, prefix: str, shape: Shape) -> None:
-    """Report errors under a path in the shape of another protocol."""
+def set_error_format(app: Flask, prefix: str, shape: ErrorFormat) -> None:
+    """Report errors under a path in the format of another protocol."""
     app.extensions.setdefault(_SHAPES, {})[prefix] = shape
 
 
@@ -66,7 +66,7 @@ def problem(
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
-    shapes: dict[str, Shape] = current_app.extensions.get(_SHAPES, {})
+    shapes: dict[str, ErrorFormat] = current_app.extensions.get(_SHAPES, {})
     shape = next((shape for prefix, shape in shapes.items() if request.path.startswith(prefix)), None)
     if shape is not None:
         response = shape(status, detail or title, errors)
@@ -256,8 +256,8 @@ def nearest_page(adapter: MapAdapter, path: str) -> str:
 
 def _page(adapter: MapAdapter, path: str) -> str | None:
     path = _TURN.sub(r"/messages/\1", path)
-    if path in _MEANT:
-        return _MEANT[path]
+    if path in _PAGE_ALIASES:
+        return _PAGE_ALIASES[path]
     try:
         adapter.match(path, method="GET")
     except RequestRedirect:

@@ -26,8 +26,8 @@ U = TypeVar("U")
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_UNSHOWN = re.compile("[\x01-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_ODD_NUMBER = re.compile(r"[^!-~]|_|^\+|^-?0\d")
+_CONTROL_CHARACTERS = re.compile("[\x01-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_NONSTANDARD_NUMBER = re.compile(r"[^!-~]|_|^\+|^-?0\d")
 MAX_CURSOR_LENGTH = 800
 """A key may contain a name of 100 characters, of four bytes each."""
 MAX_TEXT_BYTES = 2**20
@@ -86,7 +86,7 @@ def encodable(value: str) -> str:
 
 def _in_one_line(value: str) -> str:
     """Return a text with spaces for line ends and tabs, without control characters and bidirectional marks."""
-    return _UNSHOWN.sub("", " ".join(value.expandtabs(1).splitlines())).strip()
+    return _CONTROL_CHARACTERS.sub("", " ".join(value.expandtabs(1).splitlines())).strip()
 
 
 def _fits_text_column(value: str) -> str:
@@ -150,7 +150,7 @@ def _iso_time(value: object) -> object:
 def _plain_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
-    if isinstance(value, str) and _ODD_NUMBER.search(value):
+    if isinstance(value, str) and _NONSTANDARD_NUMBER.search(value):
         raise ValueError("must be written in the digits 0 to 9, with nothing in front of them")
     return value
 
@@ -177,13 +177,13 @@ MessageText = Annotated[
 Flag = StrictBool
 """True or false, and nothing that merely resembles it."""
 
-Whole = Annotated[int, BeforeValidator(_plain_number)]
+Integer = Annotated[int, BeforeValidator(_plain_number)]
 """A whole number; `true` is not one."""
 
 Amount = Annotated[float, BeforeValidator(_plain_number), Field(allow_inf_nan=False)]
 """A finite number; `true` is not one."""
 
-Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]
+Id = Annotated[Integer, Field(ge=1, le=MAX_ID)]
 """A row's id."""
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]
@@ -207,7 +207,7 @@ class PageQuery(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    limit: Whole = Field(20, ge=1, le=100, description="How many to return.")
+    limit: Integer = Field(20, ge=1, le=100, description="How many to return.")
     cursor: str | None = Field(
         None,
         max_length=MAX_CURSOR_LENGTH,

@@ -171,6 +171,8 @@ def check_json_request() -> None:
         return
     if not has_body(request):
         return
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("Send the body as it is, without a Content-Encoding.")
     view = current_app.view_functions.get(request.endpoint or "")
     if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):
         return
@@ -214,7 +216,7 @@ def show_once(url: str, **values: Any) -> FlaskResponse:
     return redirect(url, 303)  # type: ignore[return-value]
 
 
-def take_values() -> dict[str, Any]:
+def pop_values() -> dict[str, Any]:
     """Return the values that this page is to show once; none if it is reloaded."""
     sealed = session.get(ONCE)
     stored = json.loads(unseal(ONCE.encode(), sealed) or "{}") if sealed else {}

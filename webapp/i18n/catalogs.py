@@ -107,24 +107,23 @@ def add(code: str, translations: dict[str, Any]) -> list[str]:
 
 def main(arguments: list[str]) -> None:
     """Run the command given on the command line."""
-    command, *rest = arguments or ["update"]
-    if command == "update":
-        texts = all_texts()
-        for code in CODES:
-            write(code, update_catalog(read(code), texts))
-            print(f"{code}: {len(texts)} texts, {len(missing_translations(read(code)))} not translated")
-    elif command == "compile":
-        for code in CODES:
-            write(code, read(code))
-    elif command == "missing":
-        print(
-            json.dumps(missing_translations(update_catalog(read(rest[0]), all_texts())), ensure_ascii=False, indent=0)
-        )
-    elif command == "add":
-        unknown = add(rest[0], json.loads(Path(rest[1]).read_text(encoding="utf-8")))
-        print(f"{rest[0]}: {len(missing_translations(read(rest[0])))} not translated; not in the sources: {unknown}")
-    else:
-        raise SystemExit(__doc__)
+    match arguments:
+        case [] | ["update"]:
+            texts = all_texts()
+            for code in CODES:
+                write(code, update_catalog(read(code), texts))
+                print(f"{code}: {len(texts)} texts, {len(missing_translations(read(code)))} not translated")
+        case ["compile"]:
+            for code in CODES:
+                write(code, read(code))
+        case ["missing", code] if code in CODES:
+            catalog = update_catalog(read(code), all_texts())
+            print(json.dumps(missing_translations(catalog), ensure_ascii=False, indent=0))
+        case ["add", code, file] if code in CODES:
+            unknown = add(code, json.loads(Path(file).read_text(encoding="utf-8")))
+            print(f"{code}: {len(missing_translations(read(code)))} not translated; not in the sources: {unknown}")
+        case _:
+            raise SystemExit(f"{__doc__}\nCodes: {', '.join(CODES)}")
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ from webapp.db.base import db, now
 from webapp.errors import Conflict, require
 from webapp.journeys.assessment import retire, write_state
 from webapp.journeys.assessment_merge import Assessment, PointState, after_lost_evidence, merge
-from webapp.journeys.guides import hold_memory, set_point_aside
+from webapp.journeys.guides import lock_point_memory, postpone_point
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
-from webapp.journeys.replacements import Replaced
+from webapp.journeys.replacements import Replacement
 from webapp.journeys.report_job import request_reports
 from webapp.journeys.schemas import PointAnswer
 from webapp.memories.models import Memory, MemoryEvidence
@@ -35,7 +35,7 @@ class LockedPoint:
         self.user_id = user_id
         self.conversation: Conversation = get_conversation(user_id, conversation_id, lock=True)
         self.point: ConversationPoint = find_point(self.conversation, slug)
-        self.row: PointMemory = hold_memory(user_id, self.point)
+        self.row: PointMemory = lock_point_memory(user_id, self.point)
         self.all: list[Quote] = load_evidence([self.row.point_memory_id], conversation_id)[self.row.point_memory_id]
 
     @property
@@ -145,7 +145,7 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
 
 
 def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
-    """Note that a memory does not answer this point; it stays a memory. Raises NotFound."""
+    """Record that a memory does not answer this point; it stays a memory. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     get_memory(user_id, memory_id)
     lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
@@ -209,7 +209,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
         other = pair.other if pair.one == evidence_id else pair.one
         value = str(lock.piece(other).structured_data.get(pair.name, ""))
         statements = [text for text in lock.piece(other).extracted_points if value and value in text]
-        left -= retire(other, Replaced(statements, [pair.name]))
+        left -= retire(other, Replacement(statements, [pair.name]))
     state = lock.state
     write_state(lock.row, replace(state, rests_on=min(state.rests_on, left)))
     if right.message_id is None:
@@ -218,7 +218,7 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
 
 
 def accept_disagreement(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """Note that two answers which seem to disagree are both right. Raises NotFound."""
+    """Record that two answers which seem to disagree are both right. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
     lock.remember()
@@ -231,7 +231,7 @@ def skip(user_id: int, conversation_id: int, slug: str, choice: str) -> PointVie
     """Stop asking the user about a point (`skip`), or ask about it last (`later`). Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.remember()
-    set_point_aside(lock.conversation, lock.point, choice)
+    postpone_point(lock.conversation, lock.point, choice)
     return lock.finish()
 
 
@@ -240,7 +240,7 @@ def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
     lock = LockedPoint(user_id, conversation_id, slug)
     lock.remember()
     if lock.row.set_aside is not None:
-        set_point_aside(lock.conversation, lock.point, None)
+        postpone_point(lock.conversation, lock.point, None)
     else:
         reset_point_state(lock)
     return lock.finish()

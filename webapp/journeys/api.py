@@ -118,7 +118,7 @@ def skip(conversation_id: Id, point: Slug, body: SkipRequest) -> PointOut:
 
 @blueprint.put("/conversations/<int:conversation_id>/guide")
 def guide(conversation_id: Id, body: GuideState) -> GuideState:
-    """Stop the questions of a guided conversation, or let them go on."""
+    """Pause or resume the questions of a guided conversation."""
     pause(current_user_id(), conversation_id, paused=body.paused)
     return body
 

@@ -22,11 +22,11 @@ from webapp.journeys.assessment_merge import (
     merge_texts,
     shares_words,
 )
-from webapp.journeys.guides import apply_request, hold_memory
+from webapp.journeys.guides import apply_request, lock_point_memory
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
-from webapp.journeys.replacements import Replaced, find_replaced
+from webapp.journeys.replacements import Replacement, find_replaced
 from webapp.journeys.report_job import request_reports
 from webapp.journeys.reports import report_due
 from webapp.memories.learning.journey_points import GroundedAssessment
@@ -110,7 +110,7 @@ def store_assessments(
 
 
 def _merge(conversation: Conversation, point: ConversationPoint, grounded: GroundedAssessment, messages: int) -> None:
-    row = hold_memory(conversation.user_id, point)
+    row = lock_point_memory(conversation.user_id, point)
     quotes_of_point = load_evidence([row.point_memory_id], conversation.conversation_id)[row.point_memory_id]
     left = [item for item in quotes_of_point if item.retired_at is None]
     state = after_lost_evidence(state_of(row), len(left))
@@ -243,7 +243,7 @@ def last_question(text: str) -> str | None:
     return " ".join(text[begin + 1 : end + 1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None
 
 
-def retire(evidence_id: int, replacement: Replaced) -> bool:
+def retire(evidence_id: int, replacement: Replacement) -> bool:
     """Move statements and values of a row to its history; true if nothing of it is left."""
     row = db.session.get_one(PointEvidence, evidence_id)
     moment = now()

@@ -211,7 +211,7 @@ class TrialResult:
 
 
 def preview_opening(definition: Mapping[str, Any]) -> TrialResult:
-    """Have the model open the first point of a definition. The caller must not hold a database connection."""
+    """Return the model's opening of a definition's first point. The caller must hold no database connection."""
     point = ConversationPoint(**definition["points"][0])
     task = directive(PointView(point, PointState(), [], now()))
     model = app_settings().chat_model or None

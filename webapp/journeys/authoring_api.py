@@ -9,7 +9,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.errors import Invalid
 from webapp.http.json_api import Responses, api_blueprint
-from webapp.http.validation import Input, Instant, Output, Whole
+from webapp.http.validation import Input, Instant, Integer, Output
 from webapp.http.views import ViewResult, download
 from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
@@ -70,7 +70,7 @@ class JourneyWork(BaseModel):
 
 
 class PublishRequest(Input):
-    version: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
+    version: Annotated[Integer, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="An earlier version to restore; without it the draft is published."
     )
 

@@ -112,7 +112,7 @@ def fixture_of(journey: Journey, points: Iterable[ConversationPoint]) -> Journey
 
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "languages"
-FORMER = "former"
+EARLIER_TEXTS = "former"
 """Not a language: earlier words of shipped journeys, with those that replaced them."""
 POINT_READ = ("title", "description", "curiosity_prompt", "suggested_questions", "completion_criteria")
 """The fields of a point that people read."""
@@ -128,7 +128,7 @@ DEFAULT_QUESTIONS = (
 def translate_text(text: str, code: str) -> str:
     """Return a text of a journey in a language of the interface; unchanged if it has no translation."""
     # A journey that was loaded before its words were changed reads like one that is loaded now.
-    text = texts_in(FORMER).get(text, text)
+    text = texts_in(EARLIER_TEXTS).get(text, text)
     return text if code == SOURCE else texts_in(code).get(text, text)
 
 

@@ -70,7 +70,7 @@ def guide_of(conversation_id: int) -> JourneyGuide:
     return row or JourneyGuide(conversation_id=conversation_id, point_id=None, is_paused=False, report_due=False)
 
 
-def hold_guide(conversation_id: int) -> JourneyGuide:
+def ensure_guide(conversation_id: int) -> JourneyGuide:
     """Return the stored guide of a conversation, created if necessary."""
     row = guide_of(conversation_id)
     if row in db.session or insert_unless_taken(row):
@@ -78,7 +78,7 @@ def hold_guide(conversation_id: int) -> JourneyGuide:
     return db.session.get_one(JourneyGuide, conversation_id, populate_existing=True)
 
 
-def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
+def lock_point_memory(user_id: int, point: ConversationPoint) -> PointMemory:
     """Return the row of a point for the user, created if necessary, and locked until the transaction ends."""
     statement = (
         select(PointMemory)
@@ -96,34 +96,34 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
 
 
 def note_opened(conversation: Conversation, point: ConversationPoint) -> None:
-    """Note that the user opened a point themselves: it becomes the current one, even if it was set aside before."""
-    row = hold_memory(conversation.user_id, point)
+    """Record that the user opened a point themselves: it becomes the current one, even if it was set aside before."""
+    row = lock_point_memory(conversation.user_id, point)
     row.manually_initiated = True
     row.set_aside = row.set_aside_at = None
-    guide = hold_guide(conversation.conversation_id)
+    guide = ensure_guide(conversation.conversation_id)
     guide.point_id, guide.is_paused = point.point_id, False
 
 
-def set_point_aside(conversation: Conversation, point: ConversationPoint, choice: str | None) -> None:
-    """Note that a point is to be skipped, left for later, or (None) asked about again."""
-    row = hold_memory(conversation.user_id, point)
+def postpone_point(conversation: Conversation, point: ConversationPoint, choice: str | None) -> None:
+    """Record that a point is to be skipped, left for later, or (None) asked about again."""
+    row = lock_point_memory(conversation.user_id, point)
     row.set_aside, row.set_aside_at = choice, now() if choice else None
-    guide = hold_guide(conversation.conversation_id)
+    guide = ensure_guide(conversation.conversation_id)
     if guide.point_id == point.point_id:
         guide.point_id = None
     db.session.flush()
 
 
 def pause(user_id: int, conversation_id: int, *, paused: bool) -> None:
-    """Stop asking about the points of a conversation, or go on. Raises NotFound if it follows no journey."""
+    """Pause or resume the questions about a conversation's points. Raises NotFound if it follows no journey."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     require(conversation.journey_id, "This conversation follows no journey.")
-    hold_guide(conversation_id).is_paused = paused
+    ensure_guide(conversation_id).is_paused = paused
 
 
 def apply_request(conversation: Conversation, point: ConversationPoint, request: Request) -> None:
-    """Do what the person asked of the guide: leave a point aside, or stop asking about any, or go on."""
+    """Apply a person's request to the guide: postpone a point, pause the questions, or resume them."""
     if request in ("skip", "later"):
-        set_point_aside(conversation, point, request)
+        postpone_point(conversation, point, request)
     else:
-        hold_guide(conversation.conversation_id).is_paused = request == "stop"
+        ensure_guide(conversation.conversation_id).is_paused = request == "stop"

@@ -12,10 +12,10 @@ from webapp.journeys.point_views import aims_of
 from webapp.memories.models import Memory
 from webapp.providers.clients import embedder
 
-NEAR = 0.3
+NEAR_ONE = 0.3
 """Cosine from which a memory with a keyword of the point is close to one of its aims (all-MiniLM-L6-v2: "sleeps badly
 because of the pain" 0.71, "loves the children's book Momo" 0.13)."""
-NEAR_WITH_MORE = 0.2
+NEAR_MORE = 0.2
 """The same for a memory with more than one keyword."""
 MIN_KEYWORDS = 2
 """Keywords that a memory needs if there are no vectors to compare."""
@@ -80,7 +80,7 @@ def relevant_memories(
         for memory_id, count in counts.items():
             similarity = _similarity(vectors.get(point_id), memories.get(memory_id))
             is_near = (
-                count >= MIN_KEYWORDS if similarity is None else similarity >= (NEAR if count == 1 else NEAR_WITH_MORE)
+                count >= MIN_KEYWORDS if similarity is None else similarity >= (NEAR_ONE if count == 1 else NEAR_MORE)
             )
             if is_near:
                 scores.setdefault(point_id, {})[memory_id] = count if similarity is None else count + similarity

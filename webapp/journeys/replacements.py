@@ -17,7 +17,7 @@ class Interpretation:
 
 
 @dataclass(slots=True)
-class Replaced:
+class Replacement:
     """The part of an earlier piece that is no longer true."""
 
     statements: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Disagreement:
 
 def find_replaced(
     corrected: Sequence[str], statements: Sequence[str], values: Mapping[str, Any], items: Sequence[Interpretation]
-) -> dict[int, Replaced]:
+) -> dict[int, Replacement]:
     """Return what an assessment replaces in what is known, by evidence id.
 
     `corrected` are known statements that it takes back, with the values they hold; `statements` and `values` its own:
@@ -48,7 +48,7 @@ def find_replaced(
     """
     repeated = {_form(text) for text in statements}
     forms = {_form(text) for text in corrected} - repeated
-    replaced: dict[int, Replaced] = {}
+    replaced: dict[int, Replacement] = {}
     for item in items:
         withdrawn = [text for text in item.statements if _form(text) in forms]
         if not withdrawn:
@@ -66,7 +66,7 @@ def find_replaced(
             if text in withdrawn
             or (_form(text) not in repeated and any(_contains_words(value, text) for value in old_values))
         ]
-        replaced[item.evidence_id] = Replaced(obsolete, names)
+        replaced[item.evidence_id] = Replacement(obsolete, names)
     return replaced
 
 

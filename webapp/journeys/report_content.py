@@ -42,14 +42,14 @@ class Answer:
         return self.statements or [f"“{quote.text}”" for quote in self.quotes[-1:]]
 
     @property
-    def is_begun(self) -> bool:
+    def has_data(self) -> bool:
         """Return whether anything was found out."""
         return bool(self.essentials or self.values)
 
     @property
     def stage(self) -> str:
         """Return how far it is, as `PointView.stage` does."""
-        return "covered" if self.is_addressed else "aside" if self.is_skipped else "begun" if self.is_begun else "open"
+        return "covered" if self.is_addressed else "aside" if self.is_skipped else "begun" if self.has_data else "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _essentials(answers: Sequence[Answer]) -> str:
 
 
 def _answer(answer: Answer, wording: ReportTexts) -> list[str]:
-    if not answer.is_begun:
+    if not answer.has_data:
         return [f"*{wording.aside if answer.is_skipped else wording.open}*"]
     lines = [
         *(f"- {_line(text)}" for text in answer.statements),

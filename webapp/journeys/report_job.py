@@ -12,7 +12,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.models import Conversation
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import redis
-from webapp.journeys.guides import hold_guide
+from webapp.journeys.guides import ensure_guide
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
 from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row, texts_in
 
@@ -104,7 +104,7 @@ BATCH_SIZE = 20
 
 
 def request_reports(user_id: int, journey_id: int, *, but: int | None = None) -> None:
-    """Have the stored summaries of a user's journey made again, except one (`but`) that the caller requests itself."""
+    """Request new summaries of a user's journey for the stored ones, except one (`but`) that the caller requests."""
     ids = db.session.scalars(
         select(ConversationReport.conversation_id)
         .join(Conversation, Conversation.conversation_id == ConversationReport.conversation_id)
@@ -118,8 +118,8 @@ def request_reports(user_id: int, journey_id: int, *, but: int | None = None) ->
 
 
 def request_report(conversation_id: int) -> None:
-    """Note that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
-    hold_guide(conversation_id).report_due = True
+    """Record that a summary is due, and request it after the commit; the sweep does so again if that is lost."""
+    ensure_guide(conversation_id).report_due = True
     db.session.flush()
     enqueue_after_commit("journey_report", conversation_id=conversation_id)
 

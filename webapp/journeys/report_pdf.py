@@ -18,7 +18,7 @@ SHORT = 4
 def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes:
     """Return the PDF of a summary, printed on a day; text that no font can show is left out."""
     report = _printable_report(report)
-    texts = [*texts_of(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
+    texts = [*texts_of(report), *_fixed_texts(report, day, wording), "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
         pages = _Pages(report.journey, day, wording)
         add_fonts(pages, texts, Path(folder))
@@ -46,7 +46,7 @@ def _front(pages: _Pages, report: Report) -> None:
         if line:
             pages.text_block(line, height=5.6)
     for answer in report.answers:
-        if not answer.is_begun:
+        if not answer.has_data:
             continue
         pages.ln(3)
         pages.set_font("sans", "B", 10.5)
@@ -64,7 +64,7 @@ def _front(pages: _Pages, report: Report) -> None:
 
 
 def _write(pages: _Pages, report: Report) -> None:
-    if report.front_page and any(answer.is_begun for answer in report.answers):
+    if report.front_page and any(answer.has_data for answer in report.answers):
         _front(pages, report)
     pages.add_page()
     pages.heading(pages.wording.heading, report.journey)
@@ -103,7 +103,7 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
     pages.text_block(f"{number}. {answer.title}", height=7)
     pages.ln(1.5)
     pages.set_font("sans", size=11)
-    if not answer.is_begun:
+    if not answer.has_data:
         pages.set_text_color(*MUTED)
         pages.text_block(pages.wording.aside if answer.is_skipped else pages.wording.open, height=5.8)
         return
@@ -157,7 +157,7 @@ def _printable_report(report: Report) -> Report:
     return replace(report, answers=answers)
 
 
-def _said_beside(report: Report, day: date, wording: ReportTexts) -> Iterator[str]:
+def _fixed_texts(report: Report, day: date, wording: ReportTexts) -> Iterator[str]:
     yield from texts_of(wording)
     yield from (wording.count(report), wording.in_full(day))
     for answer in report.answers:

@@ -34,7 +34,7 @@ class PointAnswer(Input):
         return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
     @model_validator(mode="after")
-    def _says_something(self) -> PointAnswer:
+    def _require_content(self) -> PointAnswer:
         if (self.answer is None) == (self.text is None):
             raise ValueError("either answer or text is needed")
         if self.memory_id is not None and (self.evidence_id is not None or self.answer not in ("yes", "no")):

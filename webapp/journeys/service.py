@@ -19,7 +19,7 @@ from webapp.http.validation import Page, PageQuery
 from webapp.journeys.answers import LockedPoint, forget_state, reset_point_state
 from webapp.journeys.authoring import get_editable, visible_journey, visible_journeys
 from webapp.journeys.definitions import definition_of, fixture_of, translate_journey_text
-from webapp.journeys.guides import hold_memory, set_point_aside
+from webapp.journeys.guides import lock_point_memory, postpone_point
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import find_point, journey_view, load_evidence, point_views, points_of
@@ -74,7 +74,7 @@ def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
 
 def reset_point_and_reread(user_id: int, row: ConversationPoint) -> int:
     """Forget what is known about a point and have the journey's conversations read again; returns how many."""
-    forget_state(hold_memory(user_id, row))
+    forget_state(lock_point_memory(user_id, row))
     ids = db.session.scalars(
         select(Conversation.conversation_id)
         .where(
@@ -206,6 +206,6 @@ def _ask_all_again(user_id: int, conversation: Conversation) -> None:
     for point in points_of(conversation.journey_id or 0):
         lock = LockedPoint(user_id, conversation.conversation_id, point.slug)
         lock.remember()
-        set_point_aside(conversation, point, None)
+        postpone_point(conversation, point, None)
         reset_point_state(lock)
     db.session.flush()

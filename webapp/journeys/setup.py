@@ -15,7 +15,7 @@ from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
 from webapp.memories.learning.later_domains import Guide, guide
 from webapp.memories.models import MemoryEvidence
-from webapp.memories.store.forgetting import being_forgotten
+from webapp.memories.store.forgetting import pre_forget
 from webapp.templating import Environment
 
 BATCH = 200
@@ -33,7 +33,7 @@ def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
     return translate_journey_text(journey, text, environment.language)
 
 
-@being_forgotten.connect
+@pre_forget.connect
 def _forget(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
 ) -> None:

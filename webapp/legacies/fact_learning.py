@@ -28,7 +28,7 @@ from webapp.text.canonical import plain_text
 log = logging.getLogger(__name__)
 
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
-NOT_SAID = "quote_not_found"
+QUOTE_NOT_FOUND = "quote_not_found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def keep_facts(
     ]
     ungrounded = len(statements) - len(operations)
     if not operations:
-        return Result(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded}, read=True)
+        return Result(None, {"rejected": ungrounded}, {QUOTE_NOT_FOUND: ungrounded}, read=True)
     ids = writing.candidates(
         user_id, space_id, operations, {number for message in user_messages for number in message.versions}
     )
@@ -108,7 +108,7 @@ def keep_facts(
     )
     plan = side_by_side(plan)
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
-    reasons = plan.reasons | ({NOT_SAID: ungrounded} if ungrounded else {})
+    reasons = plan.reasons | ({QUOTE_NOT_FOUND: ungrounded} if ungrounded else {})
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(statements), **counts})
     if not plan.effects:
         return Result(None, counts, reasons, read=True)

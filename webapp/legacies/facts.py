@@ -114,7 +114,7 @@ _CAUSES = {"shared": "shared", "private": "withdrawn"}
 
 def delete_fact(user_id: int, memory_id: int) -> ForgetReport:
     """Forget a fact of one's own for good. Raises NotFound."""
-    return forgetting.forget(user_id, [_own_fact(user_id, memory_id).memory_id])
+    return forgetting.forget_one(user_id, _own_fact(user_id, memory_id).memory_id)
 
 
 def get_fact(user_id: int, memory_id: int) -> Fact:

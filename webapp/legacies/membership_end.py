@@ -3,7 +3,7 @@ alone, and the others lose what it told them."""
 
 from sqlalchemy import select, update
 
-from webapp.accounts.signals import account_ends
+from webapp.accounts.signals import account_ending
 from webapp.conversations.models import Conversation
 from webapp.db.base import count_rows, db
 from webapp.i18n.marks import say_n
@@ -16,12 +16,12 @@ from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
 from webapp.spaces.members import leave_all, lock_spaces
 from webapp.spaces.models import Space
-from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
+from webapp.spaces.signals import Consequence, collect_consequences, membership_ending
 
 IS_SHARED = Memory.visibility == "shared"
 
 
-@consequences_asked.connect
+@collect_consequences.connect
 def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     """Return what will happen, in words; only the member's own things are counted."""
     conversations = count_rows(
@@ -64,7 +64,7 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
     ]
 
 
-@membership_ends.connect
+@membership_ending.connect
 def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach:
     """Conversations become personal. Memories, which are about the subject of the space and not about the user, are
     archived among the personal ones, private; or forgotten, if the user says so. Others lose what they were told."""
@@ -108,9 +108,9 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
     return reach
 
 
-@account_ends.connect
+@account_ending.connect
 def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
-    """Have the account leave all its spaces; returns what others lose by it."""
+    """End an account's memberships in all spaces; return what others lose by it."""
     lock_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)
     lock_withdrawal(user_id, db.session.scalars(shared).all())

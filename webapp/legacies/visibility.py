@@ -20,12 +20,12 @@ from webapp.memories.store.copies import (
     replace_copies,
     replies_stripped,
     statements_withdrawn,
-    strip_beside,
+    strip_calls_and_offers,
     strip_thoughts,
 )
-from webapp.memories.store.forgetting import being_forgotten, drop_streams
+from webapp.memories.store.forgetting import drop_streams, pre_forget
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reach import Reach, being_withdrawn, reach_asked
+from webapp.memories.store.reach import Reach, lock_affected_conversations, pre_withdraw
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 
 WITHDRAWN = "[no longer shared]"
@@ -64,7 +64,7 @@ def _conversations_shown(user_id: int, passages: Sequence[tuple[str, Any]]) -> d
     return rows_by_id
 
 
-@reach_asked.connect
+@lock_affected_conversations.connect
 def _lock_conversations(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
     """Lock the conversations, in order: ending a reply, too, locks its conversation before anybody's memory."""
     ids = sorted(number for numbers in _conversations_with_memories(user_id, memory_ids).values() for number in numbers)
@@ -73,8 +73,8 @@ def _lock_conversations(_sender: Any, *, user_id: int, memory_ids: Collection[in
         db.session.execute(statement.order_by(Conversation.conversation_id).with_for_update())
 
 
-@being_withdrawn.connect
-@being_forgotten.connect
+@pre_withdraw.connect
+@pre_forget.connect
 def _remove_copies(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
 ) -> Reach:
@@ -107,7 +107,7 @@ def _redact_conversations(
             quoted += replace_copies(row.content, exact) != row.content
             continue
         text = without_repeats(replace_copies(row.content, exact, WITHDRAWN), statements, WITHDRAWN)
-        if strip_beside(row, memory_ids, texts) or text != row.content:
+        if strip_calls_and_offers(row, memory_ids, texts) or text != row.content:
             row.content = text
             updates.append(row.message_id)
     for thoughts in _reasoning(conversation_ids):

@@ -58,7 +58,7 @@ class Capabilities:
         """Remember that the model thinks before it answers."""
         self._learn(base_url, model, thinks=True)
 
-    def closing_mark_alone(self, base_url: str, model: str) -> str:
+    def lone_end_mark(self, base_url: str, model: str) -> str:
         """Return the mark that ends the model's thoughts if its template eats the one that begins them."""
         mark = self._read(base_url, model).get("unopened")
         return mark if isinstance(mark, str) else ""

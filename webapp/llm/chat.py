@@ -15,7 +15,7 @@ from .capabilities import STRUCTURED_MODES, Capabilities, tool_fingerprint
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent, classify_exception
 from .events import Event, Pause, ReasoningDelta, StreamDecoder, ThoughtSoFar
 from .refused_tools import Search, may_be_about_tools
-from .request_format import adapt_body, blames_format, learn_rejection, with_format, with_tools
+from .request_format import adapt_body, learn_rejection, rejects_format, with_format, with_tools
 from .sdk import ERROR_BYTES, open_session, retry_delay, stream_headers
 from .settings import ModelSettings
 from .usage import ROOM
@@ -72,7 +72,7 @@ class ChatClient:
         attempt, searched = 0, False
         while True:
             decoder = StreamDecoder()
-            unopened = self.capabilities.closing_mark_alone(base_url, body["model"])
+            unopened = self.capabilities.lone_end_mark(base_url, body["model"])
             answer = AnswerFilter(tools or (), unopened)
             delivered = False
             try:
@@ -184,7 +184,7 @@ class ChatClient:
                         decoder.error = InterruptedAnswer()
                     if not decoder.started:  # comments and pings: it is at work, but not without end
                         deadline = max(deadline, min(latest, loop.time() + silence))
-                if events or decoder.take_progress():
+                if events or decoder.pop_progress():
                     # Before the first text the longer of the two limits applies.
                     wait = TAIL if decoder.is_ending else idle
                     deadline = loop.time() + wait if decoder.started else max(deadline, loop.time() + wait)
@@ -215,7 +215,7 @@ class ChatClient:
                 if learn_rejection(exc, request, base_url, self.capabilities):
                     continue
                 error = classify_exception(exc, has_key=bool(key))
-                if "response_format" not in body or not blames_format(exc, error):
+                if "response_format" not in body or not rejects_format(exc, error):
                     raise error from None
                 kind = body["response_format"]["type"]
                 log.info("model server refuses response_format %s", kind)

@@ -98,7 +98,7 @@ def _number_of(choice: Mapping[str, Any]) -> int:
     return number if isinstance(number, int) else 0
 
 
-class Growth:
+class RepeatedText:
     """Texts in, what each adds out, for servers that repeat all text: two in a row must begin with the one before."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class Pieces:
     """Pieces of text in, their text out, whole characters at a time: pairs of surrogates are joined across reads."""
 
     def __init__(self) -> None:
-        self._growth = Growth()
+        self._growth = RepeatedText()
         self._pieces: list[str] = []
         self._half = ""
 
@@ -154,7 +154,7 @@ class Pieces:
         """Add a piece as it is."""
         self._pieces += filter(None, [text])
 
-    def add_rest(self) -> None:
+    def flush_pending(self) -> None:
         """Add what waited for the next piece, when none follows."""
         self._pieces.append(self._growth.rest())
 

@@ -18,7 +18,7 @@ from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, c
 from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
 from .reply_markup import answer_text
-from .request_format import adapt_body, blames_format, learn_rejection
+from .request_format import adapt_body, learn_rejection, rejects_format
 from .sdk import ProcessClient, json_of, post, with_retries
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
@@ -170,7 +170,7 @@ class CompletionClient:
                 if learn_rejection(exc, request, base_url, self.capabilities):
                     continue
                 error = classify_exception(exc, has_key=bool(key))
-                if "response_format" in request and blames_format(exc, error):
+                if "response_format" in request and rejects_format(exc, error):
                     raise _FormatRefused(error) from None
                 raise error from None
 

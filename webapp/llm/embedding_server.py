@@ -28,7 +28,7 @@ BATCH = 4
 """How many texts of a document are embedded while a question waits."""
 AFTER_QUERIES, AFTER_PASSAGES = 600.0, 60.0
 """Seconds without a question, and without anything, after which the process begins anew, without a model."""
-LOOK_SECONDS = 10.0
+CHECK_SECONDS = 10.0
 NICE = 5
 """The niceness of threads that embed passages, as that of the workers that ask for them."""
 
@@ -170,7 +170,7 @@ def main() -> None:
         server = EmbeddingServer(load_model)
         threading.Thread(target=server.serve, args=(listener,), daemon=True).start()
         while not server.is_idle:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(CHECK_SECONDS)
     # All memory goes back, libraries included. Whoever asks at this moment connects again.
     os.execv(sys.executable, [sys.executable, "-m", "webapp.llm.embedding_server", str(path)])
 

@@ -128,7 +128,7 @@ class OpenAIEmbedder:
         return rows
 
     def _note(self, *, serves: bool) -> None:
-        """Note whether the server has the model; one that had it once may be under way, and is waited for."""
+        """Record whether the server has the model; one that had it once may be under way, and is waited for."""
         server = self.settings.endpoint(embeddings=True)[0], self.settings.embedding_model
         known = self.capabilities.embeds(*server)
         if known is None or (serves and not known):

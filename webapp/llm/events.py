@@ -116,7 +116,7 @@ class StreamDecoder:
         """Return whether the answer is said to be whole: at most its token counts are still to come."""
         return self._reason is not None
 
-    def take_progress(self) -> bool:
+    def pop_progress(self) -> bool:
         """Return whether the model has worked on its answer since the last call, including reasoning and tool calls."""
         progress, self._progress = self._progress, False
         return progress
@@ -284,8 +284,8 @@ class StreamDecoder:
         """Take what waited for what would follow it, now that nothing does."""
         for choice in self._answer.rest():
             self._choice(choice, {})
-        self._texts.add_rest()
-        self._thoughts.add_rest()
+        self._texts.flush_pending()
+        self._thoughts.flush_pending()
 
     def _finish(self) -> list[Event]:
         self.finished = True

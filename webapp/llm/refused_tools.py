@@ -11,7 +11,7 @@ MAX_TRIALS = 32
 _REFUSALS = (400, 404, 422, 500, 501)
 
 Tool = dict[str, Any]
-Takes = Callable[[Sequence[Tool]], Awaitable[bool]]
+AcceptsTools = Callable[[Sequence[Tool]], Awaitable[bool]]
 
 ORDINARY: Tool = {
     "type": "function",
@@ -41,7 +41,7 @@ class Search:
     cannot be told; `refuse` is called with each tool that it refuses even alone. At the end `tools` are those that it
     takes; `takes_none` means that it takes no tools at all."""
 
-    takes: Takes
+    takes: AcceptsTools
     refuse: Callable[[Tool], None]
     tools: list[Tool] = field(default_factory=list)
     takes_none: bool = False

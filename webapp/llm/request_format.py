@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
 
-BEGINS = "[The assistant begins this conversation.]"
+OPENING_NOTE = "[The assistant begins this conversation.]"
 """Stands in for the user's message before a first message of the assistant's."""
 GAP = "\n\n"
 
@@ -30,7 +30,7 @@ def merge_turns(messages: Sequence[Message]) -> list[Message]:
         if message["role"] == "system":
             continue
         if not turns and message["role"] != "user":
-            turns.append({"role": "user", "content": BEGINS})
+            turns.append({"role": "user", "content": OPENING_NOTE})
         if turns and _joins(turns[-1], message):
             turns[-1] = _join_messages(turns[-1], message)
         else:
@@ -145,7 +145,7 @@ def _rejected_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None
     return None
 
 
-def blames_format(exc: BaseException, error: ModelError) -> bool:
+def rejects_format(exc: BaseException, error: ModelError) -> bool:
     """Return whether `response_format` may be to blame for an error: any refusal without a better reason."""
     status = getattr(exc, "status_code", None)
     if error.code != "model_unavailable" or status is None:
@@ -226,7 +226,7 @@ def _without_returned(message: Message) -> Message:
     return result | {"tool_calls": [_without(call, *RETURNED_FIELDS) for call in calls]} if calls else result
 
 
-BLIND = "[A picture was attached here. You cannot see it: say so if it matters.]"
+UNSEEN = "[A picture was attached here. You cannot see it: say so if it matters.]"
 
 
 def has_pictures(messages: Sequence[dict[str, Any]]) -> bool:
@@ -247,4 +247,4 @@ def without_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def _text_of(parts: list[dict[str, Any]]) -> str:
-    return "\n".join(BLIND if part.get("type") == "image_url" else str(part.get("text", "")) for part in parts)
+    return "\n".join(UNSEEN if part.get("type") == "image_url" else str(part.get("text", "")) for part in parts)

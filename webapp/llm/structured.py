@@ -236,5 +236,5 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def instructions_of(parts: Iterable[Part]) -> str:
-    """Return what the model is told: the parts' instructions one after another."""
+    """Return the instructions for the model: those of all parts, in order."""
     return "\n\n".join(part.instructions for part in parts if part.instructions)

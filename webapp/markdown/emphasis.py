@@ -51,7 +51,7 @@ def _asterisks(state: StateInline, silent: bool) -> bool:
 
 
 def is_wide(char: str) -> bool:
-    """Tell whether a character is of a script that is written without spaces, or of its punctuation."""
+    """Return whether a character is of a script that is written without spaces, or of its punctuation."""
     return bool(char) and unicodedata.east_asian_width(char) in "WF"
 
 

@@ -19,7 +19,7 @@ _INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
 
 
 def html_tags_plugin(parser: MarkdownIt) -> None:
-    """Teach a parser the tags. With `growing` in its environment, an unclosed block goes on to the end."""
+    """Teach a parser the tags. With `growing` in its environment, an unclosed block extends to the end."""
     parser.block.ruler.before("fence", "details", _details, {"alt": _INTERRUPTED})
     parser.inline.ruler.before("autolink", "inline_tag", _inline_tag)
 

@@ -40,9 +40,9 @@ _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
 }
 
 
-def speak_mcp(app: Flask) -> None:
+def init_mcp_errors(app: Flask) -> None:
     """Report errors under /mcp in JSON-RPC; a 401 says where to find out about tokens."""
-    problems.speak(app, "/mcp", _error)
+    problems.set_error_format(app, "/mcp", _error)
 
 
 @blueprint.post("/mcp")

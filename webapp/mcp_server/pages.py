@@ -43,4 +43,4 @@ def index() -> str:
         }
         for grant, client, token in list_grants(current_user_id())
     ]
-    return render_template("mcp/programs.html", host=absolute(), events=events, words=words, connected=connected)
+    return render_template("mcp_server/programs.html", host=absolute(), events=events, words=words, connected=connected)

@@ -21,7 +21,7 @@ from webapp.schedules.schemas import RunOut, ScheduleEdit, ScheduleFields, Sched
 
 def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
     """Return the schedules, those due next first."""
-    return {"schedules": [_out(row) for row in _in_reach(service.list_schedules(user_id))]}
+    return {"schedules": [_out(row) for row in _visible_schedules(service.list_schedules(user_id))]}
 
 
 def create_schedule(user_id: int, args: ScheduleFields) -> dict[str, Any]:
@@ -63,11 +63,11 @@ def delete_schedule(user_id: int, args: schemas.OneSchedule) -> dict[str, Any]:
 
 
 def _require_one(user_id: int, schedule_id: int) -> None:
-    if not _in_reach([service.get_schedule(user_id, schedule_id, lock=True)]):
+    if not _visible_schedules([service.get_schedule(user_id, schedule_id, lock=True)]):
         raise NotFound("There is no such schedule.")
 
 
-def _in_reach(rows: Sequence[Schedule]) -> Sequence[Schedule]:
+def _visible_schedules(rows: Sequence[Schedule]) -> Sequence[Schedule]:
     """Return those whose messages go where the program may look; a conversation that has not begun is in no space."""
     if not access.is_limited():
         return rows

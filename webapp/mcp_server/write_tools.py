@@ -13,14 +13,14 @@ from webapp.memories import service as memories
 from webapp.memories.models import Memory
 from webapp.memories.rules.grounding import keeps_names_and_numbers, value_after
 from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.memories.store.forgetting import forget as forget_memories
+from webapp.memories.store.forgetting import forget_one
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
 
 CAUSE = "mcp"
 REWORDING_NOTE = "The replies in `used_in` were written with it and may still say it in other words. Tell the user."
-_SAID = {
+_OUTCOME_TEXTS = {
     "proposed": "It waits for the user's approval in Commonplace.",
     "known": "It is known already.",
     "forgotten": "The user has forgotten this; only they can bring it back.",
@@ -81,7 +81,7 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     if not may_write():
         raise Forbidden("This token is not allowed to forget. The user can do it on the memory page of Commonplace.")
     _within_reach(memories.get_memory(user_id, args.memory_id))
-    forgotten = forget_memories(user_id, [args.memory_id])
+    forgotten = forget_one(user_id, args.memory_id)
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
     near = [reply for reply in forgotten.used_in if access.includes(reply.space_id)]
     return {
@@ -110,11 +110,11 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
     outcome = next((name for name, count in done.counts.items() if count), "empty")
     if outcome == "proposed":
         record(user_id, Action.MEMORIES_CHANGED, "1 memory proposed")
-    return {"status": outcome, "detail": _SAID.get(outcome, "")}
+    return {"status": outcome, "detail": _OUTCOME_TEXTS.get(outcome, "")}
 
 
 def _refuse_forgotten(user_id: int, content: str, key: str | None = None, value: str | None = None) -> None:
     """Refuse what the person has forgotten: they may write it again, a program may not. Raises Forbidden."""
     tombstones = tombstone_set(user_id)
     if tombstones.forbids(content, key, value) or tombstones.quotes_in(content):
-        raise Forbidden(_SAID["forgotten"])
+        raise Forbidden(_OUTCOME_TEXTS["forgotten"])

@@ -82,10 +82,7 @@ def show(email: str, closed: bool, archived: bool, admin: str) -> None:
 @click.confirmation_option(prompt="Forget all memories of this user for good?")
 def forget_user(email: str) -> None:
     """Forget everything known about a user; the account and its conversations stay."""
-    user_id = _user_id(email)
-    with write_transaction():
-        count = forgetting.forget_all(user_id)
-    click.echo(f"{count} memories forgotten")
+    click.echo(f"{forgetting.forget_all(_user_id(email))} memories forgotten")
 
 
 def _user_id(email: str, *, admin: bool = False) -> int:

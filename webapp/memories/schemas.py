@@ -49,7 +49,7 @@ def _check_range(value: datetime) -> datetime:
     return value
 
 
-When = Annotated[AwareTime, AfterValidator(_check_range)]
+MemoryTime = Annotated[AwareTime, AfterValidator(_check_range)]
 Statement = Annotated[Lines, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
 LastDay = Annotated[
     Annotated[Day | None, BeforeValidator(lambda value: None if value == "" else value)],
@@ -155,8 +155,8 @@ class MemoryChanges(Changes):
     visibility: Visibility | None = None
     space_id: Id | None = None
     only_conversation_id: Id | None = None
-    valid_from: When | None = None
-    valid_to: When | None = None
+    valid_from: MemoryTime | None = None
+    valid_to: MemoryTime | None = None
     until: LastDay = None
 
 
@@ -172,7 +172,7 @@ class RestoreRevision(Input):
 class ReviewDecision(Input):
     decision: Decision
     other_id: Id | None = None
-    until: When | None = None
+    until: MemoryTime | None = None
 
 
 class ExtractRequest(Input):

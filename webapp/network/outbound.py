@@ -31,11 +31,11 @@ _LOCAL_SUFFIXES = tuple(f".{name}" for name in ("localhost", "localdomain", "loc
 """Names that exist only in one's own network."""
 LOCAL_ADDRESS = N_("The address is within this server's own network.")
 UNKNOWN = N_("There is no host with this name.")
-UNENCRYPTED = N_("The connection could not be encrypted: its certificate is not accepted.")
-LATE = N_("It did not answer in time.")
+NO_TLS = N_("The connection could not be encrypted: its certificate is not accepted.")
+TIMEOUT = N_("It did not answer in time.")
 SILENT = N_("Nothing answers at this address.")
-BROKEN = N_("The connection broke.")
-REASONS = (LOCAL_ADDRESS, UNKNOWN, UNENCRYPTED, LATE, SILENT, BROKEN, N_("It answered with more than %(bytes)s bytes."))
+LOST = N_("The connection broke.")
+REASONS = (LOCAL_ADDRESS, UNKNOWN, NO_TLS, TIMEOUT, SILENT, LOST, N_("It answered with more than %(bytes)s bytes."))
 """Why an address that is one cannot be asked, for whoever kept it in English."""
 
 
@@ -209,13 +209,13 @@ def request(
         )
         answer = _read(connection.getresponse(), most)
     except (HTTPException, OSError, ValueError) as error:
-        raise RequestFailed(LATE if time.monotonic() >= end else _describe_error(error)) from None
+        raise RequestFailed(TIMEOUT if time.monotonic() >= end else _describe_error(error)) from None
     finally:
         cut.cancel()
         connection.close()
         line.close()
     if time.monotonic() >= end:  # what was read until the line was cut is no answer
-        raise RequestFailed(LATE)
+        raise RequestFailed(TIMEOUT)
     return answer
 
 
@@ -268,9 +268,9 @@ def _shut_down(line: socket.socket) -> None:
 
 def _describe_error(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
-        return UNENCRYPTED
+        return NO_TLS
     if isinstance(error, TimeoutError):
-        return LATE
+        return TIMEOUT
     if isinstance(error, ConnectionRefusedError):
         return SILENT
-    return BROKEN
+    return LOST

@@ -20,10 +20,10 @@ blueprint = PageBlueprint("oauth", __name__)
 METADATA = "/.well-known/oauth-authorization-server"
 
 
-def speak_oauth(app: Flask) -> None:
-    """Give errors of these URLs the form OAuth prescribes."""
+def init_oauth_errors(app: Flask) -> None:
+    """Report errors under these URLs in the form that OAuth prescribes."""
     for path in PROGRAMS:
-        problems.speak(app, path, _error)
+        problems.set_error_format(app, path, _error)
 
 
 def server() -> Any:
@@ -113,8 +113,8 @@ def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) 
 
 
 def init_oauth(app: Flask) -> None:
-    """Give the endpoints the form of their errors, and say that programs get into accounts."""
-    speak_oauth(app)
+    """Set the format of the endpoints' errors, and register programs as a kind of access to accounts."""
+    init_oauth_errors(app)
     add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
 
 

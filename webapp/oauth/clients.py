@@ -95,7 +95,7 @@ def is_registered(uri: str, registered: list[str]) -> bool:
 
 
 def redirect_label(uri: str) -> str:
-    """Return where people are told they will be sent: a host, their own machine, or an app."""
+    """Return the redirect target as shown to people: a host, their own machine, or an app."""
     parts = urlsplit(uri)
     if parts.scheme in ("http", "https"):
         return "this computer" if parts.hostname in _LOOPBACK else parts.netloc

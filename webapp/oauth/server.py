@@ -58,7 +58,7 @@ class Client:
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        """Return whether it brings a code or a refresh token."""
+        """Return whether the grant is a code or a refresh token."""
         return grant_type in clients.GRANT_TYPES
 
 
@@ -112,7 +112,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
     def generate_authorization_code(self) -> str:
         """The code comes from the service, which stores it."""
         consent: Consent = self.request.user
-        return service.give_code(
+        return service.issue_code(
             consent.user_id,
             self.request.client.row,
             redirect_uri=self.request.payload.redirect_uri,
@@ -126,7 +126,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
 
     def query_authorization_code(self, code: str, client: Client) -> _Code | None:
         _check_resource(self.request.payload.datalist)
-        row = service.take_code(code, client.row)
+        row = service.redeem_code(code, client.row)
         return _Code(row) if row else None
 
     def authenticate_user(self, authorization_code: _Code) -> int:

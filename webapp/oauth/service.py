@@ -55,7 +55,7 @@ def _as_clause(scopes: Iterable[Scope]) -> str:
     return ", ".join(WORDS[name][:1].lower() + WORDS[name][1:] for name in scopes)
 
 
-def give_code(
+def issue_code(
     user_id: int,
     client: OAuthClient,
     *,
@@ -82,7 +82,7 @@ def give_code(
     return code
 
 
-def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
+def redeem_code(code: str, client: OAuthClient) -> OAuthCode | None:
     """Return the valid code, locked; a second use, which only a thief makes, ends the grant."""
     row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest_of(code)).with_for_update())
     if row is None or row.client_number != client.client_number:

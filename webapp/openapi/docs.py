@@ -43,7 +43,7 @@ def openapi_document(app: OpenAPI) -> dict[str, Any]:
 
 
 def _describe(app: OpenAPI) -> None:
-    """Give the application what its blueprints describe; of two that share a path, the operations of both."""
+    """Merge the blueprints' descriptions into the application's; of two that share a path, the operations of both."""
     for blueprint in app.blueprints.values():
         if not isinstance(blueprint, JsonBlueprint):
             continue

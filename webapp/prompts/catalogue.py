@@ -7,7 +7,7 @@ from pathlib import Path
 from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, MAX_BUDGET, find, malformed_placeholders
 
 MAX_BYTES = 32_768
-_BESIDE_OTHERS = 12_000
+_SHARED_BYTES = 12_000
 """The most bytes of prompts that share a budget with what they are about, or that are added to another."""
 _DEFAULTS = Path(__file__).resolve().parent / "defaults"
 
@@ -43,10 +43,10 @@ CATALOGUE: dict[str, Definition] = {
             "summaries",
             "Summaries",
             "Turns a closed part of a long conversation into a summary.",
-            max_bytes=_BESIDE_OTHERS,
+            max_bytes=_SHARED_BYTES,
         ),
         Definition(
-            "extraction", "Memories", "Finds what is worth remembering in what the user said.", max_bytes=_BESIDE_OTHERS
+            "extraction", "Memories", "Finds what is worth remembering in what the user said.", max_bytes=_SHARED_BYTES
         ),
         Definition(
             "digests",

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Z][A-Z0-9_]*)(?:\|(?P<budget>[0-9]{1,6}))?)\}\}"
 )
 # What its author meant as a placeholder: a name after two braces, whether closed or not.
-_MEANT = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_]*)[^{}\n]{0,40}(\}\}?)?")
+_PLACEHOLDER_LIKE = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_]*)[^{}\n]{0,40}(\}\}?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def find(template: str) -> list[Placeholder]:
 def malformed_placeholders(template: str) -> list[str]:
     """Return the parts that resemble placeholders but are none: unclosed, in lower case, with spaces."""
     spans = {match.start() for match in _TOKEN.finditer(template)}
-    return [match[0] for match in _MEANT.finditer(template) if match.start() not in spans]
+    return [match[0] for match in _PLACEHOLDER_LIKE.finditer(template) if match.start() not in spans]
 
 
 def fill(template: str, **values: Any) -> str:

@@ -19,7 +19,7 @@ HOME_ID = "default"
 
 
 class Catalogue:
-    """All models as one process knows them, reloaded when older than CACHE_SECONDS."""
+    """The models that this process knows, reloaded when older than CACHE_SECONDS."""
 
     def __init__(self) -> None:
         self.last_read = LoadedConnections()

@@ -26,7 +26,7 @@ from webapp.telemetry.spans import TracedChat, TracedCompletions
 
 IDLE_SECONDS = 60.0
 """How long background work waits for a slow model that writes a reply; then it goes on all the same."""
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 # The client for background work.
@@ -49,7 +49,7 @@ def idle_target(is_answering: Callable[[], bool]) -> Target | None:
         return target
     until = time.monotonic() + IDLE_SECONDS
     while is_answering() and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return target
 
 

@@ -83,7 +83,7 @@ def connect() -> ViewResult:
 @blueprint.get("/admin/models/nearby")
 def look_around() -> ViewResult:
     """The servers on this machine that could be used; nothing if a real model answers. Fetched by the start page."""
-    return "" if status().is_connected else render_template("models/_nearby.html", servers=_servers())
+    return "" if status().is_connected else render_template("providers/_nearby.html", servers=_servers())
 
 
 @blueprint.post("/admin/models/nearby")
@@ -105,9 +105,9 @@ def local() -> ViewResult:
     if not wants_partial():
         return redirect(url_for(".new", provider=LOCAL), 303)
     context = _local()
-    return (
-        ("", 204) if request.args.get("seen") == context["seen"] else render_template("models/_local.html", **context)
-    )
+    if request.args.get("seen") == context["seen"]:
+        return "", 204
+    return render_template("providers/_local.html", **context)
 
 
 @blueprint.post("/admin/models/new/local/pull")
@@ -159,7 +159,7 @@ def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = N
     fields = {name: (values or {}).get(name, "") for name in ("name", "base_url", "headers")}
     key = (values or {}).get("api_key", "").strip() or unseal((values or {}).get("sealed")).api_key
     return render_template(
-        "models/connect.html",
+        "providers/connect.html",
         tiles=PROVIDERS.values(),
         chosen=chosen,
         provider=provider,
@@ -173,7 +173,7 @@ def _start(chosen: str, *, errors: dict[str, str] | None = None, values: Any = N
 
 def _choose(fields: NewConnection, choices: list[Choice], *, error: str = "") -> str:
     return render_template(
-        "models/connect_models.html",
+        "providers/connect_models.html",
         fields=fields,
         sealed=seal(Secrets(fields.api_key, fields.headers)),
         provider=request.form.get("provider", ""),

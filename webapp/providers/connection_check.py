@@ -27,10 +27,10 @@ from webapp.llm.settings import ModelSettings, is_own
 from webapp.providers.providers import prefers_at
 from webapp.providers.server_models import ListedModel, choices_of, makes_vectors, models_from_listing, next_page
 
-NOT_SPOKEN = N_(
+NOT_OPENAI = N_(
     "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
 )
-NOBODY = N_(
+NO_SERVER = N_(
     "Nothing is answering at this address. Check the address, and that the server is running and can be reached "
     "from here."
 )
@@ -51,13 +51,13 @@ def error_text(exc: Exception) -> str:
         kind = type(exc).__name__
         if "Timeout" in kind:
             return error.detail
-        return NOBODY if "Connect" in kind else NOT_SPOKEN
+        return NO_SERVER if "Connect" in kind else NOT_OPENAI
     return _WORDS.get(error.code, error.detail)
 
 
 def model_list_error_text(exc: Exception) -> str:
     """Return the same for the list of models: a URL without one does not belong to such a server."""
-    return NOT_SPOKEN if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
+    return NOT_OPENAI if classify_exception(exc).code in ("model_not_found", "malformed_output") else error_text(exc)
 
 
 def picture_error_text(exc: Exception) -> str:

@@ -47,7 +47,7 @@ def name_of_deleted(connection_id: int) -> str:
 
 
 def undo_deletion(connection_id: int) -> ModelConnection:
-    """Bring a connection back under its id, so that conversations find its models again. Raises NotFound."""
+    """Restore a connection under its id, so that conversations find its models again. Raises NotFound."""
     rows = require(_read_deleted(connection_id), "It was deleted more than a minute ago.")
     if (row := db.session.get(ModelConnection, connection_id)) is not None:
         return row  # undone twice

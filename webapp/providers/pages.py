@@ -48,7 +48,7 @@ def _picker() -> dict[str, Any]:
 @login_required
 def my_models() -> ViewResult:
     """The models the user can choose: what they can do, what they cost, and which come first."""
-    return render_template("models/mine.html", models=model_choices(), choice=choice())
+    return render_template("providers/mine.html", models=model_choices(), choice=choice())
 
 
 @blueprint.post("/models/favourites")
@@ -124,17 +124,17 @@ def offer(connection_id: int) -> ViewResult:
 @_on_connection
 def embed(connection_id: int) -> ViewResult:
     """Let a model of this connection make the vectors of the whole site, or none of them."""
-    return _let(connection_id, "embedding_model", "embeddings")
+    return _set_role(connection_id, "embedding_model", "embeddings")
 
 
 @blueprint.post("/admin/models/<int:connection_id>/background")
 @_on_connection
 def work(connection_id: int) -> ViewResult:
     """Let a model of this connection do the background work of the whole site, or none of them."""
-    return _let(connection_id, "background_model", "background")
+    return _set_role(connection_id, "background_model", "background")
 
 
-def _let(connection_id: int, role: str, place: str) -> ViewResult:
+def _set_role(connection_id: int, role: str, place: str) -> ViewResult:
     change_connection(connection_id, validate(ConnectionChanges, {role: request.form.get(role, "").strip()}))
     return commit_and_redirect(url_for(".show", connection_id=connection_id) + f"#{place}", _("Saved."))
 
@@ -190,7 +190,7 @@ def _page() -> str:
     rows = service.list_connections(PageQuery(limit=100)).items
     deleted = request.args.get("deleted", 0, type=int)
     return render_template(
-        "models/index.html",
+        "providers/index.html",
         connections=[(row, state_of(row, offers := service.offers_of(row.connection_id)), len(offers)) for row in rows],
         home=app_settings() if environment_wins(app_settings()) else None,
         deleted=deleted,
@@ -211,7 +211,7 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> 
     models = {offer.model for offer in offers}
     all_names = (row.test_result or {}).get("names", [])
     return render_template(
-        "models/connection.html",
+        "providers/connection.html",
         efforts=get_args(Effort),
         row=row,
         offers=offers,

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Line, ListOut, Output, Whole
+from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Integer, Line, ListOut, Output
 from webapp.i18n.marks import say
 from webapp.llm.settings import CHAT_PATH
 from webapp.parameters import Parameters as Parameters
@@ -45,7 +45,7 @@ def header_lines(text: str) -> dict[str, str]:
 Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
 Name = Annotated[Line, Field(min_length=1, max_length=100)]
 ModelName = Annotated[Line, Field(min_length=1, max_length=200)]
-WORKS = (
+BACKGROUND = (
     "Its model that does the background work (titles, memories, summaries) for the site: one connection does that, "
     "or else the default model."
 )
@@ -63,14 +63,14 @@ class OfferFields(Input):
     icon: Line | None = Field(None, max_length=8, description="Shown before its name, such as an emoji.")
     audience: Literal["everyone", "admins"] = "everyone"
     group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
-    context_window: Whole | None = Field(None, ge=512, le=100_000_000)
+    context_window: Integer | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
     input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
     output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
     is_default: Flag = Field(
         False, description="Used when nobody has chosen; the environment's model takes precedence."
     )
-    fallback_rank: Whole | None = Field(
+    fallback_rank: Integer | None = Field(
         None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
     )
 
@@ -83,7 +83,7 @@ class NewConnection(Input):
     is_enabled: Flag = True
     builtin_tools: Flag = Field(True, description="Whether its models are offered arithmetic and dates.")
     embedding_model: ModelName | None = Field(None, description=EMBEDS)
-    background_model: ModelName | None = Field(None, description=WORKS)
+    background_model: ModelName | None = Field(None, description=BACKGROUND)
     models: list[OfferFields] | None = Field(
         None,
         max_length=200,
@@ -103,7 +103,7 @@ class ConnectionChanges(Changes):
     is_enabled: Flag | None = None
     builtin_tools: Flag | None = None
     embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Null or empty: no longer.")
-    background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Null or empty: no longer.")
+    background_model: Line | None = Field(None, max_length=200, description=f"{BACKGROUND} Null or empty: no longer.")
     models: list[OfferFields] | None = Field(None, max_length=200)
 
 
@@ -129,7 +129,7 @@ class ConnectionOut(Output):
     is_enabled: bool
     builtin_tools: bool
     embedding_model: str | None = Field(description=EMBEDS)
-    background_model: str | None = Field(description=WORKS)
+    background_model: str | None = Field(description=BACKGROUND)
     models: list[OfferOut]
     test_result: dict[str, Any] | None
     tested_at: Instant | None

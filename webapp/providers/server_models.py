@@ -128,7 +128,7 @@ def _name_of(row: Mapping[str, Any]) -> str | None:
 
 
 def next_page(payload: Any) -> str:
-    """Return the id after which the list goes on; empty if this is its end."""
+    """Return the id that the next page follows; empty on the last page."""
     more = isinstance(payload, Mapping) and payload.get("has_more") is True
     return str(payload.get("last_id") or "") if more else ""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SEND_SECONDS = 10.0
-LASTS = timedelta(days=1)
+MAX_AGE = timedelta(days=1)
 """How long a browser that is away is waited for."""
 TITLE_CHARS = 200
 END_STATUSES = (403, 404, 410)
@@ -105,7 +105,7 @@ def _sender() -> WebPush:
     from webpush import WebPush  # noqa: PLC0415 - only for whoever notifies
 
     private, public = service.key_pair()
-    return WebPush(BytesIO(private), BytesIO(public), subscriber=_contact(), ttl=int(LASTS.total_seconds()))
+    return WebPush(BytesIO(private), BytesIO(public), subscriber=_contact(), ttl=int(MAX_AGE.total_seconds()))
 
 
 def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) -> int | None:

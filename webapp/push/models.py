@@ -9,7 +9,7 @@ from webapp.db.base import Base, Key, belongs_to, set_at
 
 
 class PushSubscription(Base):
-    """A browser's `endpoint` at its maker, found by `digest`, its key `p256dh`, and the session that it goes with."""
+    """A browser's `endpoint` at its maker, found by `digest`, its key `p256dh`, and the session it belongs to."""
 
     __tablename__ = "push_subscriptions"
     __table_args__ = (UniqueConstraint("digest", name="uq_push_subscriptions_digest"),)

@@ -1,4 +1,4 @@
-"""The indexes of the users a process serves: bounded, built once, brought up to date on every use."""
+"""The indexes of the users a process serves: bounded, built once, updated on every use."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ from flask import Flask
 from webapp.extensions import Part
 from webapp.memories.prompt.always_used import AlwaysUsed
 from webapp.retrieval import changes
-from webapp.retrieval.changes import Change, News, Position
+from webapp.retrieval.changes import Change, MissedChanges, Position
 from webapp.retrieval.facts import FactKeys, read_keys
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passage_rows import (
@@ -96,7 +96,7 @@ class IndexCache:
         return [user_id for user_id, entry in entries if not entry.position.space_ids.isdisjoint(space_ids)]
 
     def catch_up(self, user_id: int) -> None:
-        """Bring the user's index up to date, if this process has one and need not rebuild it for that."""
+        """Update the user's index, if this process has one and need not rebuild it for that."""
         if (entry := self.peek(user_id)) is not None:
             self._refresh(user_id, entry, None, 0)
 
@@ -192,7 +192,7 @@ class IndexCache:
                 total -= oldest.size
 
 
-def _apply(user_id: int, entry: Entry, news: News) -> None:
+def _apply(user_id: int, entry: Entry, news: MissedChanges) -> None:
     index = entry.index
     memory_ids = set(news.memory_ids) | {item.ref_id for item in news.changes if item.kind == "memories"}
     memories = changed_memories(user_id, memory_ids) if memory_ids else ()

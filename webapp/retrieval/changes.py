@@ -90,7 +90,7 @@ class PassageMarks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class MissedChanges:
     """The changes that an index has missed; `complete` is False when some of it is no longer kept."""
 
     position: Position
@@ -175,7 +175,7 @@ def _position() -> CompoundSelect[*tuple[Any, ...]]:
     )
 
 
-def news(user_id: int, since: Position, current: Position) -> News | None:
+def news(user_id: int, since: Position, current: Position) -> MissedChanges | None:
     """Return what happened between two positions, or None; versions of a memory are in commit order."""
     if current == since:
         return None
@@ -185,12 +185,12 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
     rows = db.session.execute(_select_range(), parameters) if current.version != since.version else ()
     for version, kind, ref_id, from_id in rows:
         if version > seen + 1:
-            return News(current, complete=False)
+            return MissedChanges(current, complete=False)
         seen = version
         changes.append(Change(kind, ref_id, from_id))
     if seen != current.version or current.memory_version < since.memory_version:
-        return News(current, complete=False)
-    return News(current, changes, memories_changed(user_id, since.memory_version, current.memory_version))
+        return MissedChanges(current, complete=False)
+    return MissedChanges(current, changes, memories_changed(user_id, since.memory_version, current.memory_version))
 
 
 def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:

@@ -14,7 +14,7 @@ from webapp.memories.models import Memory
 from webapp.memories.rules.policy import retention
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passage_rows import searchable_chunks, searchable_messages, usable_memories
-from webapp.retrieval.passages import NOBODY, FoundPassage, Hit, Key, Scope, may_see
+from webapp.retrieval.passages import NO_OWNER, FoundPassage, Hit, Key, Scope, may_see
 from webapp.retrieval.weights import ORDINARY
 from webapp.spaces.chunks import is_picture, shows_page
 from webapp.spaces.members import names_of
@@ -53,7 +53,7 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, FoundPassage]:
 def _as_visible(read: Iterable[_Read], scope: Scope) -> Iterator[FoundPassage]:
     """Yield passages as the reader may see them: shared ones with their owner's name, without the conversation."""
     seen = [(owner, item) for owner, space_id, shared, item in read if may_see(scope, owner, space_id, shared)]
-    other_ids = {owner for owner, _ in seen} - {scope.user_id, NOBODY}
+    other_ids = {owner for owner, _ in seen} - {scope.user_id, NO_OWNER}
     names = names_of(other_ids) if other_ids else {}
     for owner, item in seen:
         if owner in other_ids:
@@ -202,7 +202,7 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
         title = f"{row.title}, page {row.page}" if row.page else row.title
         extra = {"document_id": row.document_id, "space_id": row.space_id} | _picture(row)
         item = FoundPassage("document", row.document_chunk_id, row.content, row.created_at, title=title, extra=extra)
-        yield NOBODY, row.space_id, True, item
+        yield NO_OWNER, row.space_id, True, item
 
 
 def _picture(row: Any) -> dict[str, Any]:

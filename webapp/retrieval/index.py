@@ -177,7 +177,7 @@ class UserIndex:
     def prepare(
         self, query: str, filters: Filter, *, prefix: bool = False, keywords_only: bool = False
     ) -> PreparedSearch:
-        """Do the part of a search that needs no vector, for instance while waiting for one."""
+        """Prepare a search as far as it needs no vector, for instance while waiting for one."""
         with self._lock:
             allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, filters)
             return PreparedSearch(

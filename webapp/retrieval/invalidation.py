@@ -7,10 +7,10 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from webapp.background.events import Kind, happened
+from webapp.background.events import Kind, event_recorded
 from webapp.db.base import after_commit, db, pending_actions
 from webapp.extensions import redis
-from webapp.spaces.signals import raised
+from webapp.spaces.signals import versions_raised
 
 CHANNEL, GROWN, SPACES = CHANNELS = "changed", "changed:grown", "changed:spaces"
 """Their messages are ids of users, of users who have got more and lost nothing, or of spaces, with commas between them.
@@ -36,12 +36,12 @@ def announce(user_id: int, channel: str = CHANNEL) -> None:
         after_commit(announcement)
 
 
-@happened.connect
+@event_recorded.connect
 def _announce_event(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
     if kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
         announce(user_id)
 
 
-@raised.connect
+@versions_raised.connect
 def _announce_spaces(_sender: object, *, space_ids: Sequence[int]) -> None:
     after_commit(_Announcement(SPACES, tuple(space_ids)))

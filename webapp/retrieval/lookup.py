@@ -107,7 +107,7 @@ class Result:
         }
 
 
-class LookUp:
+class Lookup:
     """One look-up for a reply, in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
 
     Creating it reads the tables, waits at most `wait` seconds for an index, its `entry`, and asks for the question's
@@ -190,8 +190,8 @@ class LookUp:
 
 
 def retrieve(question: Question, wait: float) -> Result:
-    """Return passages for a reply; see `LookUp`."""
-    return LookUp(question, wait).finish()
+    """Return passages for a reply; see `Lookup`."""
+    return Lookup(question, wait).finish()
 
 
 def scope_of(user_id: int, space_id: int | None = None) -> Scope:

@@ -13,7 +13,7 @@ from webapp.db.index_hints import use_primary_key
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt import always_used
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
-from webapp.retrieval.passages import NOBODY, Key, Passage
+from webapp.retrieval.passages import NO_OWNER, Key, Passage
 from webapp.retrieval.vectors import Block
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.text.message_pieces import pieces_of
@@ -261,7 +261,7 @@ def _message_blocks(statement: Select[*tuple[Any, ...]]) -> Iterator[Block]:
 
 def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
     chunk_id, content, space_id, document_id, moment, model, vector = row
-    passage = Passage("document", chunk_id, content, NOBODY, moment, space_id, True, group_id=document_id)
+    passage = Passage("document", chunk_id, content, NO_OWNER, moment, space_id, True, group_id=document_id)
     return passage, model, vector
 
 

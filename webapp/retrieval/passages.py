@@ -202,7 +202,7 @@ class Groups:
         self._members = {group: entry for group, entry in self._members.items() if entry[0]}
 
 
-NOBODY = 0
+NO_OWNER = 0
 """The owner of documents: they belong to their space, whoever added them, so that only its members see them."""
 NO_SPACE = 0
 """Space number of personal passages in columns."""
@@ -219,7 +219,7 @@ class Scope:
 
 
 def may_see(scope: Scope, owner_id: int, space_id: int | None, shared: bool) -> bool:
-    """Tell whether a passage is visible: one's own, or shared in one's space; with `space_id` only that space's."""
+    """Return whether a passage is visible: one's own, or shared in one's space; with `space_id` only that space's."""
     if scope.space_id is not None and space_id != scope.space_id:
         return False
     if scope.only is not None and (space_id or NO_SPACE) not in scope.only:

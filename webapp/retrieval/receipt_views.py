@@ -67,7 +67,7 @@ class UsedCounts:
 
     @property
     def label(self) -> str:
-        """For the line under the reply: what was found, else what every reply sees; empty when it saw nothing."""
+        """Return the line under the reply: what was found, else what every reply sees; empty when it saw nothing."""
         parts = [_("%(n)s relevant", n=self.relevant)] if self.relevant else []
         if self.documents:
             parts.append(ngettext("%(num)s document", "%(num)s documents", self.documents))

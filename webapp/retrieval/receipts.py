@@ -70,7 +70,7 @@ def receipt_of(user_id: int, message_id: int) -> list[ReceiptLine]:
         select(TurnReceipt).where(TurnReceipt.message_id == message.message_id).order_by(TurnReceipt.receipt_id)
     ).all()
     passages = load_passages({(row.kind, row.passage_id) for row in rows}, scope_of(user_id))
-    remembered = _texts_then(user_id, rows)
+    remembered = _texts_at_revision(user_id, rows)
     verdicts = {
         tuple(key): verdict
         for *key, verdict in db.session.execute(
@@ -113,8 +113,7 @@ def judge(user_id: int, message_id: int, body: Verdict) -> VerdictDone:
         raise Invalid.field("verdict", "only a memory can be wrong, outdated or forgotten")
     forgotten = None
     if verdict == "forget":
-        service.get_memory(user_id, passage_id)
-        forgotten = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
+        forgotten = forgetting.forget_one(user_id, passage_id, cause="receipt").memory_ids
     elif verdict == "wrong":
         service.update_memory(user_id, passage_id, MemoryChanges(is_archived=True), cause="wrong")
     elif verdict == "outdated":
@@ -146,7 +145,7 @@ def _keep(user_id: int, message: Message, body: Verdict) -> None:
     db.session.flush()
 
 
-def _texts_then(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int], tuple[str, int, bool]]:
+def _texts_at_revision(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int], tuple[str, int, bool]]:
     """Return, by memory and revision, its text then, its current revision, and whether it is in use."""
     ids = {row.passage_id for row in rows if row.kind == "memory"}
     if not ids:

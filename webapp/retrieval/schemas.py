@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from webapp.http.validation import Day, Id, Input, Instant, Output, SearchText, Whole
+from webapp.http.validation import Day, Id, Input, Instant, Integer, Output, SearchText
 from webapp.i18n.marks import say
 from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.passages import KINDS, FoundPassage
@@ -23,7 +23,7 @@ class SearchQuery(BaseModel):
     )
     until: Day | None = Field(None, description="The last day.")
     speaker: Literal["user", "assistant"] | None = Field(None, description="Only messages, and only from that side.")
-    limit: Whole = Field(20, ge=1, le=100)
+    limit: Integer = Field(20, ge=1, le=100)
 
     @field_validator("kinds")
     @classmethod

@@ -10,7 +10,7 @@ from webapp.background.queues import enqueue_after_commit, requests_after_commit
 from webapp.config import Settings
 from webapp.conversations.models import Message
 from webapp.db.base import db
-from webapp.files.documents import documents_asked
+from webapp.files.documents import collect_cited_documents
 from webapp.memories.models import Memory
 from webapp.providers.clients import embeddings
 from webapp.retrieval.cache import IndexCache, index_cache
@@ -38,7 +38,7 @@ def _request_vectors(session: Session, _context: Any) -> None:
         enqueue_after_commit("index", user_id=user_id)
 
 
-@documents_asked.connect
+@collect_cited_documents.connect
 def documents_used_in(_sender: object, *, conversation_id: int) -> list[int]:
     """Return the ids of the documents of which a part was in a prompt."""
     statement = (

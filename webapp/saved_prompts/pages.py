@@ -36,7 +36,7 @@ def choose() -> ViewResult:
     """Return what `/` in the composer offers."""
     if not wants_partial():
         return redirect(url_for(".index"), 303)
-    return render_template("library/_choose.html", **_groups_of_prompts())
+    return render_template("saved_prompts/_choose.html", **_groups_of_prompts())
 
 
 @blueprint.get("/prompts/new")
@@ -157,7 +157,7 @@ def _index(**extra: Any) -> str:
         **_groups_of_prompts(),
         **extra,
     }
-    return render_template("library/index.html", **context)
+    return render_template("saved_prompts/index.html", **context)
 
 
 def _groups_of_prompts() -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _groups_of_prompts() -> dict[str, Any]:
 
 def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors: dict[str, str] | None = None) -> str:
     return render_template(
-        "library/prompt.html",
+        "saved_prompts/prompt.html",
         values=values,
         found=prompt,
         is_yours=prompt is None or prompt.prompt.user_id == current_user_id(),
@@ -188,7 +188,7 @@ def _questions(prompt: Any, variables: list[Variable], values: Any, errors: dict
         for index, v in enumerate(variables)
     ]
     template = "_use.html" if wants_partial() else "use.html"
-    return render_template(f"library/{template}", prompt=prompt, fields=fields)
+    return render_template(f"saved_prompts/{template}", prompt=prompt, fields=fields)
 
 
 def _fill(saved_prompt_id: int, variables: list[Variable]) -> str:

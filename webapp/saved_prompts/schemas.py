@@ -9,12 +9,12 @@ from webapp.http.validation import (
     Id,
     Input,
     Instant,
+    Integer,
     Line,
     ListOut,
     Output,
     PageQuery,
     SearchText,
-    Whole,
     not_blank,
 )
 from webapp.saved_prompts.formats import (
@@ -70,7 +70,7 @@ class PromptsToImport(Input):
     )
     space_id: Id | None = Field(None, description="Share them with the members of this space.")
     format: str | None = Field(None, description="As in the exported file; only the prompts count.")
-    version: Whole | None = None
+    version: Integer | None = None
 
 
 class SavedPromptOut(Output):

@@ -19,7 +19,7 @@ from webapp.saved_prompts.models import SavedPrompt
 from webapp.saved_prompts.schemas import NewSavedPrompt, PromptExport, SavedPromptChanges, SavedPromptQuery
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.service import require_member, spaces_of
-from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
+from webapp.spaces.signals import Consequence, collect_consequences, membership_ending
 
 MAX_PROMPTS = 1_000
 """The most prompts of one person."""
@@ -156,7 +156,7 @@ def import_prompts(
     return len(new), len(prompts) - len(new), refused
 
 
-@membership_ends.connect
+@membership_ending.connect
 def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
     """Take what a member shared out of a space: it is theirs alone again or, if they say so, deleted."""
     conditions = (SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
@@ -166,7 +166,7 @@ def _membership_ends(_sender: object, *, space: Space, user_id: int, forget: boo
         db.session.execute(update(SavedPrompt).where(*conditions).values(space_id=None))
 
 
-@consequences_asked.connect
+@collect_consequences.connect
 def _consequences(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     count = count_rows(SavedPrompt.user_id == user_id, SavedPrompt.space_id == space.space_id)
     if not count:

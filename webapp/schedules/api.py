@@ -20,7 +20,7 @@ def list_schedules(query: PageQuery) -> ScheduleList:
 @blueprint.post("/schedules", status=201)
 @idempotency.idempotent
 def create_schedule(body: ScheduleFields) -> ScheduleOut:
-    """Have a message sent at a time, once or again and again; a worker sends it, and nobody need be there."""
+    """Schedule a message, once or repeatedly; a worker sends it, whether or not anybody is signed in."""
     return ScheduleOut.of(service.create_schedule(current_user_id(), body, token_id=require_identity().token_id))
 
 
@@ -54,7 +54,7 @@ def get_schedule(schedule_id: Id) -> ScheduleOut:
 
 @blueprint.patch("/schedules/<int:schedule_id>")
 def change_schedule(schedule_id: Id, body: ScheduleEdit) -> ScheduleOut:
-    """Change a schedule, only the given fields; pause it, or let it go on."""
+    """Change the given fields of a schedule; pause or resume it."""
     row = service.change_schedule(current_user_id(), schedule_id, body, token_id=require_identity().token_id)
     return ScheduleOut.of(row)
 

@@ -27,7 +27,7 @@ LENGTH = timedelta(minutes=15)
 
 
 def init_feed() -> None:
-    """Say that whoever has the URL of a calendar sees what is due."""
+    """Register calendar URLs as a kind of access: whoever has one sees what is due."""
     add_kind("calendar", Kind(N_("Calendar link"), _dates, delete_feed))
 
 

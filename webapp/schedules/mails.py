@@ -26,7 +26,7 @@ from webapp.schedules.models import Schedule, ScheduleRun
 log = logging.getLogger(__name__)
 
 LEASE, WAIT, PAUSE = timedelta(minutes=3), timedelta(seconds=30), timedelta(minutes=5)
-LASTS = timedelta(hours=24)
+MAX_AGE = timedelta(hours=24)
 """How long a mail server that is away is waited for."""
 TITLE_CHARS = 120
 _OUTCOMES = {smtp.MailRefused: "refused", smtp.MailDeliveryUnknown: "lost", smtp.MailUnavailable: "away"}
@@ -92,7 +92,7 @@ def _claim(run_id: int) -> datetime | None:
     until = now() + LEASE
     with write_transaction():
         due = (ScheduleRun.run_id == run_id, ScheduleRun.mail_due_at <= now())
-        old = update(ScheduleRun).where(*due, ScheduleRun.ended_at < now() - LASTS)
+        old = update(ScheduleRun).where(*due, ScheduleRun.ended_at < now() - MAX_AGE)
         if rows_changed(old.values(mail_due_at=None)):
             log.warning("mail given up", extra={"run_id": run_id})
             return None

@@ -15,7 +15,7 @@ from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.http.forms import on_form, sentences, validate
 from webapp.http.validation import PageQuery, parse_id
-from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.journeys.service import list_journeys
@@ -66,7 +66,7 @@ def _proposals() -> dict[str, Any]:
 
 @blueprint.get("/schedules")
 def index() -> ViewResult:
-    return _list(**take_values())
+    return _list(**pop_values())
 
 
 @blueprint.get("/schedules/<secret>.ics")
@@ -124,7 +124,7 @@ def create() -> ViewResult:
 
 @blueprint.get("/schedules/<int:schedule_id>")
 def show(schedule_id: int) -> ViewResult:
-    """A schedule, to read or change, and what it brought."""
+    """A schedule, to read or change, and its runs."""
     row = service.get_schedule(current_user_id(), schedule_id)
     return _form(_values(row), row=row)
 

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 BATCH = 200
 CLAIM_SECONDS = 10.0
-LATE = timedelta(minutes=10)
+LATE_AFTER = timedelta(minutes=10)
 MAX_FAILURES = 5
 MAX_RUNS = 200
 TURN_SECONDS = 600.0
@@ -62,7 +62,7 @@ def correct_times() -> int:
     """Correct when schedules are due next that ran in what is the future now: the clock was ahead. Returns how many."""
     moment = now()
     recent = select(ScheduleRun).order_by(ScheduleRun.run_id.desc()).limit(RECENT).subquery()
-    is_ahead = (recent.c.due_at > moment + LATE) | (recent.c.ended_at > moment + LATE)
+    is_ahead = (recent.c.due_at > moment + LATE_AFTER) | (recent.c.ended_at > moment + LATE_AFTER)
     ids = select(recent.c.schedule_id).where(is_ahead)
     rows = db.session.execute(
         _TIMES.where(Schedule.is_active.is_(True), Schedule.next_at > moment, Schedule.schedule_id.in_(ids))
@@ -94,7 +94,7 @@ def _claim(due: Sequence[Any], moment: datetime) -> int:
         for schedule_id, due_at in db.session.execute(runs):
             moved.pop((schedule_id, due_at), None)
         rows = [
-            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE}
+            {"schedule_id": row.schedule_id, "due_at": row.next_at, "is_late": moment - row.next_at > LATE_AFTER}
             for row in moved.values()
         ]
         if rows:
@@ -261,7 +261,7 @@ def _end(run_id: int, problem: str | None) -> None:
 
 
 def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pauses: bool = False) -> None:
-    """Note how a run ended, pause its schedule if it has to be, and tell whoever is told: once, with the run."""
+    """Record how a run ended, pause its schedule if necessary, and notify its owner: once, with the run."""
     run_row.status, run_row.ended_at = "failed" if problem else "done", now()
     run_row.problem = problem[:300] if problem else None
     schedule.failures = schedule.failures + 1 if problem else 0

@@ -107,13 +107,13 @@ def change_schedule(user_id: int, schedule_id: int, changes: ScheduleEdit, *, to
 
 
 def delete_schedule(user_id: int, schedule_id: int) -> None:
-    """Delete a schedule; what it brought stays. Raises NotFound."""
+    """Delete a schedule; the replies to its messages stay. Raises NotFound."""
     db.session.delete(get_schedule(user_id, schedule_id, lock=True))
     db.session.flush()
 
 
 def run_now(user_id: int, schedule_id: int) -> ScheduleRun:
-    """Have a schedule's message sent at once, beside its times. Raises NotFound, Conflict while one is on its way."""
+    """Send a schedule's message now, in addition to its times. Raises NotFound, Conflict while one is being sent."""
     row = get_schedule(user_id, schedule_id, lock=True)
     under_way = ScheduleRun.status.in_(("waiting", "running"))
     if db.session.scalar(select(ScheduleRun.run_id).where(ScheduleRun.schedule_id == schedule_id, under_way).limit(1)):

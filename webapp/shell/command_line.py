@@ -63,7 +63,7 @@ class CommandLine(Flask):
         return self.application.app_context()
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Have the application answer, for `flask run`."""
+        """Answer a request with the application, for `flask run`."""
         return self.application.wsgi_app(environ, start_response)
 
 

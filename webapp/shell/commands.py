@@ -22,7 +22,7 @@ from webapp.files.cli import files
 from webapp.http.problems import field_errors
 from webapp.journeys.cli import journeys, prepare
 from webapp.memories.cli import memories
-from webapp.readiness import current_revision, give_up, newest_revision
+from webapp.readiness import current_revision, end_transaction, newest_revision
 from webapp.retrieval.cli import embeddings
 from webapp.transfer.cli import transfer
 
@@ -78,7 +78,7 @@ def _in_line(errors: Sequence[Mapping[str, Any]]) -> str:
 
 def _is_current() -> bool:
     """Return whether the database has no migration before it, as far as it lets anybody see."""
-    give_up()
+    end_transaction()
     with suppress(DBAPIError):
         return current_revision() == newest_revision()
     return True

@@ -7,8 +7,8 @@ from flask import Blueprint
 from flask_openapi3 import APIBlueprint, OpenAPI
 
 from webapp.digests.api import init_digests
-from webapp.gateway.api import speak_openai
-from webapp.mcp_server.api import speak_mcp
+from webapp.gateway.api import init_openai_errors
+from webapp.mcp_server.api import init_mcp_errors
 from webapp.oauth.api import init_oauth
 from webapp.shell import commands
 from webapp.webhooks import events_api
@@ -64,7 +64,7 @@ def register(app: OpenAPI) -> None:
             elif isinstance(blueprint, Blueprint) and blueprint.import_name == module.__name__:
                 app.register_blueprint(blueprint)
     init_digests(app)
-    speak_openai(app)
-    speak_mcp(app)
+    init_openai_errors(app)
+    init_mcp_errors(app)
     init_oauth(app)
     commands.register(app)

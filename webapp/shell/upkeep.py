@@ -34,7 +34,7 @@ from webapp.spaces.documents import documents_awaiting_index
 from webapp.summaries.service import conversations_awaiting_summary as owed_summaries
 from webapp.transfer import export_jobs
 from webapp.transfer.service import stalled_jobs
-from webapp.usage.sums import add_up
+from webapp.usage.sums import sum_records
 from webapp.webhooks import delivery, service as webhooks
 
 T = TypeVar("T")
@@ -127,7 +127,7 @@ def purge() -> dict[str, int]:
         "idempotency_keys": partial(_purge_keys, moment),
         "schedules": correct_times,
     }
-    counts = run_each({name: partial(_store, work) for name, work in steps.items()} | {"usage": add_up})
+    counts = run_each({name: partial(_store, work) for name, work in steps.items()} | {"usage": sum_records})
     return {name: counts[name] or 0 for name in ("conversations", "idempotency_keys", "reports")}
 
 

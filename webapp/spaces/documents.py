@@ -23,7 +23,7 @@ from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMembe
 from webapp.spaces.originals import NONE, STALL_SECONDS, Original, has_older_vectors, lacks_vector
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
-from webapp.spaces.signals import originals_left, touch
+from webapp.spaces.signals import originals_deleted, touch
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
         raise Forbidden("Only the owner of the space, or whoever added it, can delete a document.")
     db.session.execute(delete_rows(SpaceDocument).where(SpaceDocument.document_id == document_id))
     if row.digest:
-        originals_left.send(None, digests=[row.digest])
+        originals_deleted.send(None, digests=[row.digest])
     touch(space_id)
 
 

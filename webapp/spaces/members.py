@@ -189,7 +189,7 @@ def lock_spaces(user_id: int) -> Sequence[Space]:
 
 
 def leave_all(user_id: int) -> Answers:
-    """End every membership and invitation of an account; returns what the receivers of `membership_ends` did.
+    """End every membership and invitation of an account; returns what the receivers of `membership_ending` did.
 
     A space of its own goes to the longest-standing other member; without one, it is deleted.
     """

@@ -107,7 +107,7 @@ def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> None:
         setattr(row, name, value)
     db.session.flush()
     if stops:  # the space is locked by now: no portrait is being stored
-        signals.portrait_ends.send(None, space_id=space_id)
+        signals.portrait_disabled.send(None, space_id=space_id)
 
 
 def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
@@ -117,12 +117,12 @@ def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
 
 
 def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answers:
-    """End an active member's membership, which nothing else does; returns what the receivers of `membership_ends` did.
+    """End an active member's membership, which nothing else does; returns the answers of `membership_ending`.
 
     What the member had in the space becomes theirs alone; with `forget`, their memories in it are forgotten.
     """
     space_id, name = space.space_id, space.name
-    results = signals.membership_ends.send(None, space=space, user_id=user_id, forget=forget)
+    results = signals.membership_ending.send(None, space=space, user_id=user_id, forget=forget)
     audit.record(user_id, Action.SPACE_LEFT, name, detail={"space_id": space_id})
     db.session.execute(delete(SpaceMember).where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id))
     db.session.expire_all()
@@ -131,7 +131,7 @@ def end_membership(space: Space, user_id: int, *, forget: bool = False) -> Answe
 
 
 def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
-    """End every membership and delete the space; returns what the receivers of `membership_ends` did."""
+    """End every membership and delete the space; returns the answers of `membership_ending`."""
     answers: Answers = []
     for member_id in sorted(active_members(space.space_id)):
         answers += end_membership(space, member_id, forget=member_id == forgetful)
@@ -140,7 +140,7 @@ def end_space(space: Space, *, forgetful: int | None = None) -> Answers:
     db.session.execute(delete(Space).where(Space.space_id == space.space_id))
     db.session.expire_all()
     if originals:
-        signals.originals_left.send(None, digests=originals)
+        signals.originals_deleted.send(None, digests=originals)
     return answers
 
 

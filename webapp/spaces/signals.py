@@ -10,21 +10,21 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from webapp.db.base import db
 from webapp.spaces.models import SpaceMember, SpaceVersion
 
-membership_ends = Signal()
+membership_ending = Signal()
 """`space=`, `user_id=`, `forget=`: somebody's membership is about to end, for whatever reason: they leave or are
 removed, their account is deleted, or the space is."""
 
 Answers = list[tuple[Any, Any]]
 """What a signal's receivers answered, each with its receiver."""
 
-consequences_asked = Signal()
+collect_consequences = Signal()
 """`space=`, `user_id=`: what the end of this user's membership would do; receivers return a list of Consequence."""
 
-originals_left = Signal()
+originals_deleted = Signal()
 """`digests=`: the contents of files that were the originals of documents just deleted."""
 
 
-portrait_ends = Signal()
+portrait_disabled = Signal()
 """`space_id=`: the owner no longer wants a portrait of a space."""
 
 
@@ -39,20 +39,20 @@ class Consequence:
 
 def consequences(space: object, user_id: int) -> list[Consequence]:
     """Return what every domain says about the end of a membership, in a stable order."""
-    items = [item for _, answer in consequences_asked.send(None, space=space, user_id=user_id) for item in answer]
+    items = [item for _, answer in collect_consequences.send(None, space=space, user_id=user_id) for item in answer]
     return sorted(items, key=lambda item: item.kind)
 
 
-_TOUCHED = "spaces_touched"
+_TOUCHED_KEY = "spaces_touched"
 
-raised = Signal()
+versions_raised = Signal()
 """`space_ids=`: sent just before the commit in which the versions of these spaces were raised."""
 
 
 def touch(space_id: int | None) -> None:
     """Count a change to what a space's members can find, written, by id, just before the commit, against deadlocks."""
     if space_id is not None:
-        db.session.info.setdefault(_TOUCHED, set()).add(space_id)
+        db.session.info.setdefault(_TOUCHED_KEY, set()).add(space_id)
 
 
 def versions_of(user_id: ColumnElement[int] | InstrumentedAttribute[int]) -> Select[int, int]:
@@ -69,7 +69,7 @@ def _raise(session: Session) -> None:
     """Write the versions with the transaction that changes something."""
     if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
         return
-    space_ids = sorted(session.info.pop(_TOUCHED, ()))
+    space_ids = sorted(session.info.pop(_TOUCHED_KEY, ()))
     for space_id in space_ids:
         session.execute(
             update(SpaceVersion)
@@ -78,11 +78,11 @@ def _raise(session: Session) -> None:
             .execution_options(synchronize_session=False)
         )
     if space_ids:
-        raised.send(None, space_ids=space_ids)
+        versions_raised.send(None, space_ids=space_ids)
 
 
 @event.listens_for(db.session, "after_rollback")
 def _forget(session: Session) -> None:
     """Drop the changes of a rolled back transaction; after a SAVEPOINT they stay, as one too many is harmless."""
     if session.get_nested_transaction() is None:
-        session.info.pop(_TOUCHED, None)
+        session.info.pop(_TOUCHED_KEY, None)

@@ -12,14 +12,14 @@ from webapp.db.index_hints import stream_rows
 from webapp.i18n.dates import full_date
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.store.copies import replies_stripped, statements_withdrawn
-from webapp.memories.store.forgetting import being_forgotten, drop_streams
+from webapp.memories.store.forgetting import drop_streams, pre_forget
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.retrieval.passage_rows import CHUNKS_ONLY
 
 
-@being_forgotten.connect
+@pre_forget.connect
 def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
     statements = ForgottenStatements(texts)
     _strip_chunks(user_id, statements)
@@ -99,7 +99,7 @@ def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int])
 
 
 def _index_again(user_id: int, firsts: dict[int, int]) -> None:
-    """Have the missing vectors of conversations made, for messages from these ids on."""
+    """Request the missing vectors of conversations, for messages from these ids on."""
     ids = []
     for conversation_id, first_id in sorted(firsts.items()):
         conversation = get_or_raise(Conversation, conversation_id)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.http.validation import Whole
+from webapp.http.validation import Integer
 
 JobId = Annotated[str, Field(max_length=64, description="As the request for it was answered.")]
 
@@ -17,7 +17,7 @@ class SyncQuery(BaseModel):
 class UserDigestsQuery(SyncQuery):
     only_needing: bool = Field(True, description="Only conversations idle for a while whose memory is absent or stale.")
     include_empty: bool = Field(False, description="Include conversations in which nothing was said.")
-    clamp: Whole = Field(-1, ge=-1, le=10_000, description="At most this many conversations; -1 for no limit.")
+    clamp: Integer = Field(-1, ge=-1, le=10_000, description="At most this many conversations; -1 for no limit.")
 
 
 class TaskQueued(BaseModel):

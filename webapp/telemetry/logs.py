@@ -46,7 +46,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people, with the same fields at its end."""
+    """Formats a line for people, with the same fields at its end."""
 
     def format(self, record: logging.LogRecord) -> str:
         extra = {**(_context.get() or {}), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}

@@ -68,7 +68,7 @@ class Recorder:
         os.register_at_fork(after_in_child=self._reset_after_fork)
 
     def observe(self, measure: Measure, seconds: float, *labels: str) -> None:
-        """Note how long something took."""
+        """Record how long something took."""
         with self._lock:
             numbers = self._numbers(measure, labels)
             numbers[0] += 1

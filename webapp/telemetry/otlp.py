@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-EVERY_MS = 2_000
+EXPORT_INTERVAL_MS = 2_000
 RETRY_LIMIT_SECONDS = 2.0
 """How long a collector is waited for, by a thread of its own or by the process of jobs that is about to end."""
 
@@ -57,4 +57,4 @@ class Traces:
     def processor(self) -> SpanProcessor:
         """Return the batches in which ended spans are sent."""
         exporter = OTLPSpanExporter(self._endpoint, headers=self._headers, timeout=RETRY_LIMIT_SECONDS)
-        return BatchSpanProcessor(exporter, schedule_delay_millis=EVERY_MS)
+        return BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_INTERVAL_MS)

@@ -28,7 +28,7 @@ _current: ContextVar[Span | None] = ContextVar("span", default=None)
 
 
 def use(traces: Traces | None) -> None:
-    """From now on trace, in this process and those it forks; or, without an argument that traces, do not."""
+    """Start tracing in this process and those it forks; stop, without a tracer."""
     global _traces  # noqa: PLW0603
     _traces = traces
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 _SPACE = re.compile(r"\s+")
 _QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
-STRAIGHT = str.maketrans(_QUOTES | dict.fromkeys("‐‑‒–−", "-"))
+KEYBOARD_FORMS = str.maketrans(_QUOTES | dict.fromkeys("‐‑‒–−", "-"))
 """Translates typographic quotation marks, hyphens and the minus into those of a keyboard."""
 _EARLIER_STRAIGHT = str.maketrans(_QUOTES)
 _NUMBER = re.compile(r"[^\w\s]{0,2}\d")
@@ -35,7 +35,7 @@ def earlier_statement(text: str) -> str:
 
 def fold(text: str) -> str:
     """Return a text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
-    return _fold(text, STRAIGHT)
+    return _fold(text, KEYBOARD_FORMS)
 
 
 def earlier_fold(text: str) -> str:
@@ -67,8 +67,8 @@ def signs(text: str) -> frozenset[str]:
 
 
 def is_sign(text_folded: str, index: int) -> bool:
-    """Tell whether a character of a folded text means something: letters, digits and symbols do, most punctuation does
-    not; a hyphen before a number ("-5") or after a word ("A-") does, and a point that begins a word (".5", ".net")."""
+    """Return whether a character of a folded text means something. Letters, digits, symbols, a hyphen before a number
+    ("-5") or after a word ("A-") and a point that begins a word (".5", ".net") do; most punctuation does not."""
     char = text_folded[index]
     if unicodedata.category(char)[0] != "P":
         return not char.isspace()
@@ -91,7 +91,7 @@ def slug(text: str, limit: int = 100, *, signed: bool = False) -> str:
 
 
 def _is_symbol(char: str) -> bool:
-    """Tell whether a character means something wherever it stands."""
+    """Return whether a character means something wherever it stands."""
     return char == "+" or unicodedata.category(char) in ("So", "Sc") or unicodedata.bidirectional(char) == "ET"
 
 
@@ -104,6 +104,8 @@ def _fold(text: str, translation: dict[int, str]) -> str:
 
 
 def _trim(text_folded: str, is_kept: Callable[[str, int], bool]) -> str:
+    if text_folded[:1].isalnum() and text_folded[-1:].isalnum():
+        return text_folded
     start, end = 0, len(text_folded)
     while start < end and (text_folded[start].isspace() or not is_kept(text_folded, start)):
         start += 1

@@ -131,7 +131,7 @@ def _code(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 
 
 def _opens_block(line: str) -> bool:
-    """Tell whether a line ends with an open bracket, or with a call and a colon."""
+    """Return whether a line ends with an open bracket, or with a call and a colon."""
     row = line.rstrip()
     if row.endswith(":"):
         return row[:-1].rstrip().endswith(")") and _CALL.search(row) is not None

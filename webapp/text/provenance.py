@@ -59,7 +59,7 @@ _INLINE = re.compile(
 )
 _MARKED_QUOTE = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+)?>")
 _INVISIBLE = re.compile(f"[{INVISIBLE}\u200d]")
-_ALIKE = str.maketrans("＞＂｀～", '>"`~')
+_ASCII = str.maketrans("＞＂｀～", '>"`~')
 _SAID_WORDS = 6
 """From how many words on a quotation within a line is what somebody said; a shorter one is a name or a title."""
 _QUOTED = re.compile(r"(?:^|\n)[ \t]{0,8}([“„«»\"‘「『])")
@@ -79,7 +79,7 @@ def forgotten_in(spans: Spans | None) -> list[Span]:
 
 
 def touches(span: Span, others: Iterable[Span]) -> bool:
-    """Tell whether a span shares characters with one of others."""
+    """Return whether a span shares characters with one of others."""
     return any(other.start < span.end and span.start < other.end for other in others)
 
 
@@ -112,7 +112,7 @@ def carry_spans(before: str, after: str, spans: Spans) -> list[tuple[int, int, s
 
 def _blocks(text: str) -> Iterator[Span]:
     if not text.isascii():
-        text = _INVISIBLE.sub(" ", text.translate(_ALIKE))  # one for one, so that places stay
+        text = _INVISIBLE.sub(" ", text.translate(_ASCII))  # one for one, so that places stay
     lines = [Span(line.start(), line.end()) for line in re.finditer(r"[^\n]*\n?", text) if line.group()]
     yield from _fences(text, lines)
     yield from _between_triples(text)

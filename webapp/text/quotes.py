@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from webapp.text.canonical import STRAIGHT
+from webapp.text.canonical import KEYBOARD_FORMS
 from webapp.text.words import UNSPACED, VARIANTS, plain_form
 
 # Scripts with spaces between words: there a quote must not begin or end inside a word ("Al" in "Alexander").
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
 
 
-_STRAIGHT = STRAIGHT | str.maketrans("—", "-")
+_STRAIGHT = KEYBOARD_FORMS | str.maketrans("—", "-")
 _MINUS = re.compile(r"(?:^|[^\w])[-−–][.,]?$")
 _SIGNED = re.compile(r"[+#%‰°]+(?!\w)")
 _AND = frozenset("وו")
@@ -108,7 +108,7 @@ def _splits_word(message: str, span: Span) -> bool:
 
 
 def _splits_sign(message: str, span: Span) -> bool:
-    """Tell whether the sign of the first number or of the last word is left out."""
+    """Return whether the sign of the first number or of the last word is left out."""
     if message[span.start].isdigit() and _MINUS.search(message[max(0, span.start - 3) : span.start]):
         return True
     return message[span.end - 1].isalnum() and _SIGNED.match(message[span.end : span.end + 20]) is not None

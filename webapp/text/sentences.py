@@ -66,7 +66,7 @@ def sentence_around(span: Span, text: str) -> Span:
 
 
 def is_question(sentence: str) -> bool:
-    """Tell whether a sentence ends in the question mark of any script."""
+    """Return whether a sentence ends in the question mark of any script."""
     end = sentence.rstrip(_CLOSERS)[-1:]
     if end == GREEK_QUESTION_MARK:
         return any(unicodedata.name(letter, "").startswith("GREEK") for letter in sentence)

@@ -127,7 +127,7 @@ def _cut_start(text: str, length: int) -> str:
 
 
 def _joins_previous(text: str, position: int) -> bool:
-    """Tell whether the character at a position belongs to the grapheme of the one before it."""
+    """Return whether the character at a position belongs to the grapheme of the one before it."""
     if position >= len(text):
         return False
     char, before = text[position], text[position - 1]

@@ -81,11 +81,11 @@ VARIANTS = "\ufe0e\ufe0f"
 """Marks that ask for a character as text or as a picture."""
 _OPTIONAL = re.compile(f"[{INVISIBLE}{VARIANTS}{_HEBREW_MARKS}{_ARABIC_MARKS}]")
 _DIGIT = re.compile(r"\d")
-_ALIKE = str.maketrans({"ı": "i", "ي": "ی", "ك": "ک", "ʼ": "'", "\u0326": "\u0327"})
+_VARIANTS = str.maketrans({"ı": "i", "ي": "ی", "ك": "ک", "ʼ": "'", "\u0326": "\u0327"})
 """Letters that keyboards write in two ways: of Turkish, Persian, Ukrainian and Romanian."""
 
 
-_WITHIN = 4_000
+_MAX_QUERY = 4_000
 _LATER_WORD = re.compile(r"(?<=[\w,;:] )[^\W\d_][\w'’-]+")
 
 
@@ -125,7 +125,7 @@ def _in_pairs(match: re.Match[str]) -> str:
 
 
 def is_paired(word: str) -> bool:
-    """Tell whether a word is of a script that is indexed as pairs of characters."""
+    """Return whether a word is of a script that is indexed as pairs of characters."""
     return _PAIRED.fullmatch(word) is not None
 
 
@@ -142,7 +142,7 @@ def fold_marks(text: str) -> str:
 
 def plain_form(text: str) -> str:
     """Return a folded text without what may be left out in writing, in one form of digits and of letters."""
-    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_ALIKE))
+    return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_VARIANTS))
 
 
 def _ascii_digit(match: re.Match[str]) -> str:
@@ -245,13 +245,13 @@ def date_columns(day: date) -> tuple[int, int, int, int]:
 
 
 def asks_something(text: str) -> bool:
-    """Tell whether a text ends by asking something, an appended note in brackets aside."""
+    """Return whether a text ends by asking something, an appended note in brackets aside."""
     return _QUESTION_END.search(text[-400:]) is not None
 
 
 def names_in(query: str) -> frozenset[str]:
     """Return the capitalised words of a query that do not begin a sentence, folded."""
-    return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_WITHIN]) if word[0].isupper())))
+    return frozenset(words(" ".join(word for word in _LATER_WORD.findall(query[:_MAX_QUERY]) if word[0].isupper())))
 
 
 def language_name(texts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Tools as the model is told about them, and a call of one: arguments, result, both as stored with the reply; pure."""
+"""Tools as models see them, and calls of them: arguments and results, as stored with the reply; pure."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Tools that the requesting program brings along: offered to the model beside ours and called by that program; and the
+"""Tools that the requesting program supplies: offered to the model beside ours and called by that program; and the
 format in which it wants the answer; pure."""
 
 import hashlib
@@ -29,7 +29,7 @@ _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class ClientTools:
-    """The tools that a request brings along for the model, in the protocol's terms: tools, and the format of the
+    """The tools that a request supplies for the model, in the protocol's terms, and the format of the
     answer.
 
     `choice`, `parallel` and `form` (a `response_format`) go to the model unchanged; with `alone`, none of our tools are

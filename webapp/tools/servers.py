@@ -116,7 +116,7 @@ def note_failure(row: ToolServer, why: str) -> None:
 
 
 def _is_same(previous: dict[str, Any] | None, tool: ListedTool) -> bool:
-    """Return whether the model is told the same; what was stored by an earlier version is not clean."""
+    """Return whether models see the same tool; what was stored by an earlier version is not clean."""
     if previous is None or previous["name"] != tool.name:
         return False
     fields = asdict(tool)

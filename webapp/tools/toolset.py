@@ -11,7 +11,7 @@ ROUNDS, FAR_ROUNDS = 4, 8
 """How often the model may call tools in one reply: if all of them are local, and if some reach out."""
 MAX_CALLS = 8
 """The most calls at once."""
-FAR_SECONDS = 120.0
+REMOTE_SECONDS = 120.0
 """The most time that calls which reach out may take together in one reply, not counting the wait for the person."""
 MAX_TOKENS = 3_000
 """The most tokens of one result; a longer one is shortened with a mark."""
@@ -75,7 +75,7 @@ class Toolset:
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
-        """Return what the model is told, always in the same order: providers cache it first of all."""
+        """Return the tools' definitions for the model, always in the same order, since providers cache them."""
         return [tool.definition for tool in self.tools]
 
     @property

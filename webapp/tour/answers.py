@@ -19,7 +19,7 @@ READING = "memory_operations"
 
 INTRODUCTION = N_("My name is …\nI live in …\nI work as …\nI am allergic to …")
 """What a newcomer fills in. Each line is a form, and with a few words for the dots, a sentence that is remembered."""
-SHOW_ME = N_("Show me what a reply looks like.")
+EXAMPLE_REQUEST = N_("Show me what a reply looks like.")
 
 _NO_MODEL = N_("No language model is connected yet, so nothing here can answer you.")
 _FOR_ADMINS = N_("Connect a provider, or a model on this computer, under Administration, Models.")
@@ -42,7 +42,7 @@ _BLANK = r"(?:…|\.\.\.)"
 
 def reply_to(messages: Sequence[dict[str, Any]], language: str, *, is_admin: bool) -> str:
     """Return the reply: the example if requested, otherwise that and how a model is connected."""
-    if _asks_to_be_shown(_text(messages).rstrip().rpartition("\n")[2]):
+    if _asks_for_example(_text(messages).rstrip().rpartition("\n")[2]):
         rows = [f"| `{key}` | {tour_text(use, language)} |" for key, use in _KEYS.items()]
         table = "\n".join(["| | |", "|:--|:--|", *rows])
         return f"{tour_text(_EXAMPLE_NOTE, language)}\n\n{table}\n\n{_CODE}\n"
@@ -60,7 +60,7 @@ def statements_in(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | 
             if _matches(sentence, _WORD + rf"(?: {_WORD}){{0,3}}"):
                 operation = {"quote": sentence, "content": sentence, "about": "user", "kind": "fact", "confidence": 1.0}
                 statements.append({"message": row["message"], **operation})
-            elif not _matches(sentence, _BLANK) and not _asks_to_be_shown(sentence):
+            elif not _matches(sentence, _BLANK) and not _asks_for_example(sentence):
                 return None
     return statements
 
@@ -70,8 +70,8 @@ def _text(messages: Sequence[dict[str, Any]]) -> str:
     return content if isinstance(content, str) else text_of_parts(content)
 
 
-def _asks_to_be_shown(sentence: str) -> bool:
-    return sentence.strip() in {tour_text(SHOW_ME, code) for code in LANGUAGES}
+def _asks_for_example(sentence: str) -> bool:
+    return sentence.strip() in {tour_text(EXAMPLE_REQUEST, code) for code in LANGUAGES}
 
 
 def _matches(sentence: str, words: str) -> bool:

@@ -232,7 +232,7 @@ def _is_of(key: bytes, user_id: int) -> bool:
     return re.search(rb"(?<![a-z])user(?:_id)?[:=]%d(?!\d)" % user_id, key) is not None
 
 
-@deletion.size_asked.connect
+@deletion.count_account_data.connect
 def _size(_sender: object, *, user_id: int) -> int:
     """Return how many messages and memories there are; counting stops once it is more than matters."""
     limit = deletion.SMALL_ACCOUNT + 1

@@ -28,7 +28,7 @@ from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMembe
 from webapp.transfer.models import ImportedMessage
 
 BATCH = 200
-NEVER = frozenset(
+UNEXPORTED = frozenset(
     {
         *("embedding", "embedding_model", "password_hash", "token", "user_id", "statement_hash"),
         *("extraction_due", "index_due", "summary_due", "indexed_through", "report_due", "memory_version"),
@@ -76,7 +76,7 @@ def dump(row: Any) -> dict[str, Any]:
 
 def is_exported(column: Any) -> bool:
     """Return whether a column is part of an export."""
-    return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
+    return column.name not in UNEXPORTED and column.computed is None and not isinstance(column.type, LargeBinary)
 
 
 def walk(model: type[Row], condition: ColumnElement[bool]) -> Iterator[Row]:

@@ -116,7 +116,7 @@ def stop_learning(import_id: Id) -> LearningOut:
 @limit_transfers
 @idempotency.idempotent
 def create_export(body: NewExport) -> ExportOut:
-    """Have your account, a conversation or your memories written to a file."""
+    """Export your account, a conversation or your memories to a file."""
     return ExportOut.from_row(export_jobs.create_export(current_user_id(), body))
 
 

@@ -21,7 +21,7 @@ from webapp.transfer.content import ReadConversation, ReadFile
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.sources import Upload
 
-BROUGHT = "file"
+FILE_KIND = "file"
 WHOLE_TOKENS = 2_000
 """A longer document is searched for each question instead of being put into prompts whole."""
 
@@ -45,7 +45,7 @@ def store_files(import_id: int, user_id: int, upload: Upload, part: ReadConversa
     for message in part.messages:
         for file in message.files[: files.MAX_ATTACHED]:
             try:
-                file_id, mode = _take_file(import_id, user_id, upload, file)
+                file_id, mode = _import_file(import_id, user_id, upload, file)
             except DomainError as error:
                 result.left_out.append(f"“{file.name}” was left out: {error.problem}")
                 continue
@@ -72,7 +72,7 @@ def without(file_names: dict[int, str], names: Collection[str]) -> dict[int, str
 
 def delete_unused_files(user_id: int, import_id: int) -> None:
     """Delete the imported files that no message uses any more."""
-    statement = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
+    statement = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == FILE_KIND)
     unused = select(File.file_id).where(
         File.user_id == user_id, File.file_id.in_(statement), File.file_id.not_in(select(MessageFile.file_id))
     )
@@ -80,7 +80,7 @@ def delete_unused_files(user_id: int, import_id: int) -> None:
         files.delete_file(user_id, file_id)
 
 
-def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
+def _import_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
     """Return a file's id, and whether it goes into prompts whole or is searched. Raises DomainError, ImportRefused."""
     data = upload.read(file.member or "") if file.data is None else file.data
     name = _file_name(file.name, data)
@@ -92,7 +92,7 @@ def _take_file(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> 
         )
         row = existing or store_upload(user_id, name, BytesIO(data))
         if existing is None:
-            db.session.add(RestoredRow(import_id=import_id, kind=BROUGHT, old_id=row.file_id, new_id=row.file_id))
+            db.session.add(RestoredRow(import_id=import_id, kind=FILE_KIND, old_id=row.file_id, new_id=row.file_id))
         return row.file_id, "whole" if row.tokens <= WHOLE_TOKENS else "search"
 
 

@@ -23,9 +23,12 @@ transfer = AppGroup("transfer", help="Imports and exports.")
 @email_option
 @click.option("--what", type=click.Choice(("account", "memories")), default="account", show_default=True)
 @click.option("--format", "form", help="Of memories: markdown, text, json or mem.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.argument("path", type=click.Path(dir_okay=False, writable=True, path_type=Path))
-def export(email: str, what: str, form: str | None, path: Path) -> None:
+def export(email: str, what: str, form: str | None, force: bool, path: Path) -> None:
     """Write an account with the spaces it owns, or its memories, to a file. The account's activity shows it."""
+    if path.exists() and not force:
+        raise click.ClickException(f"{path} already exists. Use --force to overwrite it.")
     user_id = find_user(email).user_id
     with write_transaction():
         fields = NewExport.model_validate({"what": what, "format": form})
@@ -33,8 +36,9 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
     export_jobs.make(export_id, seconds=ENDLESS)
     with write_transaction():
         stored = export_jobs.download(user_id, export_id).stored_as or ""
-    shutil.copyfile(storage.path_of(stored), path)
+    path.touch(0o600)
     path.chmod(0o600)
+    shutil.copyfile(storage.path_of(stored), path)
     click.echo(f"{path}: {path.stat().st_size:,} bytes")
 
 
@@ -54,7 +58,7 @@ def import_file(email: str, form: str | None, restore: bool | None, learn: bool,
     with write_transaction():
         row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
         import_id = row.import_id
-    if preview.look_at(import_id, seconds=ENDLESS) != "ready":
+    if preview.inspect_upload(import_id, seconds=ENDLESS) != "ready":
         raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
     with write_transaction():
         service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))

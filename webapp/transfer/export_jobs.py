@@ -24,7 +24,7 @@ from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.i18n.marks import N_
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.memories.store.copies import statements_withdrawn
-from webapp.memories.store.forgetting import being_forgotten
+from webapp.memories.store.forgetting import pre_forget
 from webapp.transfer import account_tables, storage
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
@@ -230,7 +230,7 @@ def _exports_of(user_id: int) -> Select[Export]:
     return select(Export).where(Export.user_id == user_id)
 
 
-@being_forgotten.connect
+@pre_forget.connect
 @statements_withdrawn.connect
 def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
     """End the user's exports, including those being written."""

@@ -34,7 +34,7 @@ CALL_TOKENS = 3_000
 """Tokens of conversation per call; the instructions and what is already known come on top."""
 OVERHEAD_TOKENS = 2_500
 ANSWER_TOKENS = 350
-OVER = ("done", "stopped")
+FINAL_STATUSES = ("done", "stopped")
 
 Price = tuple[float | None, float | None] | None
 
@@ -71,7 +71,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
         raise Conflict("Nothing can be learned from an import that has not run yet or has been undone.")
     if row.learn_status == "running":
         raise Conflict("That is already being done.")
-    if row.learn_status in OVER:
+    if row.learn_status in FINAL_STATUSES:
         raise Conflict(
             "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
         )

@@ -20,8 +20,8 @@ from webapp.transfer import conversation_download, export_jobs, import_learning,
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
-from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport, Taken
-from webapp.transfer.wording import say_again
+from webapp.transfer.schemas import ImportedKind, ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport
+from webapp.transfer.wording import as_sentence
 
 blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
@@ -29,7 +29,7 @@ PAGE_ROWS = 20
 ITEMS = 50
 MAX_CHOSEN = 500
 FIELD_LABELS = N_({"text": "The text", "format": "Format", "conversation_id": "The conversation"})
-_STARTED_STATUSES = ("running", *import_learning.OVER)
+_STARTED_STATUSES = ("running", *import_learning.FINAL_STATUSES)
 COUNT_LABELS = N_(
     {
         "conversations imported": "conversations imported",
@@ -112,7 +112,7 @@ def show_import(import_id: int) -> ViewResult:
         else [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
         "period": [datetime.fromisoformat(text) for text in (row.preview or {}).get("dates", {}).values() if text],
         "items": page.items,
-        "say_again": say_again,
+        "as_sentence": as_sentence,
         "next_cursor": page.next_cursor,
         "outcome": outcome,
         "spaces": spaces_to_choose(current_user_id()),
@@ -134,7 +134,7 @@ def start(import_id: int) -> ViewResult:
     if "restore" in request.form:
         service.start(current_user_id(), import_id, StartImport(restore=True))
         return commit_and_redirect(url_for(".show_import", import_id=import_id))
-    take = [name for name in get_args(Taken) if name in request.form.getlist("take")]
+    take = [name for name in get_args(ImportedKind) if name in request.form.getlist("take")]
     first, last = (request.form.get(name) or None for name in ("from", "to"))
     fields = StartImport.model_validate(
         {

@@ -14,7 +14,7 @@ from webapp.http.validation import utc_text
 from webapp.transfer import storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
-from webapp.transfer.import_jobs import KIND_OF_PART, KINDS, go_on
+from webapp.transfer.import_jobs import KIND_OF_PART, KINDS, queue_next_slice
 from webapp.transfer.models import Import
 from webapp.transfer.readers import recognise
 from webapp.transfer.restore import job as restoring
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 SAMPLE = 5
 
 
-def look_at(import_id: int, *, seconds: float | None = None) -> str:
-    """Find out what an uploaded file contains, for a slice: counts, dates and a sample; returns the import's status."""
+def inspect_upload(import_id: int, *, seconds: float | None = None) -> str:
+    """Examine an uploaded file for a slice (counts, dates, a sample); return the import's status."""
     row = db.session.get(Import, import_id)
     key = "look_at_import", import_id, row.stored_as if row else None
     if row is None or row.status != "reading":
@@ -38,7 +38,7 @@ def look_at(import_id: int, *, seconds: float | None = None) -> str:
     try:
         seen = time_slices.advance(key, examine, Slice(seconds))
         if seen is None:
-            return go_on(import_id, "look_at_import")
+            return queue_next_slice(import_id, "look_at_import")
         name, result = seen
         if not result["total"] and not result.get("restore", {}).get("counts"):
             error = "There is nothing in this file that could be imported."

@@ -11,12 +11,12 @@ from webapp.http.validation import (
     Id,
     Input,
     Instant,
+    Integer,
     Line,
     ListOut,
     Output,
     PageQuery,
     Time,
-    Whole,
 )
 from webapp.transfer.models import Import, ImportItem
 
@@ -40,7 +40,7 @@ class Range(Input):
 class LearnFields(Input):
     """Up to how much is to be learned for; both left out is as much as it takes."""
 
-    most_tokens: Whole | None = Field(None, ge=1_000, le=MAX_ID)
+    most_tokens: Integer | None = Field(None, ge=1_000, le=MAX_ID)
     most_dollars: Amount | None = Field(None, gt=0, le=100_000)
 
 
@@ -62,11 +62,11 @@ class LearningOut(Estimate):
     progress: dict[str, Any] | None
 
 
-Taken = Literal["conversations", "memories", "projects"]
+ImportedKind = Literal["conversations", "memories", "projects"]
 
 
 class StartImport(Input):
-    take: list[Taken] = list(get_args(Taken))
+    take: list[ImportedKind] = list(get_args(ImportedKind))
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
     learn: LearnFields | Flag | None = Field(

@@ -24,7 +24,7 @@ from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restore import job as restoring
-from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport, Taken
+from webapp.transfer.schemas import ImportedKind, ItemQuery, PastedImport, StartImport
 
 PASTED_NAME = "Pasted text.txt"
 """The name of an import that was pasted."""
@@ -141,7 +141,7 @@ def _restores(row: Import, fields: StartImport) -> bool:
     can = is_restorable(row)
     if fields.restore and not can:
         raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")
-    is_whole = set(fields.take) == set(get_args(Taken)) and fields.between is None and fields.space_id is None
+    is_whole = set(fields.take) == set(get_args(ImportedKind)) and fields.between is None and fields.space_id is None
     return can and is_whole if fields.restore is None else fields.restore
 
 

@@ -247,7 +247,7 @@ class Upload:
         return any(self.first_record(name, is_record) is not None for name in islice(names, MAX_SAMPLE))
 
     def _is_lines(self, name: str) -> bool:
-        """Tell whether a member has an object on its first line, and another below it."""
+        """Return whether a member has an object on its first line, and another below it."""
         with self._open_text(name) as file:
             return isinstance(_line(file.readline(MAX_OBJECT)), dict) and "{" in file.readline(1_000)
 

@@ -22,9 +22,9 @@ FORMS = N_(
 )
 
 
-def say_again(text: str) -> str:
+def as_sentence(text: str) -> str:
     """Return a kept text as the sentence it was made from; the text itself if nothing was put into it."""
     for form in FORMS:
         if (values := values_in(form, text)) is not None:
-            return say(form, **{name: say_again(value) if name == "why" else value for name, value in values.items()})
+            return say(form, **{name: as_sentence(value) if name == "why" else value for name, value in values.items()})
     return say(text) if "%" not in text else text

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Day, Input, Whole
+from webapp.http.validation import Amount, Day, Input, Integer
 from webapp.usage.models import Quota
 
-By = Literal["day", "model", "conversation", "user"]
+Grouping = Literal["day", "model", "conversation", "user"]
 ReportDay = Annotated[Day, Field(ge=date(1970, 2, 1), lt=date(9999, 1, 1))]
 """A day with thirty before it and one after."""
 
@@ -19,7 +19,7 @@ class UsageQuery(BaseModel):
 
     first: ReportDay | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
     last: ReportDay | None = Field(None, alias="to", description="The last day, UTC; today by default.")
-    by: By = "day"
+    by: Grouping = "day"
     everyone: bool = Field(False, description="Of all users, for admins; implied by `by=user`.")
 
 
@@ -77,7 +77,7 @@ class UsageReport(BaseModel):
 
 class QuotaFields(Input):
     period: Literal["day", "month"]
-    tokens: Whole | None = Field(None, ge=0, le=2_000_000_000)
+    tokens: Integer | None = Field(None, ge=0, le=2_000_000_000)
     dollars: Amount | None = Field(None, ge=0, le=1e6)
 
 

@@ -59,7 +59,7 @@ def _largest(numbers: Sequence[Number | None]) -> Number | None:
     return max(limits) if len(limits) == len(numbers) else None
 
 
-NEAR = 0.8
+NOTICE_SHARE = 0.8
 """The share of a limit from which people are told."""
 CACHE_SECONDS = 10.0
 _quotas: tuple[float, bool] = (0.0, False)
@@ -103,7 +103,7 @@ def limit_notice(user_id: int) -> str:
     """Return a notice, without a query, for somebody who has used most of a limit, in their language; or empty."""
     if not _quotas[1]:
         return ""
-    near = [(state.share, state.period) for state in states(user_id) if state.share >= NEAR]
+    near = [(state.share, state.period) for state in states(user_id) if state.share >= NOTICE_SHARE]
     if not near:
         return ""
     share, period = max(near)

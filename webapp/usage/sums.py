@@ -42,7 +42,7 @@ _ESTIMATED = case((UsageRecord.is_estimated, 1), else_=0)
 _AFTER_MARK = UsageRecord.usage_id > select(func.coalesce(func.max(UsageMark.usage_id), 0)).scalar_subquery()
 
 
-def add_up(*, seconds: float | None = None) -> bool:
+def sum_records(*, seconds: float | None = None) -> bool:
     """Add up some records after the mark, which moves in the same transaction; return whether there are more."""
     turn = Slice(seconds)
     while turn.has_time():

@@ -11,7 +11,7 @@ from webapp.usage.models import REPLIES, UsageRecord
 LAST = 40
 MAX_SAMPLE = 1_000
 """Of the newest records: if no server reports anything, the search would never end."""
-USUAL = 0.8
+DEFAULT_FACTOR = 0.8
 """Estimates are too high; for English this is about the right factor. It is used until a model has reported."""
 DOUBT = 5e-4
 """How much the usual factor weighs against one reply."""
@@ -21,13 +21,13 @@ DOUBT = 5e-4
 class Weights:
     """Tokens as a share of our estimate and of the length: models differ in what letters and symbols cost."""
 
-    estimate: float = USUAL
+    estimate: float = DEFAULT_FACTOR
     character: float = 0.0
 
     def tokens(self, estimated: int, characters: int) -> int:
         """Return how many tokens a model will count; whatever was learned, 0.4 to 1.3 times the estimate."""
         if not characters:
-            return round(estimated * USUAL)
+            return round(estimated * DEFAULT_FACTOR)
         price = self.estimate * estimated + self.character * characters
         return round(min(1.3 * estimated, max(0.4 * estimated, price)))
 
@@ -40,7 +40,7 @@ def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
     a, b, d = (sum(x[i] * x[j] for x in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     right = [sum(x[i] for x in rows) for i in (0, 1)]
     a, d = a + DOUBT, d + DOUBT
-    right[0] += DOUBT * USUAL
+    right[0] += DOUBT * DEFAULT_FACTOR
     whole = a * d - b * b
     return Weights((right[0] * d - right[1] * b) / whole, (right[1] * a - right[0] * b) / whole / 4)
 

@@ -43,7 +43,7 @@ def list_webhooks() -> WebhookList:
 @password_required
 @idempotency.idempotent
 def create_webhook(body: NewWebhook) -> CreatedWebhook:
-    """Have a URL told what happens. The answer holds the secret, this once. One made by a token ends with it."""
+    """Register a URL for events. The answer holds the secret, this once. One made by a token ends with it."""
     row, secret = service.create_webhook(current_user_id(), body)
     return CreatedWebhook.of(row, secret=secret)
 

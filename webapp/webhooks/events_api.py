@@ -117,7 +117,7 @@ return id
 
 
 def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
-    """Tell those who are listening; while Redis is away, nobody is."""
+    """Publish an event to listeners; none are reached while Redis is away."""
     try:
         text = json.dumps(dict(data), separators=(",", ":"))
         redis().eval(_ADD, 2, *_keys(user_id), MAX_EVENTS, kind, text, RECORDING_SECONDS)
@@ -126,7 +126,7 @@ def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
 
 
 def listen(user_id: int) -> None:
-    """Note that somebody is listening, from now on and for a while. Raises RedisError."""
+    """Record that somebody is listening, from now on and for a while. Raises RedisError."""
     redis().set(_keys(user_id)[1], b"1", ex=RECORDING_SECONDS)
 
 

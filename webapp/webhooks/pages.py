@@ -10,7 +10,7 @@ from webapp.audit.targets import reason
 from webapp.errors import DomainError
 from webapp.http.problems import field_errors
 from webapp.http.validation import parse_id
-from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, show_once, take_values
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.webhooks import service
@@ -38,7 +38,7 @@ WORDS = N_(
 @password_required
 def index() -> ViewResult:
     """The webhooks, their latest deliveries, and the form for a new one."""
-    return _page(**take_values())
+    return _page(**pop_values())
 
 
 @blueprint.post("/settings/webhooks")

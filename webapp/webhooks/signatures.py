@@ -6,7 +6,7 @@ import hmac
 import secrets
 
 PREFIX = "whsec_"
-WAITS = (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
+RETRY_SECONDS = (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
 """Seconds before each further try: about two days in all."""
 
 
@@ -39,4 +39,4 @@ def headers(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str
 
 def wait_after(attempts: int) -> int | None:
     """Return seconds until the next attempt, after so many; None if there is none."""
-    return WAITS[attempts - 1] if attempts <= len(WAITS) else None
+    return RETRY_SECONDS[attempts - 1] if attempts <= len(RETRY_SECONDS) else None

@@ -13,7 +13,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.retrieval.changes import position
-from webapp.retrieval.lookup import LookUp, Question, Result
+from webapp.retrieval.lookup import Lookup, Question, Result
 from webapp.retrieval.models import ConversationChunk
 
 
@@ -29,12 +29,12 @@ def test_no_row_is_read_anew_after_the_connection_was_given_back(app, user, monk
     with app.app_context(), count_queries() as sent:
         before: list[int] = []
 
-        def away(_look_up: LookUp) -> Result:
+        def away(_look_up: Lookup) -> Result:
             db.session.rollback()
             before.append(len(sent))
             return Result()
 
-        monkeypatch.setattr(LookUp, "finish", away)
+        monkeypatch.setattr(Lookup, "finish", away)
         made = assembly.assemble(turn_id, app.extensions["settings"])
         assert made.messages[-1]["content"].endswith("nest?")
         anew = sent[before[0] :]
@@ -67,7 +67,7 @@ def test_with_spaces_their_versions_are_read_as_well(app, user, client):
     turn_id = _turn(app, user)
     with app.app_context():
         assert parts_of(db.session.execute(read_rows(), {"turn": turn_id}).one()).stands.position is None
-        looking = LookUp(Question(user.user_id, "Where is the heron's nest?"), 5.0)
+        looking = Lookup(Question(user.user_id, "Where is the heron's nest?"), 5.0)
         assert looking.position == position(user.user_id) and looking.position.space_ids == {space_id}
 
 

@@ -87,7 +87,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test waits for nothing that is not to come, and its look-ups are not slow, however slow the machine."""
     monkeypatch.setattr(lookup, "FRESH_SECONDS", 60.0)
     monkeypatch.setattr(read_ahead, "LISTEN_SECONDS", 0.5)
-    monkeypatch.setattr(read_ahead, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(read_ahead, "POLL_SECONDS", 0.0)
     monkeypatch.setattr(read_ahead, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(read_ahead, "REST", 0)
 
@@ -290,7 +290,7 @@ def test_nothing_is_read_of_people_this_process_knows_little_of(
     app, user, keeper, subscriber, monkeypatch, knows, much, reads
 ):
     """Whatever leaves their memory is read in any case; what is added, by their next turn."""
-    monkeypatch.setattr(read_ahead, "MUCH", much)
+    monkeypatch.setattr(read_ahead, "LARGE_INDEX", much)
     with app.app_context():
         if knows:
             index_cache().get(user.user_id, 20)

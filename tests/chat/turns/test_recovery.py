@@ -97,7 +97,7 @@ def test_storing_slowly_does_not_put_off_the_next_time(app, client, model, own_r
     """What is written meanwhile is as old as the beginning of the last save, not as its end."""
     due, save = [], TurnDatabase.save
 
-    async def slowly(tables: TurnDatabase, texts: dict[int, str]) -> recovery.FinishedElsewhere:
+    async def slowly(tables: TurnDatabase, texts: dict[int, str]) -> recovery.FinishedReplies:
         began = time.monotonic()
         left = await save(tables, texts)
         await asyncio.sleep(0.4)
@@ -118,8 +118,7 @@ def test_many_replies_are_stored_by_one_statement(app, client):
     with app.app_context():
         with count_queries() as sent, write_transaction():
             assert (
-                recovery.save_texts({turn_id: f"text {turn_id} 🌊" for turn_id in turns})
-                == recovery.FinishedElsewhere()
+                recovery.save_texts({turn_id: f"text {turn_id} 🌊" for turn_id in turns}) == recovery.FinishedReplies()
             )
         assert len([statement for statement in sent if "UPDATE" in statement]) == 1
         assert len(sent) <= 2, "nothing but that, and perhaps BEGIN"
@@ -134,7 +133,7 @@ def test_what_has_ended_is_left_alone_and_said(app, client):
             db.session.delete(db.session.get(Message, gone))
         with write_transaction():
             left = recovery.save_texts({ended: "more", going: "more", gone: "more"})
-    assert left == recovery.FinishedElsewhere(ended={ended}, gone={gone})
+    assert left == recovery.FinishedReplies(ended={ended}, gone={gone})
     assert message(app, ended)["content"] == ""
     assert message(app, going)["content"] == "more"
 
@@ -155,7 +154,7 @@ def test_too_much_text_for_one_statement_takes_several(app, client, monkeypatch)
     monkeypatch.setattr(recovery, "BATCH_BYTES", 100)
     turns = _start_turns(client, app, 4)
     with app.app_context(), write_transaction():
-        assert recovery.save_texts(dict.fromkeys(turns, "x" * 60)) == recovery.FinishedElsewhere()
+        assert recovery.save_texts(dict.fromkeys(turns, "x" * 60)) == recovery.FinishedReplies()
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
 
 

@@ -14,7 +14,7 @@ from testkit.waiting import wait_for_reply
 from webapp.chat.context import assembly
 from webapp.chat.turns import start_queue
 from webapp.chat.turns.runner import TurnRunner
-from webapp.chat.turns.start_queue import MAX_CONCURRENT, StartQueue, init_gate, starts_turn, take_place
+from webapp.chat.turns.start_queue import MAX_CONCURRENT, StartQueue, init_gate, pop_place, starts_turn
 from webapp.chat.turns.writer import TurnWriter
 
 
@@ -41,7 +41,7 @@ def site() -> tuple[Flask, threading.Event, list[str], list[int]]:
     @app.post("/wait")
     @starts_turn
     def wait():
-        take_place().close()
+        pop_place().close()
         inside.append("waiting")
         go.wait(20)
         return "waited"

@@ -14,7 +14,7 @@ from webapp.memories.learning import duplicates
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
-from webapp.memories.store.reach import reach_asked
+from webapp.memories.store.reach import lock_affected_conversations
 
 CAR = ("Drives an electric car", "Goes about in an electric car")
 HOUSE = ("Bought a house by the lake", "Sold a house by the lake")
@@ -110,7 +110,7 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
     twin = keep(user.user_id, (CAR[1], 2), valid_to=now())
     held: set[int] = set()
-    hold = reach_asked.connected_to(lambda _sender, memory_ids, **_: held.update(memory_ids))
+    hold = lock_affected_conversations.connected_to(lambda _sender, memory_ids, **_: held.update(memory_ids))
     with app.app_context(), hold, write_transaction():
         assert forgetting.forget(user.user_id, {*ids} - {aside}).memory_ids == [*ids, *twin], (
             "what says the same goes, too"

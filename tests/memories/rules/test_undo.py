@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.memories.worlds import NAME, apply, batches, worlds
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import KnownMemory, State
-from webapp.memories.rules.undo import Change, Obstacle, Present, Snapshot, UndoPlan, plan_undo
+from webapp.memories.rules.undo import Change, Current, Obstacle, Snapshot, UndoPlan, plan_undo
 
 KEPT = [f.name for f in fields(KnownMemory) if f.name not in {"ref", "evidence", "embedding"}]
 
@@ -29,8 +29,8 @@ def record_changes(before: State, done: State):
     return changes
 
 
-def present(done: State, changes) -> Present:
-    return Present(
+def present(done: State, changes) -> Current:
+    return Current(
         memories={change.ref: change.after for change in changes},
         key_holders={memory.slot: memory.ref for memory in done.memories if memory.is_current and memory.slot},
     )
@@ -75,33 +75,33 @@ BEFORE, AFTER = snap(1, content="a"), snap(2, content="b")
 )
 def test_later_edits_are_not_overwritten(changes, now, obstacle):
     untouched = Change(8, None, snap(1, content="x"))
-    plan = plan_undo([*changes, untouched], Present({**now, 8: untouched.after}))
+    plan = plan_undo([*changes, untouched], Current({**now, 8: untouched.after}))
     assert plan == UndoPlan(obstacles={7: obstacle})
 
 
 def test_what_stands_again_as_a_change_left_or_found_it_can_be_undone():
     changes = [Change(7, BEFORE, AFTER), Change(8, None, AFTER), Change(9, BEFORE, AFTER)]
-    plan = plan_undo(changes, Present({7: snap(4, content="b"), 8: snap(4, content="b"), 9: snap(4, content="a")}))
+    plan = plan_undo(changes, Current({7: snap(4, content="b"), 8: snap(4, content="b"), 9: snap(4, content="a")}))
     assert plan == UndoPlan((8,), {7: BEFORE.fields})
 
 
 def test_a_key_taken_since_is_not_taken_back():
     closed = snap(2, content="a", fact_key=NAME, valid_to="then")
     change = Change(7, snap(1, content="a", fact_key=NAME, valid_to=None), closed)
-    plan = plan_undo([change], Present({7: closed}, {NAME: 9}))
+    plan = plan_undo([change], Current({7: closed}, {NAME: 9}))
     assert plan.obstacles == {7: Obstacle.KEY_TAKEN}
 
 
 def test_wording_forgotten_since_does_not_come_back():
-    plan = plan_undo([Change(7, BEFORE, AFTER)], Present({7: AFTER}, is_forgotten=lambda f: f["content"] == "a"))
+    plan = plan_undo([Change(7, BEFORE, AFTER)], Current({7: AFTER}, is_forgotten=lambda f: f["content"] == "a"))
     assert plan.obstacles == {7: Obstacle.FORGOTTEN}
 
 
 def test_evidence_alone_can_always_be_taken_back():
     change = Change(7, BEFORE, BEFORE, frozenset({5}))
-    plan = plan_undo([change], Present({7: snap(9, content="edited since")}))
+    plan = plan_undo([change], Current({7: snap(9, content="edited since")}))
     assert plan == UndoPlan(evidence={7: frozenset({5})})
 
 
 def test_what_it_made_and_is_gone_needs_nothing():
-    assert plan_undo([Change(7, None, AFTER)], Present()) == plan_undo([], Present()) == UndoPlan((), {}, {})
+    assert plan_undo([Change(7, None, AFTER)], Current()) == plan_undo([], Current()) == UndoPlan((), {}, {})

@@ -65,7 +65,7 @@ def make_backup(path: Path, *, may_be_empty: bool = False) -> Manifest:
 
 
 def note_backup() -> None:
-    """Note that a backup has been made, in a transaction of its own; one of a database that is only read is as good."""
+    """Record that a backup was made, in a transaction of its own; one of a read-only database goes unrecorded."""
     try:
         with write_transaction():
             set_setting(LAST, now().isoformat())

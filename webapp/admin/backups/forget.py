@@ -22,7 +22,7 @@ from webapp.text.provenance import FORGOTTEN
 
 
 @dataclass
-class Repeated:
+class RepeatReport:
     """The memories that were forgotten again, the tombstones whose key does not exist here, and the addresses of
     accounts that the newer backup does not have."""
 
@@ -31,17 +31,17 @@ class Repeated:
     gone: tuple[str, ...] = ()
 
 
-def forget_again(path: Path) -> Repeated:
+def forget_again(path: Path) -> RepeatReport:
     """Forget what had been forgotten when a newer backup of this installation was made. Raises BackupError."""
     with open_archive(path) as archive:
         read_manifest(archive)
         people, gone = _people(archive)
         if not people:
             raise BackupError(f"{path} knows nobody who is here: it is of another installation.")
-        return _forget(archive, people, Repeated(gone=gone))
+        return _forget(archive, people, RepeatReport(gone=gone))
 
 
-def _forget(archive: zipfile.ZipFile, people: set[int], result: Repeated) -> Repeated:
+def _forget(archive: zipfile.ZipFile, people: set[int], result: RepeatReport) -> RepeatReport:
     tombstones, keys, marks = (
         _by_person(archive, "memory_tombstones", people),
         _by_person(archive, "tombstone_keys", people),

@@ -16,7 +16,7 @@ from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
 from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS
-from webapp.cli.launch.privacy import OURS, is_open_to_others, is_ours
+from webapp.cli.launch.privacy import PRIVATE_FILES, is_open_to_others, is_ours
 from webapp.config import Settings
 from webapp.db.base import db
 from webapp.db.engine import public_url
@@ -27,7 +27,7 @@ from webapp.files.storage import file_storage
 from webapp.llm.errors import classify_exception
 from webapp.llm.sdk import sync_client
 from webapp.providers.status import status
-from webapp.readiness import give_up, readiness
+from webapp.readiness import end_transaction, readiness
 from webapp.redis.clients import server_of
 from webapp.retrieval.invalidation import CHANNEL, CHANNELS
 
@@ -37,7 +37,7 @@ VENDOR = Path(__file__).resolve().parents[3] / "static" / "vendor"
 Check = Callable[[], Iterator[Finding]]
 
 
-def look_at(checks: tuple[Check, ...]) -> list[Finding]:
+def run_checks(checks: tuple[Check, ...]) -> list[Finding]:
     """Run every check; one that raises is a finding itself."""
     findings: list[Finding] = []
     for check in checks:
@@ -48,7 +48,7 @@ def look_at(checks: tuple[Check, ...]) -> list[Finding]:
             advice = "See what is said above about the server behind it, and try again."
             findings.append(fault(part, f"cannot be checked ({type(error).__name__})", advice))
         finally:
-            give_up()
+            end_transaction()
     return findings
 
 
@@ -76,7 +76,7 @@ def keys() -> Iterator[Finding]:
 def data() -> Iterator[Finding]:
     """Yield whether others on this machine can read the data, and how much room is left."""
     folder = app_settings().var_dir.absolute()
-    open_paths = [path for pattern in OURS for path in folder.glob(pattern) if is_open_to_others(path)]
+    open_paths = [path for pattern in PRIVATE_FILES for path in folder.glob(pattern) if is_open_to_others(path)]
     if is_ours(folder) and is_open_to_others(folder):
         open_paths.insert(0, folder)
     if open_paths:

@@ -22,7 +22,7 @@ class Finding:
 
 
 def ok(part: str, text: str) -> Finding:
-    """All is well."""
+    """Return a finding that all is well."""
     return Finding(part, "ok", text)
 
 

@@ -192,7 +192,7 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierParts:
     """The parts of a reply before the one to be written: id, text and calls of each; `asked_id` is the user message."""
 
     asked_id: int
@@ -215,7 +215,7 @@ class Earlier:
         return Tail(sent, sum(estimate_tokens(str(message)) for message in sent), is_tainted)
 
 
-def parts_before(reply: Message) -> Earlier | None:
+def parts_before(reply: Message) -> EarlierParts | None:
     """Return the parts of a reply before this one; None if it is the first. One statement, if there are any."""
     if reply.reply_to_id is None or reply.parent_id in (None, reply.reply_to_id):
         return None
@@ -230,7 +230,7 @@ def parts_before(reply: Message) -> Earlier | None:
         )
         .order_by(Message.message_id)
     ).all()
-    return Earlier(reply.reply_to_id, [(row.message_id, row.content, row.tool_calls or []) for row in rows])
+    return EarlierParts(reply.reply_to_id, [(row.message_id, row.content, row.tool_calls or []) for row in rows])
 
 
 def _name(call: Mapping[str, Any], names: Mapping[str, str]) -> str:

@@ -33,7 +33,7 @@ from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.changes import Position
 from webapp.retrieval.excerpt import core_of
-from webapp.retrieval.lookup import LookUp, Question, Result
+from webapp.retrieval.lookup import Lookup, Question, Result
 
 MAX_CONTEXT_CHARS = 6_000
 """Characters of a context that are shown; the rest is cut with a mark."""
@@ -96,7 +96,7 @@ def compose(
     may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
-    lookup = LookUp(question, settings.index_wait_seconds, particulars.stands)
+    lookup = Lookup(question, settings.index_wait_seconds, particulars.stands)
     always_used = lookup.entry.always_used if lookup.entry else None
     version = lookup.position.memory_version
     place = place_of(spot, remembers=remembers, since=fixed_at, version=version, always_used=always_used)

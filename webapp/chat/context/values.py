@@ -124,7 +124,7 @@ class RetrievedPassage:
 
     @property
     def by_core(self) -> "RetrievedPassage":
-        """Itself, reduced to its core if it has one."""
+        """Return it reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:
             return self

@@ -59,7 +59,7 @@ class Leases:
             return True
 
     async def release(self, turn_id: int) -> None:
-        """Give up the lease of a finished turn."""
+        """Release the lease of a finished turn."""
         await self._client.delete(turnlog.lease_key(turn_id))
 
     async def keep(self) -> None:

@@ -70,7 +70,7 @@ class Progress:
             self._thinks_since = None
 
     def count_repeated_prompt(self, tokens: int, messages: Sequence[dict[str, Any]]) -> None:
-        """Note that the prompt, of so many tokens, is sent again with results: for providers that report no usage."""
+        """Record that the prompt, of so many tokens, is sent again with results: for providers that report no usage."""
         self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in messages)
         self.asked_again_tokens += tokens + self.answer_tokens
 
@@ -94,12 +94,12 @@ class Progress:
         return text
 
     def switch(self, target: Target) -> None:
-        """Note that a model other than the one asked first answers."""
+        """Record that a model other than the one asked first answers."""
         self.asked_first = self.asked_first or self.model
         self.model, self.target = target.model, target.id
 
     def note(self, finish: Finish) -> None:
-        """Note the end of a model call; a reply with tools takes several."""
+        """Record the end of a model call; a reply with tools takes several."""
         self._end_thought()
         self.finish = finish
         self.truncated = finish.reason == "length"

@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 BEGIN_SECONDS = 1.0
 """Seconds between checks whether this process keeps anything yet."""
 LISTEN_SECONDS = 4.0
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 """Seconds between checks whether there is time now, while somebody's memory is due."""
 QUIET_SECONDS = 1.5
 """Seconds since a memory last changed: a turn changes it three times (its messages, what was learned, the vectors), and
 in every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
-MUCH = 1_000
+LARGE_INDEX = 1_000
 """From so many passages on, what a turn adds is read ahead too; to fewer, the next turn adds it in two statements."""
 REST = 4
 """After each user it rests this many times as long as that took: this process has other things to compute."""
@@ -64,7 +64,7 @@ class ReadAhead:
         wait = LISTEN_SECONDS
         if self._changed:  # not woken by each of what may be hundreds of messages a second
             due_at = max(self._rests_until, next(iter(self._changed.values())) + QUIET_SECONDS)
-            time.sleep(max(LOOK_SECONDS, due_at - time.monotonic()))
+            time.sleep(max(POLL_SECONDS, due_at - time.monotonic()))
             wait = 0.0
         while (message := subscription.get_message(timeout=wait)) is not None:
             for user_id in self._affected_users(message):
@@ -73,12 +73,12 @@ class ReadAhead:
             wait = 0.0
 
     def _affected_users(self, message: Mapping[str, bytes]) -> list[int]:
-        """Return the users that a message is about and of whom this process keeps something, MUCH if it is more."""
+        """Return the users that a message is about and of whom this process keeps something, or a LARGE_INDEX."""
         cache = index_cache.of(self._app)
         ids = [int(number) for number in message["data"].split(b",")]
         if message["channel"] == SPACES.encode():
             return cache.users_with_index_in(ids)
-        least = MUCH if message["channel"] == GROWN.encode() else 0
+        least = LARGE_INDEX if message["channel"] == GROWN.encode() else 0
         return [user_id for user_id in ids if (entry := cache.peek(user_id)) and len(entry.index) >= least]
 
     def work(self) -> None:

@@ -108,16 +108,16 @@ BATCH_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedElsewhere:
+class FinishedReplies:
     """Replies that need no more writing: others have ended them, or their rows are gone."""
 
     ended: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
 
 
-def save_texts(texts: Mapping[int, str]) -> FinishedElsewhere:
+def save_texts(texts: Mapping[int, str]) -> FinishedReplies:
     """Store the text so far of replies, by id; returns those that are no longer being written. The caller commits."""
-    left = FinishedElsewhere()
+    left = FinishedReplies()
     for batch in _batches(texts):
         # As text: building such a statement from parts costs ten times as much as sending it.
         numbers = range(len(batch))

@@ -63,7 +63,7 @@ def starts_turn(view: Callable[..., Any]) -> Callable[..., Any]:
     return view
 
 
-def take_place() -> ExitStack:
+def pop_place() -> ExitStack:
     """Return the place of this request in the queue, for whoever is to close it instead."""
     place: ExitStack = g.pop("place", None) or ExitStack()
     return place
@@ -82,4 +82,4 @@ def init_gate(app: Flask) -> None:
 
     @app.teardown_request
     def _leave(_error: BaseException | None) -> None:
-        take_place().close()
+        pop_place().close()

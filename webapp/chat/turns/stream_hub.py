@@ -123,7 +123,7 @@ class Hub:
             return True
 
     def wake(self) -> None:
-        """Have the reader reload its list of streams now; on its own it would do so within BLOCK_MS."""
+        """Make the reader reload its list of streams now; on its own it would do so within BLOCK_MS."""
         with suppress(RedisError), self._client.pipeline(transaction=False) as pipe:
             pipe.xadd(self._wake_key, {"w": 1}, maxlen=1, approximate=False)
             pipe.expire(self._wake_key, 60)

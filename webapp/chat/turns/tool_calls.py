@@ -19,7 +19,7 @@ from webapp.conversations.tool_records import open_client_calls
 from webapp.llm.partial_calls import ToolCall
 from webapp.tools.calls import ToolRun, bound_output, call_record, failure, mark_text, parse_arguments
 from webapp.tools.client_tools import MAX_CLIENT_TOOLS, client_call_record
-from webapp.tools.toolset import FAR_SECONDS, MAX_CALLS, MAX_TOKENS, Output, Tool, ToolContext, ToolFailed, Toolset
+from webapp.tools.toolset import MAX_CALLS, MAX_TOKENS, REMOTE_SECONDS, Output, Tool, ToolContext, ToolFailed, Toolset
 
 ASK_SECONDS = 120.0
 """Seconds that a turn waits for an answer."""
@@ -72,7 +72,7 @@ _DECLINED = {
     NO_ANSWER: "Nobody said whether this call may be made. It was not made.",
     UNREACHABLE: "The user could not be asked whether this call may be made. It was not made.",
 }
-NEVER_WRITES = (
+WRITE_REFUSED = (
     "This call was not made: it may change something, and nobody is there while a schedule's message is answered. Say"
     " what you would have done; the user can ask for it."
 )
@@ -107,7 +107,7 @@ class ToolCalling:
         self._writer = writer
         self._progress = progress
         self._tokens = tokens
-        self._seconds = FAR_SECONDS
+        self._seconds = REMOTE_SECONDS
         self._ask = ask
         self._consent = consent
         self._consents: dict[str, str] = {}
@@ -197,7 +197,7 @@ class ToolCalling:
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
         """None if a call may be made, otherwise why the person does not allow it. Asks if it has to."""
         if tool.writes and self._consent == "none":
-            return {"status": "declined", "detail": NEVER_WRITES}
+            return {"status": "declined", "detail": WRITE_REFUSED}
         consent = self._consents.get(tool.name, "once" if not tool.asks else "")
         if not consent:
             if self._ask is None or self._consent != "ask":

@@ -231,7 +231,7 @@ class Turn:
         return calls
 
     def _announce_reading(self, prompt: list[dict[str, Any]], assembled: AssembledPrompt) -> None:
-        """Tell who waits for a slow model how much it has to read first."""
+        """Tell viewers how much a slow model has to read before it answers."""
         speed = next((target.prompt_speed for target in self._targets(assembled)[:1]), None)
         if speed and (tokens := prompt_tokens(prompt, assembled.toolset.definitions)) / speed >= MIN_WAIT:
             self.services.writer.entry(self.id, READING, {"tokens": tokens, "seconds": round(tokens / speed)})

@@ -70,7 +70,7 @@ class TurnDatabase:
     async def use_tool(self, turn_id: int, call: ToolCall, is_tainted: bool, model_id: str | None) -> ToolRun:
         return await self._call(self._ends, lambda: run_tool(turn_id, call, is_tainted, model_id))
 
-    async def save(self, texts: Mapping[int, str]) -> recovery.FinishedElsewhere:
+    async def save(self, texts: Mapping[int, str]) -> recovery.FinishedReplies:
         """Store replies as far as they are written, by id; returns those that nobody should write any more."""
         return await self._call(self._saves, write_transaction()(lambda: recovery.save_texts(texts)))
 

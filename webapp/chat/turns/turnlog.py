@@ -182,7 +182,7 @@ def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None
 
 
 def note_pending_jobs(client: Redis, turn_id: int, jobs: Sequence[str]) -> None:
-    """Note the jobs whose end settles the turn, at once or, with a pipeline, along with what else is written."""
+    """Record the jobs whose end settles the turn, at once or, with a pipeline, along with what else is written."""
     if not jobs:
         report(client, turn_id, SETTLED, {})
         return
@@ -191,7 +191,7 @@ def note_pending_jobs(client: Redis, turn_id: int, jobs: Sequence[str]) -> None:
 
 
 def settle(client: Redis, turn_id: int, job: str) -> None:
-    """Note that a job of the turn has ended, well or not; the last one settles the turn."""
+    """Record that a job of the turn has ended, well or not; the last one settles the turn."""
     with client.pipeline(transaction=True) as pipe:
         pipe.srem(pending_jobs_key(turn_id), job)
         pipe.scard(pending_jobs_key(turn_id))
@@ -270,7 +270,7 @@ class OpenTurn:
         return entries
 
     def rewrite_stream(self) -> None:
-        """Have the stream made anew, with all there is."""
+        """Write the stream anew from its entries."""
         self.has_begun = self.created = False
         self.written_count = 0
         entries = [(item.kind, item.data) for item in self.unwritten if item.kind not in (*TEXT_KINDS, REASONING)]

@@ -154,7 +154,7 @@ class TurnWriter:
             self._timer = loop.call_at(due, self._ring)
 
     def _ring(self) -> None:
-        """Have everything written now."""
+        """Wake the writer, so that it writes everything now."""
         self._stop_timer()
         self._is_due = True
         self._work.set()
@@ -232,7 +232,7 @@ class TurnWriter:
                 self._confirm(turn_id, turn, count)
 
     def _confirm(self, turn_id: int, turn: OpenTurn, count: int) -> None:
-        """Note that Redis has confirmed the first of the pending entries."""
+        """Record that Redis has confirmed the first of the pending entries."""
         del turn.unwritten[:count]
         if turn.is_written:
             self._dirty.discard(turn_id)

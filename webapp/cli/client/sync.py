@@ -30,11 +30,11 @@ class Synced(TypedDict):
 @click.command("sync")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--space", required=True, metavar="NAME", help="The space, by its name or id.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Remove all documents if the folder is empty.")
 @as_json
 def sync(folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Keep the documents of a space like the files of FOLDER: add, replace and remove what changed.
+    """Make the documents of a space match the files of FOLDER: add, replace and remove what changed.
 
     A document is called like its path, and takes the place of one with the same name. Hidden files and what a
     .commonplaceignore names (a pattern a line, as *.tmp or drafts/) are left out. Of documents without a file those are
@@ -64,7 +64,7 @@ class _Sync:
         self.files = _files(folder)
 
     def run(self, dry_run: bool) -> Iterator[tuple[str, str, str]]:
-        """Do what there is to do and yield it: the deed, the name of a document, and why it was refused."""
+        """Carry out the changes, yielding each: the action, the name of a document, and why it was refused."""
         documents = _documents(self._api, self._space_id)
         by_title = {title: document_id for document_id, title in documents.items()}
         for name in self.files:
@@ -113,7 +113,7 @@ class _Sync:
             self._api.delete(f"/api/spaces/{self._space_id}/documents/{document_id}")
 
     def _save(self) -> None:
-        """Write what has been done so far: a sync that is interrupted goes on there."""
+        """Save the progress, from which an interrupted sync resumes."""
         temporary = self._path.with_suffix(".tmp")
         try:
             temporary.write_text(json.dumps(self._states, ensure_ascii=False, indent=1, sort_keys=True), "utf-8")

@@ -31,7 +31,7 @@ FORMATS = {
 @click.option("--format", "kind", metavar="NAME", help="What kind of file it is, if it is not recognised.")
 @click.option("--take", multiple=True, type=click.Choice(PART_KINDS), help="Only this; may be repeated.")
 @click.option("-y", "--yes", is_flag=True, help="Import it without asking.")
-@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@click.option("--dry-run", is_flag=True, help="Show what is in it, and import nothing.")
 @in_space
 @as_json
 def import_file(
@@ -196,7 +196,7 @@ def _singular(name: str) -> str:
 
 
 def _explain(api: Server, import_id: int) -> None:
-    """Say which parts could not be read, and why."""
+    """Print which parts could not be read, and why."""
     for item in api.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MAX_EXPLAINED)["items"]:
         if item["kind"] == "problem":
             click.echo(output.one_line(f"  {item['title'] or 'a part'}: {item['reason'] or ''}", 200), err=True)

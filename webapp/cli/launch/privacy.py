@@ -7,7 +7,7 @@ from pathlib import Path
 
 OTHERS = 0o077
 _KINDS = (stat.S_IFREG, stat.S_IFDIR)  # no link, and no device: root would take /dev/null from everybody
-OURS = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "secret_key", "*.lock", "files", "transfer")
+PRIVATE_FILES = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "secret_key", "*.lock", "files", "transfer")
 
 
 def keep_private(var: Path, *databases: Path) -> None:
@@ -17,7 +17,7 @@ def keep_private(var: Path, *databases: Path) -> None:
         var.mkdir(parents=True, exist_ok=True, mode=0o700)
     if is_ours(var):
         _close(var)
-    for pattern in OURS:
+    for pattern in PRIVATE_FILES:
         for path in var.glob(pattern):
             _close(path)
     for database in databases:

@@ -49,7 +49,7 @@ class Probe:
 
 
 def accepts_connections(path: str) -> bool:
-    """True if a server listens on this Unix socket."""
+    """Return whether a server listens on this Unix socket."""
     with socket.socket(socket.AF_UNIX) as attempt:
         try:
             attempt.connect(path)

@@ -27,12 +27,12 @@ def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], No
 
 
 def follow_parent() -> None:
-    """Have this process itself signalled once its parent is gone."""
+    """Ask the kernel to signal this process once its parent is gone."""
     die_with_parent(os.getppid(), signal.SIGTERM)()
 
 
 def kill_forks_with_us() -> None:
-    """Have the kernel kill whatever this process forks from now on once it is gone itself, however it ends."""
+    """Ask the kernel to kill what this process forks from now on once it is gone, however it ends."""
     os.register_at_fork(after_in_child=lambda: _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0))
 
 

@@ -15,7 +15,7 @@ from .venv import ensure_venv
 
 
 def prepare(purpose: str) -> None:
-    """Do every step the purpose needs; steps that are done already cost next to nothing."""
+    """Run the steps that a purpose needs; a step that is up to date costs next to nothing."""
     if purpose in ("run", "test"):
         install_system_packages(for_tests=purpose == "test")
     ensure_venv()

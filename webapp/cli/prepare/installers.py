@@ -59,7 +59,7 @@ def has_uv() -> bool:
 
 @cache
 def pip_configuration() -> dict[str, str]:
-    """Return what pip is told when it installs, in files and in the environment: the later in its order counts."""
+    """Return pip's configuration, from files and the environment; the last value counts."""
     result = subprocess.run([str(PYTHON), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
     sections: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
     for line in result.stdout.splitlines():

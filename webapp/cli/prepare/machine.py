@@ -24,7 +24,7 @@ FONTS = Path("/usr/share/fonts")
 
 
 @dataclass(frozen=True)
-class Need:
+class PackageNeed:
     """Debian packages, and a trial that tells whether they are needed: empty if all is well, else what went wrong."""
 
     packages: tuple[str, ...]
@@ -47,18 +47,18 @@ def install_system_packages(*, for_tests: bool) -> None:
         raise SetupError("\n".join(f"{names} is installed, yet {fault}" for names, fault in faults))
 
 
-def _list_needs(*, for_tests: bool) -> Iterator[Need]:
-    yield Need((f"python{venv.VERSION}-venv",), venv.try_venv)
+def _list_needs(*, for_tests: bool) -> Iterator[PackageNeed]:
+    yield PackageNeed((f"python{venv.VERSION}-venv",), venv.try_venv)
     if for_tests or packages.wants_mysql():
-        yield Need(packages.MYSQL_HEADERS, packages.try_mysqlclient)
+        yield PackageNeed(packages.MYSQL_HEADERS, packages.try_mysqlclient)
     if not for_tests:
         return
     if not os.environ.get("TEST_DATABASE_URL"):
-        yield Need(("mariadb-server-core", "mariadb-client-core"), _try_mariadb)
-    yield Need((HEADLESS if _is_debian() else "libnss3",), _try_chromium)
-    yield Need(("fonts-noto-color-emoji",), _try_emoji)
-    yield Need(("poppler-utils",), lambda: _try_program("pdftotext", "-v"))
-    yield Need(("curl",), lambda: _try_program("curl", "--version"))
+        yield PackageNeed(("mariadb-server-core", "mariadb-client-core"), _try_mariadb)
+    yield PackageNeed((HEADLESS if _is_debian() else "libnss3",), _try_chromium)
+    yield PackageNeed(("fonts-noto-color-emoji",), _try_emoji)
+    yield PackageNeed(("poppler-utils",), lambda: _try_program("pdftotext", "-v"))
+    yield PackageNeed(("curl",), lambda: _try_program("curl", "--version"))
 
 
 def _try_program(name: str, argument: str) -> str:

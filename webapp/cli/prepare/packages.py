@@ -88,7 +88,7 @@ def _is_locked(line: str, blocks: dict[str, str]) -> bool:
 
 
 def _pip_one(package: str, *options: str) -> bool:
-    """Install one pinned package with pip, without what it brings, by its hash if the lock has one."""
+    """Install one pinned package with pip, without its dependencies, by its hash if the lock has one."""
     block = locked_packages().get(package, "") if wants_hashes() else ""
     hashes = ["--require-hashes"] if block else []
     # Whether it is wanted here was decided already.

@@ -17,7 +17,7 @@ APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
 
 
 class SetupError(Exception):
-    """The set-up cannot go on; the text says what is missing and what to do."""
+    """Set-up cannot continue; the text says what is missing and what to do."""
 
 
 def say(text: str) -> None:
@@ -99,5 +99,5 @@ def digest_of(paths: Iterable[Path], *extra: str) -> str:
 
 
 def is_stamped(stamp: Path, digest: str) -> bool:
-    """True if the step that writes this stamp last ended well with the same inputs."""
+    """Return whether the step that writes this stamp last succeeded with the same inputs."""
     return stamp.is_file() and stamp.read_text() == digest

@@ -36,7 +36,7 @@ def read_pdf(data: bytes) -> Pages:
 
 
 def _is_scan(page: Any) -> bool:
-    """Tell whether a picture covers most of a page."""
+    """Return whether a picture covers most of a page."""
     import pypdfium2.raw as pdfium  # noqa: PLC0415
 
     width, height = page.get_size()

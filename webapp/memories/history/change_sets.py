@@ -15,13 +15,13 @@ from webapp.http.validation import Page, PageQuery
 from webapp.memories.history.revisions import drop_evidence, is_forgotten, restore_fields
 from webapp.memories.models import IN_USE, Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.rules import undo as undoing
-from webapp.memories.rules.undo import Change, Present, Snapshot, UndoPlan
+from webapp.memories.rules.undo import Change, Current, Snapshot, UndoPlan
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, MemoryState, Snapshots, label, lines_of
 from webapp.memories.showing.texts import OBSTACLES, refusal_summary
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, snapshot, statement_hash
-from webapp.memories.store.reach import lock_withdrawal, set_aside_for, withdraw
+from webapp.memories.store.reach import archived_for, lock_withdrawal, withdraw
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
 
@@ -166,7 +166,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
     withdraw(user_id, _withdrawals(plan))
-    aside = db.session.scalars(set_aside_for(plan.removals)).all()
+    aside = db.session.scalars(archived_for(plan.removals)).all()
     returns = dict(plan.returns) | dict.fromkeys(aside, {"is_archived": False, "superseded_by_id": None})
     if plan.removals:
         for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(plan.removals))):
@@ -241,7 +241,7 @@ def _find_twins(user_id: int, changes: Sequence[Change], rows: Sequence[Memory])
     return {ref for ref, place in returning.items() if place in found}
 
 
-def _present(user_id: int, changes: Sequence[Change]) -> Present:
+def _present(user_id: int, changes: Sequence[Change]) -> Current:
     rows = db.session.scalars(
         select(Memory)
         .where(Memory.user_id == user_id, Memory.memory_id.in_({change.ref for change in changes}))
@@ -254,7 +254,7 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
             places[fields.get("fact_key"), fields.get("category"), fields.get("space_id")] = slot
     holders = key_holders(user_id, places) if places else {}
     tombstones = tombstone_set(user_id)
-    return Present(
+    return Current(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
         key_holders={places[place]: holder for place, holder in holders.items()},
         twins=_find_twins(user_id, changes, rows),

@@ -114,7 +114,7 @@ def tidy(user_id: int) -> int:
     return count
 
 
-def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
+def recently_changed_users(limit: int = 1_000) -> Sequence[int]:
     """Return users whose memories changed within the last 26 hours; for a job that runs once a day."""
     since = now() - timedelta(hours=26)
     return db.session.scalars(

@@ -122,17 +122,17 @@ def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-Nearby = tuple[int, Collection[int]]
+SimilarMemories = tuple[int, Collection[int]]
 """A version of a user's memory, and the ids of memories near some vectors at that version."""
 
 
-def find_similar(batch: ExtractionInput, answer: Answer) -> Nearby:
+def find_similar(batch: ExtractionInput, answer: Answer) -> SimilarMemories:
     """Return memories similar to the extracted statements; call it before the transaction."""
     version = versions.current_version(batch.user_id)
     return version, writing.similar(batch.user_id, batch.space_id, answer.vectors)
 
 
-def _write(batch: ExtractionInput, answer: Answer | None, nearby: Nearby | None = None) -> Result:
+def _write(batch: ExtractionInput, answer: Answer | None, nearby: SimilarMemories | None = None) -> Result:
     """Decide and store, unless another run has meanwhile read the same messages."""
     with write_transaction():
         conversation = db.session.get(Conversation, batch.conversation_id, with_for_update=True, populate_existing=True)
@@ -177,7 +177,7 @@ def _store_points(conversation: Conversation, batch: ExtractionInput, answer: An
     return guide().store(conversation, batch.points, grounded, len({source.message_id for source in user_sources}))
 
 
-def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Result:
+def _apply(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | None) -> Result:
     operations = answer.extraction.operations
     plan = decide(operations, state_of(batch, answer, nearby))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
@@ -201,7 +201,7 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: Nearby | None) -> Res
     )
 
 
-def state_of(batch: ExtractionInput, answer: Answer, nearby: Nearby | None = None) -> State:
+def state_of(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | None = None) -> State:
     """Return what a decision rests on; the caller holds the user's memory and may have looked up `nearby`."""
     operations = answer.extraction.operations
     tombstones = tombstone_set(batch.user_id)

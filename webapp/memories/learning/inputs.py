@@ -146,7 +146,7 @@ def _lines(conversation: Conversation, after: int) -> list[ConversationLine]:
 def _related_memories(
     user_id: int, space_id: int | None, message_ids: Sequence[int], user_lines: Sequence[ConversationLine]
 ) -> list[KnownMemory]:
-    """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
+    """Return open memories that the messages may be about: those resting on them, the nearest, the important ones."""
     ids = sorted(writing.memories_from_messages(user_id, space_id, message_ids))
     open_ones = select(Memory.memory_id).where(
         *writing.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()

@@ -25,7 +25,7 @@ class Step:
 
     batch: ExtractionInput
     answer: Answer | None = None
-    nearby: extraction.Nearby | None = None
+    nearby: extraction.SimilarMemories | None = None
 
     @property
     def tokens(self) -> tuple[int, int]:

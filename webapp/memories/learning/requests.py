@@ -49,14 +49,14 @@ class Run:
 
 def request_extraction(user_id: int, conversation_id: int) -> str:
     """Queue a requested extraction; return the job's id, new or waiting. Raises NotFound, Conflict without memory."""
-    from_start = _reads_from_start(user_id, conversation_id)
+    from_start = _must_reread(user_id, conversation_id)
     _begin(conversation_id, 0 if from_start else None)
     return _queue(conversation_id, {"from_start": True} if from_start else {})
 
 
 def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
     """Extract memories at once; return the result and the job for the rest. Raises NotFound, Conflict, ModelError."""
-    from_start = _reads_from_start(user_id, conversation_id)
+    from_start = _must_reread(user_id, conversation_id)
     with suppress(RedisError):
         _begin(conversation_id, 0 if from_start else None)
     db.session.rollback()
@@ -171,7 +171,7 @@ def due_extractions() -> Sequence[int]:
     ).all()
 
 
-def _reads_from_start(user_id: int, conversation_id: int) -> bool:
+def _must_reread(user_id: int, conversation_id: int) -> bool:
     """Return whether to read all again, since nothing is new; always in a legacy, whose summaries keep no record."""
     conversation = get_conversation(user_id, conversation_id)
     if not memory_is_on(conversation):

@@ -34,7 +34,7 @@ _REFUSALS = {
     Refusal.TOO_SLIGHT: "The quote is too short to show this. Quote the whole phrase of the user.",
     Refusal.UNIMPORTANT: "This is not worth keeping.",
 }
-WAITS = (
+REVIEW_NOTE = (
     "Not kept yet: this conversation contains other people's words, so the user decides. They see it under the reply."
 )
 
@@ -180,7 +180,7 @@ def _outcome(effects: Sequence[Effect], ids: dict[int, int]) -> dict[str, Any]:
     inserted = next((effect for effect in effects if isinstance(effect, Insert)), None)
     if inserted is not None:
         if inserted.needs_review:
-            return {"status": "waits_for_review", "memory_id": ids[inserted.ref], "detail": WAITS}
+            return {"status": "waits_for_review", "memory_id": ids[inserted.ref], "detail": REVIEW_NOTE}
         status = "overruled" if inserted.overruled_by is not None else "remembered"
         return {"status": status, "memory_id": ids[inserted.ref]}
     addition = next((effect for effect in effects if isinstance(effect, AddEvidence)), None)

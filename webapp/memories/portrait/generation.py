@@ -190,7 +190,7 @@ def _supports(text: str, notes: Sequence[KnownItem], name: str) -> bool:
 
 
 def _has_all_words(text: str, notes: Sequence[KnownItem]) -> bool:
-    """Tell whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
+    """Return whether a text has every telling word of its notes, no other, and no fewer words: "not" is a short one."""
     contents = [note.content for note in notes]
     has_all = all(words_found(content, text) == distinctive_words(content) for content in contents)
     adds_none = words_found(text, " ".join([*contents, *(note.author for note in notes)])) == distinctive_words(text)

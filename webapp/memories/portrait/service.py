@@ -19,13 +19,13 @@ from webapp.memories.portrait.subjects import Members, Person, Subject, memory_i
 from webapp.memories.prompt.always_used import is_over
 from webapp.memories.schemas import KnownItem
 from webapp.memories.store.copies import without
-from webapp.memories.store.forgetting import being_forgotten
-from webapp.memories.store.reach import being_withdrawn
+from webapp.memories.store.forgetting import pre_forget
+from webapp.memories.store.reach import pre_withdraw
 from webapp.providers.catalogue import has_worker
 from webapp.spaces.members import names_of
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space, spaces_of
-from webapp.spaces.signals import portrait_ends
+from webapp.spaces.signals import portrait_disabled
 
 WRITING_TIME = timedelta(minutes=5)
 """How long after it was asked for a portrait is said to be on its way."""
@@ -99,7 +99,7 @@ def _subject(user_id: int, space_id: int | None) -> Subject:
 
 
 def ask_for_portrait(user_id: int, space_id: int | None = None) -> None:
-    """Have the user's portrait, or a space's, written anew. Raises NotFound, Conflict if there is nothing to write."""
+    """Request a new portrait of the user or of a space. Raises NotFound, Conflict if there is nothing to write."""
     subject = _subject(user_id, space_id)
     subject.lock()  # two at once make one row
     if not memory_is_enabled(user_id):
@@ -171,7 +171,7 @@ def _sentence(item: dict[str, Any], *, is_new: bool = False) -> SentenceOut:
     return SentenceOut(text=item["text"], memory_ids=[number for number, _ in item["memories"]], is_new=is_new)
 
 
-@being_forgotten.connect
+@pre_forget.connect
 def _drop_forgotten(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
 ) -> None:
@@ -180,7 +180,7 @@ def _drop_forgotten(
     _remove_sentences(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
 
 
-@being_withdrawn.connect
+@pre_withdraw.connect
 def _withdraw(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> None:
     """Delete the sentences of spaces that rest on memories no longer shared, and those that repeat what they said."""
     _remove_sentences(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
@@ -215,6 +215,6 @@ def _own_memory_ids(user_id: int, sentences: Collection[dict[str, Any]]) -> set[
     return set(db.session.scalars(statement)) if ids else set()
 
 
-@portrait_ends.connect
+@portrait_disabled.connect
 def _end(_sender: Any, *, space_id: int) -> None:
     db.session.execute(delete(Portrait).where(Portrait.space_id == space_id))

@@ -73,7 +73,7 @@ class Person:
         return {"user_id": self.user_id}
 
     def lock(self) -> None:
-        """Have others who ask at the same time wait. Raises NotFound."""
+        """Lock the subject against concurrent requests. Raises NotFound."""
         _lock(select(User.user_id).where(User.user_id == self.user_id), "There is no such account.")
 
     def is_on(self) -> bool:

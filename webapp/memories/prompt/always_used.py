@@ -36,7 +36,7 @@ KNOWN_IMPORTANCE = 0.5
 """Keyed facts of at least this importance are in every prompt."""
 RECENT = 10
 """How many of the other memories are, the latest."""
-SPARE = 40
+SPARE_ROWS = 40
 """The number of each that is read beyond that: as many may change before they have to be read again."""
 TOLERANCE = 1e-6
 """The precision an importance loses in a FLOAT column."""
@@ -215,7 +215,7 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
 
 
 def _most(name: str) -> int:
-    return _KINDS[name].limit + SPARE
+    return _KINDS[name].limit + SPARE_ROWS
 
 
 def _is_of(name: str, row: Row[Any]) -> bool:

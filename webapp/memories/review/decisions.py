@@ -154,7 +154,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     other = memories.get(other_id) if other_id else None
     edits = settle(body.decision, memories[memory_id], other, now(), body.until)
     if body.decision is Decision.REJECT:
-        return forgetting.forget(user_id, [memory_id], cause="rejected")
+        return forgetting.forget_one(user_id, memory_id, cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
     for ref, fields in edits.items():
         row = get_or_raise(Memory, ref)
@@ -166,8 +166,8 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     return get_memory(user_id, memory_id)
 
 
-def keep_all(user_id: int, memory_ids: Collection[int]) -> None:
-    """Note that some memories are no duplicates of each other. Raises NotFound."""
+def mark_as_distinct(user_id: int, memory_ids: Collection[int]) -> None:
+    """Record that some memories are no duplicates of each other. Raises NotFound."""
     versions.begin_change(user_id)
     journal = Journal(user_id, f"review_{Decision.BOTH.value}")
     for memory_id in sorted(memory_ids):
@@ -202,7 +202,7 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
 
 
 def confirm_memory(user_id: int, memory_id: int) -> Memory:
-    """Note that a memory is still true as of now, and goes on being so. Raises NotFound."""
+    """Record that a memory is still true, from now on without an end. Raises NotFound."""
     versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None

@@ -25,7 +25,7 @@ from webapp.memories.store import forgetting, versions
 from webapp.memories.store.forgetting import ForgetReport
 from webapp.memories.store.journal import Journal
 
-WAITS = timedelta(days=60)
+EXPIRES_AFTER = timedelta(days=60)
 FORGET, MEMORY = "forget", "memory"
 MEMORIES = "m."
 """The beginning of a list's cursors once it has reached the memories in review, which come last."""
@@ -107,7 +107,7 @@ def accept(user_id: int, key: str) -> SettlementResult:
     """Carry out a proposal. Raises NotFound, and Conflict if it no longer applies."""
     proposal = _find(user_id, key)
     if isinstance(proposal, ForgetProposal):
-        return SettlementResult("forgotten", report=forgetting.forget(user_id, [proposal.memory_id], cause="tool"))
+        return SettlementResult("forgotten", report=forgetting.forget_one(user_id, proposal.memory_id, cause="tool"))
     return _decide(user_id, proposal, Decision.ACCEPT if proposal.other is None else Decision.REPLACE)
 
 
@@ -221,7 +221,7 @@ def _contradicts() -> ColumnElement[bool]:
 
 def archive_expired(moment: datetime, limit: int = 1_000) -> int:
     """Archive memories and delete proposals that waited too long, in a change set a person; return how many."""
-    before = moment - WAITS
+    before = moment - EXPIRES_AFTER
     with write_transaction():
         db.session.execute(delete(ForgetProposal).where(ForgetProposal.created_at < before))
     stale = [*decisions.awaits_decision(), Memory.updated_at < before]

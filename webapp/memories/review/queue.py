@@ -37,7 +37,7 @@ class QueuePosition:
     last: int | None = None
 
     def fields(self, **changes: Any) -> dict[str, Any]:
-        """For a URL or a form: what differs from the beginning."""
+        """Return the fields of a URL or form: those that differ from the beginning."""
         position = replace(self, **changes)
         values = {name: getattr(position, name) for name in ("done", "of", "cursor", "held", "last")}
         return {name: value for name, value in values.items() if value}
@@ -85,7 +85,7 @@ def show_queue(
 
 
 def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
-    """Carry out a decision made in the queue, and go on to the next question. Raises what `decide_review` raises."""
+    """Apply a decision made in the queue, and redirect to the next question. Raises as `decide_review`."""
     user_id, position = current_user_id(), requested_position(safe_next(request.form.get("queue")))
     if position.held is not None:  # what was discarded one step before, unless a later decision kept it
         with suppress(NotFound, Conflict):
@@ -99,9 +99,9 @@ def decide_next(memory_id: int, body: ReviewDecision) -> ViewResult:
         decisions.decide_review(user_id, memory_id, body)
         position = replace(position, last=revisions.revisions_of(user_id, memory_id)[-1].change_set_id)
     db.session.commit()
-    return go_to(position)
+    return redirect_to_position(position)
 
 
-def go_to(position: QueuePosition) -> ViewResult:
-    """Lead to a position of its queue."""
+def redirect_to_position(position: QueuePosition) -> ViewResult:
+    """Redirect to a position of its queue."""
     return redirect(f"{position.here}?{urlencode(position.fields())}", 303)

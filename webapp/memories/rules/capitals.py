@@ -29,7 +29,7 @@ def capital_runs(texts: Sequence[str]) -> Runs:
 
 
 def _begins_sentence(text: str, index: int) -> bool:
-    """Tell whether a sentence begins at a place: nothing stands before, or the end of one."""
+    """Return whether a sentence begins at a place: nothing stands before, or the end of one."""
     for char in reversed(text[:index]):
         if char in _STOPS:
             return True

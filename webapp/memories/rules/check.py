@@ -139,7 +139,7 @@ def check(index: int, operation: MemoryOperation, state: State, origin: Origin =
         target=target.ref if target else None,
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
-        is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _rests_on_others(content, state)),
+        is_doubtful=not retracts and state.is_trusted and (state.is_tainted or _comes_from_others(content, state)),
         is_trusted=state.is_trusted or edited is not None,
     )
 
@@ -174,7 +174,7 @@ def memory_wording(operation: MemoryOperation, place: tuple[SourceMessage, Span]
     quote = message.content[span.start : span.end]
     if state.is_trusted:
         keeps_all = keeps_names_and_numbers(operation.content, [typed_text(message), state.subject], message.said_at)
-        if keeps_all or state.is_tainted or _rests_on_others(operation.content, state):
+        if keeps_all or state.is_tainted or _comes_from_others(operation.content, state):
             return operation.content
         return plain_text(quote)[:CONTENT_MAX]
     sentence = plain_text(own_sentence(span, message.content, message.others))
@@ -191,7 +191,7 @@ def as_stored(operation: MemoryOperation, state: State) -> MemoryOperation:
 
 
 def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: str, state: State) -> bool:
-    """Tell whether something has the shape of a secret, or stands with what the model itself called one."""
+    """Return whether something has the shape of a secret, or stands with what the model itself called one."""
     if find_secret(content, operation.content, operation.fact_value, operation.fact_key, operation.category, quote):
         return True
     context = canonical_statement(user_text)
@@ -199,8 +199,8 @@ def _is_secret(operation: MemoryOperation, content: str, quote: str, user_text: 
     return any(secret in context or context in secret for secret in secrets)
 
 
-def _rests_on_others(content: str, state: State) -> bool:
-    """Tell whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
+def _comes_from_others(content: str, state: State) -> bool:
+    """Return whether only others' words explain a statement, or whether it adds to the user's what foreign ones say."""
     user_text = [typed_text(message) for message in state.messages if message.role == "user"]
     texts = [text for message in state.messages for text in _words_of_others(message)]
     return is_others_words(content, user_text, [*state.context, *texts]) or adds_from(content, user_text, state.foreign)

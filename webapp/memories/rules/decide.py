@@ -11,13 +11,13 @@ from webapp.memories.rules.relations import (
     claim_standing,
     contains,
     earlier_loss,
-    is_briefer,
     is_known,
     is_related,
+    is_restated_by,
+    is_shorter_lived,
     may_contradict,
     may_leave_review,
     outlives,
-    says_already,
     similar_memories,
     stale_proposals,
     was_noted,
@@ -73,8 +73,8 @@ def _weigh(claim: Claim, board: Board) -> Refusal | None:
     if claim.draft.slot:
         return _weigh_fact(claim, board)
     target = board.get(claim.target)
-    is_change = target is not None and target.is_open and not target.has_said(claim.form)
-    if target is not None and is_change and is_related(claim, target) and not is_briefer(claim, target):
+    is_change = target is not None and target.is_open and not target.has_wording(claim.form)
+    if target is not None and is_change and is_related(claim, target) and not is_shorter_lived(claim, target):
         return _weigh_change(claim, target, board)  # a number chosen at random costs no memory
     return _weigh_statement(claim, board)
 
@@ -93,7 +93,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
     if duplicate is not None and (current in (None, duplicate) or is_waiting):
         _confirm(claim, duplicate, board)
         return None
-    if current is not None and is_briefer(claim, current):
+    if current is not None and is_shorter_lived(claim, current):
         return _weigh_statement(replace(claim, draft=replace(claim.draft, fact_key=None, fact_value=None)), board)
     if current is not None:
         return _settle_conflict(claim, current, board)
@@ -102,7 +102,7 @@ def _weigh_fact(claim: Claim, board: Board) -> Refusal | None:
         return Refusal.OLDER  # it ended after this was said
     if (twin := board.find_statement(claim.form)) is not None and twin.slot != slot:
         if _can_adopt_key(claim, twin):
-            board.give_key(twin, claim)
+            board.assign_key(twin, claim)
         else:
             board.add_evidence(twin, claim)
         return None
@@ -124,7 +124,7 @@ def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusa
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
     elif standing is ClaimStanding.PRECEDES and board.find_statement(claim.form) is current:
-        board.give_key(current, claim)  # the same words, read otherwise
+        board.assign_key(current, claim)  # the same words, read otherwise
     elif standing is ClaimStanding.PRECEDES:
         board.insert(claim, precedes=current)
     else:
@@ -145,12 +145,12 @@ def _confirm(claim: Claim, memory: KnownMemory, board: Board) -> None:
     rival = holder or (opponent if opponent is not None and opponent.is_current else None)
     is_settled = may_leave_review(memory, claim, opponent=opponent)
     if is_settled and rival is not None:
-        is_settled = _prevails(claim, memory, rival, board)
+        is_settled = _prefer_repeated(claim, memory, rival, board)
     is_back = holder is None and outlives(memory, claim, board.get(memory.superseded_by))
     board.add_evidence(memory, claim, is_used=is_settled or is_back)
 
 
-def _prevails(claim: Claim, memory: KnownMemory, rival: KnownMemory, board: Board) -> bool:
+def _prefer_repeated(claim: Claim, memory: KnownMemory, rival: KnownMemory, board: Board) -> bool:
     """Have a memory that the user said again used instead of its rival, which ends or waits; tell whether it is."""
     standing = claim_standing(claim, rival)
     if standing is ClaimStanding.REPLACES:
@@ -161,13 +161,13 @@ def _prevails(claim: Claim, memory: KnownMemory, rival: KnownMemory, board: Boar
 
 
 def _supports(memory: KnownMemory, claim: Claim) -> bool:
-    """Tell whether a claim's words bear a memory that says the same under another key, or under none."""
+    """Return whether a claim's words bear a memory that says the same under another key, or under none."""
     has_other_slot = memory.slot != claim.draft.slot and memory.rests_on(claim.evidence)
-    return has_other_slot and memory.has_said(claim.form)
+    return has_other_slot and memory.has_wording(claim.form)
 
 
 def _can_adopt_key(claim: Claim, twin: KnownMemory) -> bool:
-    """Tell whether a memory in the words of a keyed fact, stored without a key, may get that key."""
+    """Return whether a memory in the words of a keyed fact, stored without a key, may get that key."""
     may_change = twin.is_current and not twin.slot and not twin.is_protected
     return may_change and claim.is_usable and not is_older(claim.evidence.moment, twin)
 
@@ -185,7 +185,7 @@ def _weigh_statement(claim: Claim, board: Board) -> Refusal | None:
     if duplicate is not None:
         _confirm(claim, duplicate, board)
         return None
-    if board.find(lambda m: m.has_said(claim.form) and is_older(claim.evidence.moment, m)):
+    if board.find(lambda m: m.has_wording(claim.form) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: an earlier statement does not bring it back
     board.insert(claim, needs_review=not claim.is_usable)
     return None
@@ -222,7 +222,7 @@ def _weigh_change(claim: Claim, target: KnownMemory, board: Board) -> Refusal | 
 
 def _settle_known(claim: Claim, duplicate: KnownMemory, target: KnownMemory, board: Board) -> None:
     """Two stored memories contradict each other and the user repeated one of them: it wins, or both are shown."""
-    if _prevails(claim, duplicate, target, board):
+    if _prefer_repeated(claim, duplicate, target, board):
         return
     waiting, current = (target, duplicate) if duplicate.is_protected else (duplicate, target)
     if not waiting.is_protected:
@@ -255,7 +255,7 @@ def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
     statement = next((text for text in texts if canonical_statement(text) != target.form), None)
     if statement is None:
         return Refusal.KNOWN
-    denial = board.find(lambda m: m.ref != target.ref and says_already(m, canonical_statement(statement), claim))
+    denial = board.find(lambda m: m.ref != target.ref and is_restated_by(m, canonical_statement(statement), claim))
     if denial is not None:
         return _use_as_denial(claim, denial, target, board)
     claim = replace(claim, draft=replace(claim.draft, content=plain_text(statement), fact_key=None, fact_value=None))

@@ -11,7 +11,7 @@ from webapp.text.sentences import clauses_of, is_question, sentence_around
 
 _WRAPPING = re.compile(r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE)
 """What models write before and after the words they copy."""
-_ASIDE = re.compile(r"[(（]([^()（）]+)[)）]")
+_PARENTHESIS = re.compile(r"[(（]([^()（）]+)[)）]")
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 MIN_LETTERS = 4
 
@@ -36,7 +36,7 @@ def has_substance(quote: str, message: str) -> bool:
 
 
 def is_whole(quote: str, message: str) -> bool:
-    """Tell whether a quote is everything the user said."""
+    """Return whether a quote is everything the user said."""
     canonical = canonical_statement(quote)
     return bool(canonical) and canonical == canonical_statement(message)
 
@@ -51,7 +51,7 @@ def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> 
     sentence = own_text[place.start : place.end]
     if not is_question(sentence):
         return sentence.strip()
-    asides = [Span(*aside.span(1)) for aside in _ASIDE.finditer(own_text, place.start, place.end)]
+    asides = [Span(*aside.span(1)) for aside in _PARENTHESIS.finditer(own_text, place.start, place.end)]
     parts = list(clauses_of(without(own_text, asides)[place.start : place.end]))
     if len(parts) > 1 and span.start < place.start + parts[-1].start:
         return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")

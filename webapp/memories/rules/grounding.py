@@ -42,7 +42,7 @@ def keeps_names_and_numbers(rewording: str, texts: Iterable[str], moment: dateti
 
 
 def is_grounded(value: str | None, text: str) -> bool:
-    """Tell whether a value stands in a text."""
+    """Return whether a value stands in a text."""
     if signs(value or ""):  # "C++" does not stand in "C"
         return fold(value or "") in fold(text)
     return bool(_PART.findall(value or "")) and _TextWords([text]).has(value or "")
@@ -60,7 +60,7 @@ def value_after(content: str, before: str, value: str) -> str | None:
 
 
 def is_others_words(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:
-    """Tell whether a statement has no telling word of the user's and most of them from one of the others' texts."""
+    """Return whether a statement has no telling word of the user's and most of them from one of the others' texts."""
     significant = set(_significant_words(statement))
     known_words = _TextWords(texts)
     if not significant or any(known_words.has(word) for word in significant):
@@ -72,7 +72,7 @@ def is_others_words(statement: str, texts: Iterable[str], other_spans: Iterable[
 
 
 def is_mostly_grounded(statement: str, texts: Iterable[str]) -> bool:
-    """Tell whether a statement says something and at least half of the words that do stand in some texts."""
+    """Return whether a statement says something and at least half of the words that do stand in some texts."""
     significant, known_words = _significant_words(statement), _TextWords(texts)
     return bool(significant) and 2 * sum(known_words.has(word) for word in significant) >= len(significant)
 
@@ -89,13 +89,13 @@ def words_found(statement: str, text: str) -> frozenset[str]:
 
 
 def adds_from(statement: str, texts: Iterable[str], foreign: Iterable[str]) -> bool:
-    """Tell whether a statement adds to the user's words something that stands in foreign ones."""
+    """Return whether a statement adds to the user's words something that stands in foreign ones."""
     known_words, foreign_words = _TextWords(texts), _TextWords(foreign)
     return any(foreign_words.has(word) and not known_words.has(word) for word in _significant_words(statement))
 
 
 def _are_near(new_words: list[str], moment: datetime) -> bool:
-    """Tell whether words name nothing but a month, or days in it, of the years around a moment."""
+    """Return whether words name nothing but a month, or days in it, of the years around a moment."""
     years = {str(year) for year in range(moment.year - 1, moment.year + 2)}
     numbers = [number for word in new_words for number in re.findall(r"\d+", word)]
     names = [fold_marks(word) for word in new_words if not any(char.isdigit() for char in word)]

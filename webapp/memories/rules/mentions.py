@@ -167,7 +167,7 @@ def _trim(word: str) -> str:
 
 
 def _has_word(text: str, word: str) -> bool:
-    """Tell whether a word that stands in a text stands there by itself, in scripts that tell."""
+    """Return whether a word that stands in a text stands there by itself, in scripts that tell."""
     if is_paired(word[0]):
         return True
     index = text.find(word)

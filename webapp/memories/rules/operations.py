@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Whole
+from webapp.http.validation import Amount, Integer
 from webapp.memories.rules.kinds import MemoryType
 from webapp.text.canonical import plain_text
 
@@ -28,7 +28,7 @@ def one_line(value: object) -> object:
 
 
 Unit = Annotated[Amount, Field(ge=0, le=1)]
-Number = Annotated[Whole, Field(ge=1, le=1_000_000)]
+Number = Annotated[Integer, Field(ge=1, le=1_000_000)]
 
 
 class MemoryOperation(BaseModel):

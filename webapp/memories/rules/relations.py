@@ -35,7 +35,7 @@ def is_same(left: str, right: str, similarity: float) -> bool:
 
 
 def may_be_same(left: str, right: str, similarity: float) -> bool:
-    """Tell whether two statements may say the same in other words, so that somebody has to read them to tell."""
+    """Return whether two statements may say the same in other words, so that somebody has to read them to tell."""
     return similarity >= MAYBE_SAME_COSINE and particulars_of(left) == particulars_of(right)
 
 
@@ -57,7 +57,7 @@ def claim_standing(claim: Claim, current: KnownMemory) -> ClaimStanding:
     return ClaimStanding.REPLACES if claim.is_trusted else ClaimStanding.PRECEDES
 
 
-def is_briefer(claim: Claim, memory: KnownMemory) -> bool:
+def is_shorter_lived(claim: Claim, memory: KnownMemory) -> bool:
     """Return whether a claim holds until a day and a memory without one, which it therefore does not end."""
     return claim.draft.until is not None and memory.until is None
 
@@ -66,15 +66,15 @@ def is_known(memory: KnownMemory, claim: Claim) -> bool:
     """Return whether a memory, closed or not, already says this based on these very words."""
     if not memory.rests_on(claim.evidence) or (claim.draft.slot and memory.slot != claim.draft.slot):
         return False
-    return memory.has_said(claim.form) or bool(claim.draft.slot and memory.value == claim.draft.value)
+    return memory.has_wording(claim.form) or bool(claim.draft.slot and memory.value == claim.draft.value)
 
 
-def says_already(memory: KnownMemory, form: str, claim: Claim) -> bool:
+def is_restated_by(memory: KnownMemory, form: str, claim: Claim) -> bool:
     """Return whether a memory says this, or did when the claim was made and was reworded or closed by later words."""
     if memory.is_open and memory.form == form:
         return True
     is_later = memory.valid_to is not None and memory.valid_to >= claim.evidence.said_at
-    return memory.has_said(form) and (is_later or is_older(claim.evidence.moment, memory))
+    return memory.has_wording(form) and (is_later or is_older(claim.evidence.moment, memory))
 
 
 def was_noted(memory: KnownMemory, claim: Claim) -> bool:
@@ -122,7 +122,7 @@ def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemor
             for memory in (board.in_slot(slot) if slot else board.find_all(lambda m: not m.slot))
             if not memory.is_open
             and memory.superseded_by == current.ref
-            and (memory.value == claim.draft.value if slot else memory.has_said(claim.form))
+            and (memory.value == claim.draft.value if slot else memory.has_wording(claim.form))
         ),
         None,
     )
@@ -161,6 +161,6 @@ def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
 
 
 def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
-    """Tell whether the same words already stand as a memory on one side of a contradiction with the target."""
+    """Return whether the same words already stand as a memory on one side of a contradiction with the target."""
     resting = board.find_all(lambda memory: memory.rests_on(claim.evidence))
     return any(memory.contradicts == target.ref or memory.ref == target.contradicts for memory in resting)

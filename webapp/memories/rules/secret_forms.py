@@ -144,7 +144,7 @@ def _entropy(value: str) -> float:
 
 
 # Distinctive forms that hardly anything else has: these count wherever they occur.
-_TELLING: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
+_DISTINCTIVE: tuple[tuple[re.Pattern[str], ModuleType], ...] = (
     (re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])"), ssn),
     (re.compile(r"(?<!\d)[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?\d{2} ?\d{3} ?\d{3} ?\d{2}(?!\d)"), nir),
     (re.compile(r"(?<!\w)\d{8}-?[A-Za-z](?!\w)"), dni),
@@ -190,7 +190,7 @@ _PAPERS = re.compile(
 
 def has_national_id(text: str) -> bool:
     """Return whether a text contains a national identity number, or the number of a passport or driving licence."""
-    if any(module.is_valid(match.group()) for pattern, module in _TELLING for match in pattern.finditer(text)):
+    if any(module.is_valid(match.group()) for pattern, module in _DISTINCTIVE for match in pattern.finditer(text)):
         return True
     if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()):
         return True

@@ -146,7 +146,7 @@ class KnownMemory(Draft):
         """Return its statement as statements are compared."""
         return canonical_statement(self.content)
 
-    def has_said(self, form: str) -> bool:
+    def has_wording(self, form: str) -> bool:
         """Return whether this is its statement, in canonical form, or was before it was reworded."""
         return form == self.form or form in self.said_before
 

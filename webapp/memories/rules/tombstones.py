@@ -23,6 +23,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from itertools import accumulate
 
 from webapp.memories.rules.kinds import canonical_fact_key, earlier_fact_key
 from webapp.text.canonical import (
@@ -78,7 +80,7 @@ class Version:
 
 
 _EARLIER = Version("", earlier_fold, earlier_trimmed, earlier_statement, earlier_fact_key)
-_NOW = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact_key)
+_CURRENT = Version("/2", fold, trim_punctuation, canonical_statement, canonical_fact_key)
 
 
 def person_key(secret: bytes, user_id: int) -> bytes:
@@ -129,11 +131,11 @@ class TombstoneSet:
         whole_key: bool = False,
     ) -> frozenset[Tombstone]:
         """Return what to store when a memory is forgotten; with `whole_key`, also against any later value."""
-        forms = _forms_of(_NOW, content, fact_key, fact_value)
+        forms = _forms_of(_CURRENT, content, fact_key, fact_value)
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
             forms.append((TombstoneKind.KEY, key))
-        return frozenset(Tombstone(kind, _digest(self._keys[0], _NOW.name_of(kind), form)) for kind, form in forms)
+        return frozenset(Tombstone(kind, _digest(self._keys[0], _CURRENT.name_of(kind), form)) for kind, form in forms)
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -146,7 +148,7 @@ class TombstoneSet:
     ) -> frozenset[str]:
         """Return all digests that would forbid this memory, to look them up in the database."""
         digests: set[str] = set()
-        for version in (_NOW, _EARLIER):
+        for version in (_CURRENT, _EARLIER):
             forms = _forms_of(version, content, fact_key, fact_value)
             if key := version.key(fact_key):
                 forms.append((TombstoneKind.KEY, key))
@@ -186,29 +188,27 @@ class TombstoneSet:
                     for (start, end), last in zip(spans, ends, strict=False)
                 ],
             )
-            for v in (_NOW, _EARLIER)
+            for v in (_CURRENT, _EARLIER)
         ]
         places: list[Span] = []
         index = 0
         while index < len(spans):
-            run = next(
-                (
-                    n
-                    for n in range(min(QUOTE_WORDS, len(spans) - index), 0, -1)
-                    if any(self._is_forgotten(v, tokens[index : index + n], kinds) for v, tokens in versions)
-                ),
-                0,
-            )
-            if run:
+            runs = (self._forgotten_run(v, tokens[index : index + QUOTE_WORDS], kinds) for v, tokens in versions)
+            if run := max(runs):
                 places.append(Span(spans[index][0], spans[index + run - 1][1]))
             index += run or 1
         return places
 
-    def _is_forgotten(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
-        form = version.trim("".join(tokens).strip())
-        return _is_long(form) and any(
-            digest in self._stored_digests for kind in kinds for digest in self._digests(version.name_of(kind), form)
-        )
+    def _forgotten_run(self, version: Version, tokens: Sequence[str], kinds: Collection[TombstoneKind]) -> int:
+        """Return how many words from the first on are something forgotten, at most; 0 if none are."""
+        names = [version.name_of(kind) for kind in kinds]
+        runs = [run.strip() for run in accumulate(tokens)]
+        shortest = next((count for count, run in enumerate(runs, 1) if _is_long(run)), len(runs) + 1)
+        for count in range(len(runs), shortest - 1, -1):
+            form = version.trim(runs[count - 1])
+            if any(digest in self._stored_digests for name in names for digest in self._digests(name, form)):
+                return count
+        return 0
 
     def _digests(self, kind: str, form: str) -> Iterator[str]:
         for key in self._keys:
@@ -223,8 +223,15 @@ def _replace(text: str, places: Sequence[Span], mark: str) -> str:
     return text
 
 
+@lru_cache(256)
+def _beginning(key: bytes, kind: str) -> hmac.HMAC:
+    return hmac.new(key, f"{kind}\x1f".encode(), "sha256")
+
+
 def _digest(key: bytes, kind: str, form: str) -> str:
-    return hmac.digest(key, f"{kind}\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
+    digest = _beginning(key, kind).copy()
+    digest.update(form.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _forms_of(

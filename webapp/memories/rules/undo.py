@@ -36,7 +36,7 @@ class Snapshot:
         """Return the key that it occupies while current."""
         return canonical_fact_key(self.fields.get("fact_key"), self.fields.get("category")) if self.is_current else None
 
-    def is_like(self, other: "Snapshot | None") -> bool:
+    def equals(self, other: "Snapshot | None") -> bool:
         """Return whether the memory stood like this at another revision, perhaps since later changes were undone."""
         return other is not None and (self.revision == other.revision or self.fields == other.fields)
 
@@ -66,7 +66,7 @@ class UndoPlan:
 
 
 @dataclass(frozen=True)
-class Present:
+class Current:
     """The memories of a change set that still exist, which memory holds which key, and what `is_forgotten`.
 
     `twins`: those of which another memory in use has the earlier words by now, so that they stay as they are.
@@ -78,7 +78,7 @@ class Present:
     is_forgotten: Callable[[Mapping[str, Any]], bool] = lambda _: False
 
 
-def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
+def plan_undo(changes: Sequence[Change], present: Current) -> UndoPlan:
     """Return how to reverse a change set, or the obstacles: memories that were changed or forgotten since."""
     removals: list[int] = []
     returns: dict[int, Mapping[str, Any]] = {}
@@ -92,14 +92,14 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
                 obstacles[change.ref] = Obstacle.FORGOTTEN
             continue
         if change.before is None:
-            if not now.is_like(change.after):
+            if not now.equals(change.after):
                 obstacles[change.ref] = Obstacle.CHANGED_SINCE
             else:
                 removals.append(change.ref)
             continue
         if change.ref in present.twins:
             continue
-        if change.after is not None and change.after.fields != change.before.fields and not now.is_like(change.before):
+        if change.after is not None and change.after.fields != change.before.fields and not now.equals(change.before):
             obstacle = _obstacle(change, now, present, held_before)
             if obstacle is not None:
                 obstacles[change.ref] = obstacle
@@ -115,9 +115,9 @@ def plan_undo(changes: Sequence[Change], present: Present) -> UndoPlan:
 
 
 def _obstacle(
-    change: Change, now: Snapshot, present: Present, held_before: Mapping[int, str | None]
+    change: Change, now: Snapshot, present: Current, held_before: Mapping[int, str | None]
 ) -> Obstacle | None:
-    if change.before is None or not now.is_like(change.after):
+    if change.before is None or not now.equals(change.after):
         return Obstacle.CHANGED_SINCE
     if present.is_forgotten(change.before.fields):
         return Obstacle.FORGOTTEN

@@ -65,7 +65,7 @@ def settle(
 
 
 def is_earlier(moment: Moment | None, other: Moment | None) -> bool:
-    """Tell whether something was last said before something else."""
+    """Return whether something was last said before something else."""
     return moment is not None and other is not None and moment < other
 
 

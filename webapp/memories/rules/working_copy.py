@@ -107,7 +107,7 @@ class Board:
         confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
         self.apply(AddEvidence(memory.ref, (claim.evidence,), confidence, _last_day(memory, claim), is_used))
 
-    def give_key(self, memory: KnownMemory, claim: Claim) -> None:
+    def assign_key(self, memory: KnownMemory, claim: Claim) -> None:
         """File a memory under the key of a claim that says the same; the fuller one keeps its wording."""
         is_superset = set(stems(words(memory.content))) >= set(stems(words(claim.draft.content)))
         draft = replace(

@@ -77,7 +77,7 @@ class Filters(BaseModel):
         )
 
     def as_args(self) -> dict[str, str | int]:
-        """For the URL of the next page."""
+        """Return the query parameters of the next page."""
         return self.model_dump(exclude_defaults=True, exclude={"cursor"})
 
 

@@ -1,6 +1,5 @@
 """Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -8,25 +7,25 @@ from typing import Any
 from blinker import Signal
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
-from sqlalchemy.orm import aliased, load_only
 
 from webapp.background import events
 from webapp.background.events import Kind
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import add_row, after_commit, db
+from webapp.db.base import add_row, after_commit, db, write_transaction
+from webapp.errors import require
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
-from webapp.memories.store.reach import UsedIn, Uses, add_set_aside, find_retelling, lock_withdrawal, reach_of, uses_of
+from webapp.memories.store.reach import UsedIn, Uses, add_archived, find_retelling, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
-from webapp.text.provenance import FORGOTTEN
 
-BATCH = 500
+BATCH = 200
+"""Memories forgotten in one transaction, when all are."""
 
-being_forgotten = Signal()
+pre_forget = Signal()
 """Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids`, their `evidence` rows, and the
 `texts`: everything they ever said, and the quotes behind it. A receiver that removes copies from other users' data
 returns a Reach."""
@@ -64,7 +63,7 @@ def forget(
     user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
 ) -> ForgetReport:
     """Forget those memories that are the user's, and all of theirs that say the same; messages stay."""
-    is_one, memory_ids = len(memory_ids) == 1, add_set_aside(memory_ids)
+    is_one, memory_ids = len(memory_ids) == 1, add_archived(memory_ids)
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
     versions.begin_change(user_id)
@@ -76,7 +75,7 @@ def forget(
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
     wordings = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
     texts = wordings | {row.quote for row in evidence}
-    reach = reach_of(being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=texts))
+    reach = reach_of(pre_forget.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=texts))
     uses = uses_of()(user_id, ids)
     tombstones = _write_tombstones(user_id, rows, evidence, revisions, whole_key)
     report = ForgetReport(
@@ -99,11 +98,18 @@ def forget(
     for row in rows:
         if row.visibility == "shared":
             touch(row.space_id)
-    _mark_words(user_id, evidence)
+    copies.mark_words(user_id, evidence)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
     db.session.expire_all()
+    return report
+
+
+def forget_one(user_id: int, memory_id: int, *, whole_key: bool = False, cause: str = "forget") -> ForgetReport:
+    """Forget a memory of the user's, and all of theirs that say the same. Raises NotFound."""
+    report = forget(user_id, [memory_id], whole_key=whole_key, cause=cause)
+    require(report.memory_ids or None, "There is no such memory.")
     return report
 
 
@@ -121,10 +127,15 @@ def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
 
 
 def forget_all(user_id: int) -> int:
-    """Forget every memory of a user, including archived and closed ones; returns how many there were."""
+    """Forget every memory of a user, including archived and closed ones; returns how many there were.
+
+    Each batch is a transaction: others write in between, and what was stopped is taken up where it was.
+    """
+    some = select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)
     count = 0
-    while ids := db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(BATCH)).all():
-        count += len(forget(user_id, ids, cause="forget_all").memory_ids)
+    while ids := db.session.scalars(some).all():
+        with write_transaction():
+            count += len(forget(user_id, ids, cause="forget_all").memory_ids)
     return count
 
 
@@ -173,7 +184,7 @@ def _with_duplicates(user_id: int, memory_ids: Collection[int]) -> Sequence[Memo
         or row.statement_hash in hashes
         or (canonical_fact_key(row.fact_key, row.category), canonical_value(row.fact_value, row.content)) in facts
     ]
-    with_aside = add_set_aside(row.memory_id for row in rows)
+    with_aside = add_archived(row.memory_id for row in rows)
     return rows if len(with_aside) == len(rows) else _with_duplicates(user_id, with_aside)
 
 
@@ -213,27 +224,6 @@ def _write_tombstones(
     return len(fresh)
 
 
-def _mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
-    """Mark the words behind forgotten memories in their messages, and in the copies of these that branches and imports
-    hold, so that nothing rests on them under another quote."""
-    places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
-    for row in evidence:
-        places[row.message_id].append((row.start, row.end, FORGOTTEN))
-    original = aliased(Message)
-    is_copy = (original.created_at == Message.created_at) & (original.content == Message.content)
-    rows = (
-        select(Message, original.message_id)
-        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .join(original, is_copy)
-        .where(Conversation.user_id == user_id, Message.role == "user", Message.status == "complete")
-        .where(original.message_id.in_(places))
-        .options(load_only(Message.spans))
-    )
-    for message, original_id in db.session.execute(rows):
-        message.spans = [*message.provenance, *places[original_id]]
-    db.session.flush()
-
-
 def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:
     """Delete earlier revisions of other memories that said the same, so that nobody can restore them."""
     rows = db.session.scalars(
@@ -259,7 +249,7 @@ def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) ->
 
 def strip_again(user_id: int, texts: Collection[str]) -> None:
     """Remove what the user had forgotten from what came back with an old export."""
-    being_forgotten.send(None, user_id=user_id, memory_ids=[], evidence=[], texts=texts)
+    pre_forget.send(None, user_id=user_id, memory_ids=[], evidence=[], texts=texts)
     _strip_copies(user_id, [], texts)
 
 

@@ -45,7 +45,7 @@ class KeyedFact:
     content: str
 
     def agrees_with(self, other: "KeyedFact") -> bool:
-        """Tell whether both give one key the same value."""
+        """Return whether both give one key the same value."""
         return self.key == other.key and canonical_value(self.value, self.content) == canonical_value(
             other.value, other.content
         )

@@ -12,11 +12,11 @@ from webapp.extensions import Part
 from webapp.memories.models import IN_USE, Memory, MemoryRevision
 from webapp.memories.rules.paraphrases import ForgottenStatements
 
-reach_asked = Signal()
+lock_affected_conversations = Signal()
 """Sent with `user_id` and `memory_ids` before the user's memory is held: receivers that will write to other
 conversations when these are withdrawn or forgotten lock them now."""
 
-being_withdrawn = Signal()
+pre_withdraw = Signal()
 """Sent inside the transaction with `user_id`, `memory_ids` and the `texts` that others could read; receivers return a
 Reach."""
 
@@ -34,7 +34,7 @@ class Reach:
 
 def lock_withdrawal(user_id: int, memory_ids: Collection[int]) -> None:
     """Lock what withdrawing these memories will write to; call it before the user's memory is locked."""
-    reach_asked.send(None, user_id=user_id, memory_ids=memory_ids)
+    lock_affected_conversations.send(None, user_id=user_id, memory_ids=memory_ids)
 
 
 def reach_of(answers: Iterable[tuple[object, object]]) -> Reach:
@@ -49,7 +49,7 @@ def withdraw(user_id: int, memories: Collection[Memory]) -> Reach:
         return Reach()
     snapshots = db.session.scalars(select(MemoryRevision.snapshot).where(MemoryRevision.memory_id.in_(ids)))
     texts = {memory.content for memory in memories} | {str(fields.get("content") or "") for fields in snapshots}
-    return reach_of(being_withdrawn.send(None, user_id=user_id, memory_ids=ids, texts=texts - {""}))
+    return reach_of(pre_withdraw.send(None, user_id=user_id, memory_ids=ids, texts=texts - {""}))
 
 
 MAX_NAMED = 50
@@ -94,17 +94,17 @@ def find_retelling(user_id: int, memory_ids: Collection[int], texts: Iterable[st
     return sorted(memory_id for memory_id, content in rows if statements.is_repeated_in(content))
 
 
-def set_aside_for(memory_ids: Collection[int]) -> Select[int]:
+def archived_for(memory_ids: Collection[int]) -> Select[int]:
     """Return the ids of memories that are archived in favour of some."""
     return select(Memory.memory_id).where(
         Memory.superseded_by_id.in_(memory_ids), Memory.is_archived == true(), Memory.is_closed == false()
     )
 
 
-def add_set_aside(memory_ids: Iterable[int]) -> set[int]:
+def add_archived(memory_ids: Iterable[int]) -> set[int]:
     """Return the ids of memories and of those archived in favour of one of them, or of such a one."""
     latest = found = set(memory_ids)
     while latest:
-        latest = set(db.session.scalars(set_aside_for(latest))) - found
+        latest = set(db.session.scalars(archived_for(latest))) - found
         found |= latest
     return found

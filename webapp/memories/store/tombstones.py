@@ -80,7 +80,7 @@ def imported_keys(user_id: int) -> dict[str, bytes]:
 
 
 def import_keys(user_id: int, keys: Collection[bytes]) -> None:
-    """Store keys that a user brought along."""
+    """Store keys from a user's export."""
     existing = imported_keys(user_id)
     box = _box(_secrets()[0])
     for key in keys:

@@ -30,7 +30,7 @@ from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.prompt import conversation_memory
 from webapp.memories.review import decisions
 from webapp.memories.review.decisions import groups_of, outside_groups
-from webapp.memories.review.queue import decide_next, go_to, requested_position, show_queue
+from webapp.memories.review.queue import decide_next, redirect_to_position, requested_position, show_queue
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
@@ -110,7 +110,7 @@ def undo(change_set_id: int) -> ViewResult:
         flash(_("Undone."), "message")
         return redirect_to(url_for("memories.page"))
     if "queue" in request.form:
-        return go_to(requested_position(safe_next(request.form["queue"])))
+        return redirect_to_position(requested_position(safe_next(request.form["queue"])))
     view = change_sets.get_change_set(user_id, change_set_id)
     context = {"view": view, "refused": obstacles, "opened": True, "undone": lines}
     if not wants_partial():
@@ -161,7 +161,7 @@ def keep_one(memory_id: int) -> ViewResult:
     service.get_memory(user_id, memory_id)
     other_ids = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
     if request.form.get("all"):
-        decisions.keep_all(user_id, {memory_id, *other_ids})
+        decisions.mark_as_distinct(user_id, {memory_id, *other_ids})
         return commit_and_redirect(url_for(".health"), _("Kept. They are not shown as duplicates again."))
     changes = MemoryChanges(is_archived=True)
     change_set_id = service.update_memories(user_id, sorted(other_ids), changes, cause="archived", kept_id=memory_id)

@@ -98,8 +98,7 @@ def forget_memory(memory_id: Id, query: ForgetQuery) -> ForgottenOrMemory:
     user_id = current_user_id()
     if query.archive:
         return ForgottenOrMemory(MemoryOut.of(service.archive_memory(user_id, memory_id)))
-    service.get_memory(user_id, memory_id)
-    return ForgottenOrMemory(forgetting.forget(user_id, [memory_id], whole_key=query.whole_key))
+    return ForgottenOrMemory(forgetting.forget_one(user_id, memory_id, whole_key=query.whole_key))
 
 
 @blueprint.get("/memories/<int:memory_id>/history")

@@ -218,9 +218,7 @@ def ask_to_forget(memory_id: int) -> ViewResult:
 @blueprint.post("/memories/<int:memory_id>/forget")
 def forget(memory_id: int) -> ViewResult:
     """Forget for good, and report what was removed."""
-    user_id = current_user_id()
-    service.get_memory(user_id, memory_id)
-    report = forgetting.forget(user_id, [memory_id], whole_key="whole_key" in request.form)
+    report = forgetting.forget_one(current_user_id(), memory_id, whole_key="whole_key" in request.form)
     db.session.commit()
     context = {"memory_id": memory_id, "report": report}
     if not wants_partial():

@@ -69,7 +69,7 @@ def portrait(space_id: int | None = None) -> ViewResult:
 @blueprint.post("/memories/portrait")
 @blueprint.post("/spaces/<int:space_id>/portrait")
 def write_portrait(space_id: int | None = None) -> ViewResult:
-    """Have it written anew."""
+    """Request a new portrait."""
     try:
         service.ask_for_portrait(current_user_id(), space_id)
         db.session.commit()

@@ -125,6 +125,6 @@ def read_portrait(query: PortraitQuery) -> Answer:
 
 @blueprint.post("/memories/portrait", status=202)
 def write_portrait(query: PortraitQuery) -> PortraitOut:
-    """Have it written anew; a worker does so."""
+    """Request a new portrait, which a worker writes."""
     service.ask_for_portrait(current_user_id(), query.space_id)
     return PortraitOut.model_validate(service.portrait_of(current_user_id(), query.space_id), from_attributes=True)

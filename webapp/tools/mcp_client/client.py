@@ -18,7 +18,7 @@ MAX_REDIRECTS = 2
 MAX_REFUSALS = 10
 """How many requests of a server are answered while it works on one of ours."""
 LIST_SECONDS = 20.0
-_NOT_HERE = (400, 404, 405, 406, 415, 501)
+_OLD_SERVER = (400, 404, 405, 406, 415, 501)
 """The answers to a request of those who speak the first revision's transport (HTTP with server-sent events)."""
 _FOREIGN = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME_LENGTH = 56
@@ -37,7 +37,7 @@ class Server:
 
 
 class _HandshakeNeeded(Exception):
-    """The server does not accept requests that stand alone."""
+    """The server accepts requests only after a handshake."""
 
 
 class _OtherTransport(ToolFailed):
@@ -91,7 +91,7 @@ class _McpSession:
                     raise
                 answer = {}
             if is_error and "error" not in answer:
-                kind = _SessionLost if is_lost else _OtherTransport if response.status in _NOT_HERE else ToolFailed
+                kind = _SessionLost if is_lost else _OtherTransport if response.status in _OLD_SERVER else ToolFailed
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
             is_lost = is_lost and answer.get("id") is None  # with its number it was taken up, and may have had effects
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
@@ -236,7 +236,7 @@ async def _start_session(server: Server) -> _McpSession:
 
 async def _initialize(mcp: _McpSession) -> _McpSession:
     """Return the same conversation after the handshake. Raises ToolFailed."""
-    result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.US)
+    result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.CLIENT_INFO)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:
         raise ToolFailed(f"{mcp.server.name} does not speak any version of the protocol that is known here.")

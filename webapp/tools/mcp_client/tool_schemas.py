@@ -13,7 +13,7 @@ MAX_SCHEMA_LENGTH = 6_000
 """The most characters of a cleaned schema; a longer one loses its deepest parts."""
 DEPTHS = (10, 6, 4, 3, 2, 1)
 MAX_DESCRIPTION_LENGTH = 300
-_SAID = ("description", "enum")
+_DETAILS = ("description", "enum")
 MAX_VALUES, MAX_VALUE_LENGTH = 100, 100
 MAX_PARTS = 2_000
 """The most parts of a schema that are looked at, references followed."""
@@ -40,12 +40,12 @@ def _shorten(schema: Schema) -> Schema:
     needed, short = schema.get("required", []), Schema()
     for name in sorted(schema["properties"], key=lambda name: name not in needed):
         if len(json.dumps(short)) < MAX_SCHEMA_LENGTH // 2:
-            short[name] = {key: part for key, part in schema["properties"][name].items() if key not in _SAID}
+            short[name] = {key: part for key, part in schema["properties"][name].items() if key not in _DETAILS}
     return {"type": "object", "properties": short, "required": [name for name in needed if name in short]}
 
 
 def definition_of(name: str, tool: Mapping[str, Any]) -> Schema:
-    """Return a tool of a server as a model is told about it, under this name."""
+    """Return a server's tool as models see it, under this name."""
     description = tool["description"] or tool["title"]
     return {
         "type": "function",

@@ -19,7 +19,7 @@ STATELESS = "2026-07-28"
 """The revision in which every request stands alone."""
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions that begin with `initialize`, the newest first."""
-US = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
+CLIENT_INFO = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
 _META = "io.modelcontextprotocol/"
 ENDPOINT = "endpoint"
 """The event of the first revision's transport that says where requests go."""
@@ -50,7 +50,7 @@ def request(number: int | None, method: str, params: Mapping[str, Any], age: str
         parameters["_meta"] = {
             f"{_META}protocolVersion": age,
             f"{_META}clientCapabilities": {},
-            f"{_META}clientInfo": US,
+            f"{_META}clientInfo": CLIENT_INFO,
         }
     body: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": parameters}
     return body if number is None else {**body, "id": number}

@@ -123,7 +123,7 @@ def _entries(lines: list[str]) -> Iterator[_Line]:
 
 
 def _continues_entry(entry: _Line, text: str, indent: int) -> bool:
-    """Tell whether a line without a mark continues an entry."""
+    """Return whether a line without a mark continues an entry."""
     return (entry.is_item and indent > entry.indent) or text[0].islower() or entry.words[-1].endswith(_OPEN)
 
 

@@ -22,7 +22,7 @@ from webapp.transfer.readers.turns import (
     first_of,
     in_order,
     is_conversation,
-    is_said,
+    is_message,
     is_turn,
     read_conversation,
     turns_in,
@@ -65,7 +65,7 @@ class ShareGPT:
                 talks: dict[str, list[Any]] = {}
                 yield from read_records(upload, [name], is_turn, partial(_collect, talks))
                 beside = titles | _titles(upload, name) if any(talks) else {}
-                yield from _talks(talks, beside, PurePosixPath(name).stem)
+                yield from _grouped(talks, beside, PurePosixPath(name).stem)
             else:
                 yield from read_rows(upload, filter(MEMORY_FILE.search, [name]))
 
@@ -103,7 +103,7 @@ def _text(upload: Upload, name: str) -> str:
 
 
 def _collect(talks: dict[str, list[Any]], item: Any) -> tuple[Part, ...]:
-    for turn in filter(is_said, as_turns(item)):
+    for turn in filter(is_message, as_turns(item)):
         talks.setdefault(str(first_of(turn, FIELDS.talks) or ""), []).append(turn)
     return ()
 
@@ -116,7 +116,7 @@ def _blocks(upload: Upload, name: str) -> dict[str, Any]:
     return {}
 
 
-def _talks(talks: dict[str, list[Any]], titles: dict[str, str], name: str) -> Iterator[Part]:
+def _grouped(talks: dict[str, list[Any]], titles: dict[str, str], name: str) -> Iterator[Part]:
     """Yield the conversations that turns name, by that name; what names none has one of its own."""
     for key, rows in talks.items():
         title = titles.get(key) or (first_of(rows[0], FIELDS.named) if key else name)
@@ -133,7 +133,7 @@ def _conversations(blocks: dict[str, Any], titles: dict[str, str], item: Any) ->
         for turn in turns_in(item):
             _collect(talks, turn)
     if len(talks) > 1:
-        return list(_talks(talks, titles, ""))
+        return list(_grouped(talks, titles, ""))
     if blocks:
         turns = [{**turn, "parts": list(map(blocks.get, as_list(turn.get(BLOCKS))))} for turn in turns_in(item)]
         item = {**item, "messages": turns}

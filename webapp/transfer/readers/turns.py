@@ -119,17 +119,17 @@ def words_of(name: str) -> set[str]:
     return {*re.findall(r"\w+", name.casefold())}
 
 
-def is_said(turn: Any) -> bool:
+def is_message(turn: Any) -> bool:
     return isinstance(turn, dict) and bool(_role(turn)) and not {*FIELDS.texts, BLOCKS}.isdisjoint(turn)
 
 
 def is_turn(item: Any) -> bool:
-    return any(is_said(turn) and _role(turn) in _KNOWN for turn in as_turns(item))
+    return any(is_message(turn) and _role(turn) in _KNOWN for turn in as_turns(item))
 
 
 def is_conversation(item: Any) -> bool:
     turns = list(map(as_dict, turns_in(item)))
-    if any(map(is_said, turns)):
+    if any(map(is_message, turns)):
         return True
     return isinstance(as_dict(item).get("mapping"), dict) and any(
         isinstance(turn.get("content"), str) for turn in turns

@@ -30,7 +30,7 @@ from webapp.db.base import Base, Key, Timestamp, db
 from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.spaces.originals import Original
-from webapp.transfer.account_rows import NEVER
+from webapp.transfer.account_rows import UNEXPORTED
 from webapp.transfer.field_values import day, instant
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.sources import Upload
@@ -52,7 +52,7 @@ def attributes(model: type[Base], line: dict[str, Any], but: Collection[str] = (
     values: dict[str, Any] = {}
     for attribute in model.__mapper__.column_attrs:
         column = attribute.columns[0]
-        if not isinstance(column, Column) or column.name not in line or column.name in but or column.name in NEVER:
+        if not isinstance(column, Column) or column.name not in line or column.name in but or column.name in UNEXPORTED:
             continue
         if column.computed is not None or isinstance(column.type, LargeBinary):
             continue

@@ -23,7 +23,7 @@ from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource
 if TYPE_CHECKING:
     from .conversation import ExportedConversation
 
-THIN = "\u2009"
+THIN_SPACE = "\u2009"
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -32,7 +32,7 @@ def make_pdf(portrait: PrintedPortrait) -> bytes:
     portrait = printable_texts(portrait)
     with tempfile.TemporaryDirectory() as folder:
         pages = Pages(portrait.title, portrait.foot, tag=portrait.tag, is_rtl=portrait.is_rtl)
-        add_fonts(pages, [*texts_of(portrait), f"{THIN}“”·/.0123456789⁰¹²³⁴⁵⁶⁷⁸⁹"], Path(folder))
+        add_fonts(pages, [*texts_of(portrait), f"{THIN_SPACE}“”·/.0123456789⁰¹²³⁴⁵⁶⁷⁸⁹"], Path(folder))
         _write(pages, portrait)
         return bytes(pages.output())
 
@@ -80,7 +80,7 @@ def _source(pages: Pages, number: int, source: PrintedSource) -> None:
 def _add_marks(text: str, marks: Sequence[int]) -> str:
     """Return a sentence with its marks. From right to left they stand apart: a number before would take them in."""
     raised = "·".join(str(mark).translate(_SUPERSCRIPTS) for mark in marks)
-    return f"{text}{THIN if is_rtl_text(text) else ''}{raised}"
+    return f"{text}{THIN_SPACE if is_rtl_text(text) else ''}{raised}"
 
 
 def as_pdf(transcript: ExportedConversation) -> bytes:
