@@ -16,7 +16,7 @@ from flask import Flask
 from sqlalchemy.exc import DataError, OperationalError
 
 from testkit.people import ApiClient
-from testkit.processes import wait_until
+from testkit.processes import descendants, wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, wait_for_end
 from tests.chat.test_stream import ask, begin, wait_for_text
 from webapp.chat import service
@@ -321,8 +321,8 @@ def _is_refused(port: int) -> bool:
 
 
 @pytest.mark.once
-def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
-    """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
+def test_kill_9_sigterm_and_ctrl_c_of_the_web(app, _live, client, model):
+    """One live web: killed in the middle of an answer, started again, told to end in the middle of two others."""
     _live.start_web(turn_lease_seconds=2, turn_drain_seconds=60)
     headers = {"Authorization": f"Bearer {client.person.token}"}
     model.hold_reply(match="killed")
@@ -346,9 +346,17 @@ def test_kill_9_and_sigterm_of_the_web(app, _live, client, model):
             assert message(app, turn_id)["status"] == "streaming"
             hold.release()
             assert "event: done" in viewer.read().decode()
+        row = message(app, turn_id)
+        assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
+        _live.restart_web(turn_lease_seconds=2, turn_drain_seconds=1800)
+        turn_id = http.post(path, json={"content": "killed"}).json()["response_id"]
+        wait_for_text(app, turn_id)
+        with http.stream("GET", f"/api/chat/turns/{turn_id}/stream") as viewer:
+            for pid in (_live.web_pid, *descendants(_live.web_pid)):  # a terminal's Ctrl-C reaches them all
+                os.kill(pid, signal.SIGINT)
+            assert '"code":"shutdown"' in viewer.read().decode()
     _live.stop_web()
-    row = message(app, turn_id)
-    assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
+    assert message(app, turn_id)["status"] == "interrupted"
 
 
 def test_what_cannot_be_read_among_requests_to_stop_stops_none_of_the_others(app, client, model):

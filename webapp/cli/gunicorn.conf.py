@@ -1,5 +1,6 @@
 """Gunicorn's configuration, for `make run`, Procfile and container: threads, as streams and the MySQL driver block."""
 
+import atexit
 import ctypes
 import gc
 import itertools
@@ -125,6 +126,7 @@ def pre_request(_worker: Any, request: Any) -> None:
 # A worker that is told to stop finishes its turns, and is killed a little later.
 drain_seconds = settings.turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4
+INTERRUPT_SECONDS = 1.0
 
 # Several workers share what is loaded once, until one writes to a page; a single one has none to share with, and so
 # its master stays small.
@@ -202,13 +204,13 @@ def post_worker_init(worker: Any) -> None:
     chat.keeping_up.start()
     keep_flushing(worker.wsgi.extensions["redis"])
 
-    def finish() -> None:
+    def finish(seconds: float) -> None:
         worker.wsgi.extensions["end_event_streams"]()
-        runner.drain(drain_seconds)
+        runner.drain(seconds)
 
-    drain = threading.Thread(target=finish, daemon=True)
+    drain = threading.Thread(target=finish, args=(drain_seconds,), daemon=True)
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
-    worker.turns = drain
+    worker.turns, worker.finish = drain, finish
 
     def refuse() -> None:
         worker.set_accept_enabled(False)
@@ -226,7 +228,15 @@ def post_worker_init(worker: Any) -> None:
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """Wait for turns that nobody is watching."""
+    """Wait for turns that nobody is watching, or after SIGINT (Ctrl-C) store them, and end at once: Python would first
+    clear its memory, for seconds, and wait for every thread with a stream.
+    """
     drain = getattr(worker, "turns", None)
-    if drain is not None and drain.ident is not None:
+    if drain is None:  # it never began
+        return
+    if drain.ident is None:
+        worker.finish(INTERRUPT_SECONDS)
+    else:
         drain.join(drain_seconds + 2)
+    atexit._run_exitfuncs()
+    os._exit(0)

@@ -90,10 +90,10 @@ class Child:
         self.start_again_at = time.monotonic() + pause
         return pause
 
-    def ask_to_end(self) -> None:
-        """Send SIGTERM to the process itself, which stops its own children in its own way."""
+    def ask_to_end(self, number: signal.Signals) -> None:
+        """Send a signal to the process itself, which stops its own children in its own way."""
         if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
+            self.process.send_signal(number)
 
     def kill(self) -> None:
         """Kill it and its whole group."""

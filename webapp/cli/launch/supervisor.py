@@ -19,6 +19,7 @@ STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal end
 TICK = 1.0
 STARTUP_FAILURES = 3
 WARNING_INTERVAL = 15.0
+INTERRUPT_PATIENCE = 5.0  # Seconds that a child has after Ctrl-C: replies are stored as they are, and jobs begin again.
 
 
 class Supervisor:
@@ -30,6 +31,7 @@ class Supervisor:
         self.children = [Child(spec) for spec in plan.specs]
         self.is_ready = False
         self.stop_requests = 0
+        self._is_interrupted = False
         self._is_ending = False
         self._selector = selectors.DefaultSelector()
         self._start_read, self._start_write = os.pipe()
@@ -193,8 +195,9 @@ class Supervisor:
         for order in sorted({child.spec.order for child in self.children}):
             group = [child for child in self.children if child.spec.order == order and child.is_running]
             for child in group:
-                child.ask_to_end()
-            end = time.monotonic() + max((child.spec.patience for child in group), default=0)
+                child.ask_to_end(signal.SIGINT if self._is_interrupted and child.spec.name == "web" else signal.SIGTERM)
+            patience = max((child.spec.patience for child in group), default=0)
+            end = time.monotonic() + (min(patience, INTERRUPT_PATIENCE) if self._is_interrupted else patience)
             while any(child.is_running for child in group) and self.stop_requests <= patient_until:
                 if time.monotonic() > end:
                     late = ", ".join(child.spec.name for child in group if child.is_running)
@@ -227,8 +230,9 @@ class Supervisor:
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
-    def _on_stop(self, _number: int, _frame: object) -> None:
+    def _on_stop(self, number: int, _frame: object) -> None:
         self.stop_requests += 1
+        self._is_interrupted |= number == signal.SIGINT
 
     def _say(self, text: str) -> None:
         self._print("", text)
