@@ -55,7 +55,7 @@ RECEIVERS = {
     "journeys": "authoring guides setup",
     "legacies": "conversation_moves membership_end visibility",
     "memories": "history.revisions portrait.service prompt.always_used",
-    "retrieval": "changes invalidation setup",
+    "retrieval": "changes setup",
     "saved_prompts": "service",
     "schedules": "feed",
     "spaces": "members signals",
@@ -64,7 +64,7 @@ RECEIVERS = {
     "usage": "sums",
     "webhooks": "service",
 }
-"""The modules of each room with functions that are called for events, or for placeholders, of other rooms."""
+"""The modules of each room with functions that other rooms call: for events, placeholders, or kinds of access."""
 
 
 def build(settings: Settings | None = None) -> OpenAPI:
