@@ -43,13 +43,13 @@ test-sqlite: setup ## The tests on SQLite
 test-browser: setup ## Only the tests in Chromium
 	@$(IN_VENV) -m pytest -m browser $(ARGS)
 
-lint: setup ## Whatever a program can see: ruff, formatting, types, templates, spelling; ARGS=types chooses
+lint: setup ## Static checks: ruff, formatting, types, templates, spelling; ARGS=types chooses
 	@$(IN_VENV) tests/support/lint.py $(ARGS)
 
-fuzz: setup ## Whatever fits the OpenAPI description, and what does not, as an admin with one of everything; CASES=30000
+fuzz: setup ## Send the API valid and invalid requests, as an admin with one of everything; CASES=30000
 	@FUZZ_CASES=$(or $(CASES),30000) $(IN_VENV) -m pytest -q --timeout=0 tests/openapi/test_conformance.py $(ARGS)
 
-audit: setup ## Ask for known vulnerabilities of what is pinned; needs a network
+audit: setup ## Check the pinned packages for known vulnerabilities; needs a network
 	@$(IN_VENV) -m pip install -q pip-audit==2.10.1
 	@.venv/bin/pip-audit --disable-pip --require-hashes -r requirements.lock $(ARGS)
 
@@ -63,27 +63,27 @@ format: setup ## Format the Python, sort its imports, fix what ruff can fix
 	@$(IN_VENV) -m ruff check --fix .
 	@$(IN_VENV) -m ruff format .
 
-translations: ## Bring the catalogs of the interface's languages up to date with the sources, and compile them
+translations: ## Update the interface's translation catalogs from the sources, and compile them
 	@$(IN_VENV) -m webapp.i18n.catalogs update
 
 assets: ## Build static/vendor from the locked npm packages
 	@$(PREPARE) assets
 
-lock: setup ## After a change of requirements.txt or constraints.txt: hashes anew, of every system and Python from 3.11
+lock: setup ## Lock the hashes again after changing requirements.txt or constraints.txt, for every system and Python from 3.11
 	@$(IN_VENV) -m pip install -q uv==0.13.9
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile -q requirements.txt -c constraints.txt --universal \
 	  --python-version 3.11 --generate-hashes --no-annotate -o requirements.lock
 
 ## Measure
 
-bench: setup ## Measure; results go to docs/benchmarks.md
+bench: setup ## Run the benchmarks reported in docs/benchmarks.md; ARGS="relay lists" chooses
 	@$(IN_VENV) -m bench $(ARGS)
 
-soak: setup ## Half an hour of turns, and what every process comes to need; ARGS="--minutes 3 --database sqlite"
+soak: setup ## Run turns for half an hour and watch every process's memory; ARGS="--minutes 3 --database sqlite"
 	@$(IN_VENV) -m bench soak $(ARGS)
 
-chaos: setup ## Faults while people use it, and what must hold afterwards; ARGS="--runs 200 --seed 1 --database sqlite"
+chaos: setup ## Inject faults while people use it, and check what must hold afterwards; ARGS="--runs 200 --seed 1 --database sqlite"
 	@$(IN_VENV) -m bench chaos $(ARGS)
 
-cluster: setup ## The same on many machines, all on this one: Galera, Sentinel, two webs and workers; ARGS="--runs 50 --seed 1"
+cluster: setup ## The same with a cluster on this machine: Galera, Sentinel, two web processes and workers; ARGS="--runs 50 --seed 1"
 	@$(IN_VENV) -m bench chaos --database cluster $(ARGS)

@@ -49,6 +49,13 @@ document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "
 // Not from the list: of what is asked from one place at a time, htmx gives up the third.
 const postSeen = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
 
+function clearState(item) {
+  if (!item) return;
+  item.removeAttribute("data-unread");
+  item.removeAttribute("data-writing");
+  $(".side-state", item)?.remove();
+}
+
 /** The conversation in sight is read: the list need not say that something in it is not, whenever it was asked for. */
 async function markSeen() {
   const page = $(".conversation");
@@ -56,20 +63,19 @@ async function markSeen() {
   const item = open && $(`#side-${open}[data-unread]`);
   // A list that came with the page never says so of the conversation in sight, and an old one is not in it.
   if (!(item || (open && "unseen" in page.dataset)) || document.hidden) return;
-  if (item) {
-    item.removeAttribute("data-unread");
-    $(".side-state", item)?.remove();
-  }
+  clearState(item);
   if ($("#thread [data-streaming]")) return; // told when it has ended
   delete page.dataset.unseen;
   await postSeen(page);
   otherTabs?.postMessage("changed");
 }
+// The list itself is fetched again after the work that follows a reply.
 document.addEventListener("reply:finished", async () => {
   const page = $(".conversation[data-seen]");
   if (!page || document.hidden) return;
+  clearState($(`#side-${page.dataset.conversation}`));
   await postSeen(page);
-  publishChange();
+  otherTabs?.postMessage("changed");
 });
 document.addEventListener("htmx:after:swap", markSeen);
 document.addEventListener("htmx:after:settle", () => setTimeout(markSeen));

@@ -272,7 +272,7 @@ def test_every_reply_of_theirs_comes_once_in_order(app, make_user, monkeypatch, 
         ids = add_messages(app, conversation_id, 4)
         replies += ids[1::2] if conversation_id != theirs else []
     with app.app_context():
-        found = list(current_messages.replies_of(user.user_id))
+        found = list(current_messages.messages_of(user.user_id, "assistant"))
         assert [number for some in found for number in some] == replies
         assert {len(some) for some in found[:-1]} <= {size}
         assert len(found[-1]) <= size
@@ -281,4 +281,4 @@ def test_every_reply_of_theirs_comes_once_in_order(app, make_user, monkeypatch, 
 def test_somebody_without_replies_has_no_portions(app, user):
     add_conversation(app, user.user_id)
     with app.app_context():
-        assert list(current_messages.replies_of(user.user_id)) == []
+        assert list(current_messages.messages_of(user.user_id, "assistant")) == []

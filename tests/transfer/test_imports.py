@@ -267,9 +267,17 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
 
 @pytest.mark.parametrize("later", [{"content": "Zebulon the cat has moved"}, {"is_archived": True}])
 @pytest.mark.parametrize(
-    "way", [{"take": ["conversations"]}, {"take": ["conversations", "memories"]}, {"restore": True}]
+    ("way", "when"),
+    [
+        ({"take": ["conversations"]}, "before"),
+        ({"take": ["conversations"]}, "while it is written"),
+        ({"take": ["conversations", "memories"]}, "before"),
+        ({"restore": True}, "before"),
+    ],
 )
-def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, user, model, run_jobs, later, way):
+def test_nor_what_it_said_before_or_as_more_than_a_current_memory(
+    app, client, user, model, run_jobs, later, way, when, monkeypatch
+):
     """An export has every wording and quote, and not only the memories that are taken in."""
     said = "By the way, my cat Zebulon lives in Porto"
     talk = converse(app, user.user_id, said, title="My cat Zebulon lives in Porto")
@@ -282,8 +290,16 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(app, client, u
         db.session.get(Conversation, talk).title_source = "auto"
     client.put(f"/api/memories/{memory['memory_id']}", json=later)
     export = _export(client, run_jobs)
-    assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
-    client.delete(f"/api/conversations/{talk}")
+
+    def forget():
+        client.delete(f"/api/memories/{memory['memory_id']}")
+        client.delete(f"/api/conversations/{talk}")
+        return write_transaction()
+
+    if when == "before":
+        forget()
+    else:
+        monkeypatch.setattr(import_jobs, "write_transaction", forget)
     assert _bring(client, run_jobs, export, **way)["status"] == "done"
     (back,) = _talks(client)
     assert "Zebulon" not in back["title"]

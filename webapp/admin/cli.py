@@ -16,7 +16,7 @@ from webapp.admin.doctor.proxy import proxy
 from webapp.db.base import db
 from webapp.db.engine import public_url
 
-backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
+backups = AppGroup("backup", help="Back up and restore everything, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 

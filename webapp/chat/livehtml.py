@@ -168,7 +168,8 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
         yield sse.event(MEMORIES_READING, "", item.id)
     elif item.kind == "extraction_complete":
         yield from _message(_memory_line(page.turn_id, item), item.id)
-        yield sse.event(MEMORIES_CHANGED, "", item.id)
+        if page.calls or item.data.get("change_set_id") or _is_journey(conversation_id):
+            yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == "summary_complete":
         yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == SETTLED:
@@ -182,6 +183,14 @@ def _end_of_stream(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
     if title:
         yield from _message(_title_part(conversation_id, title))
     yield sse.event(SETTLED, "", event_id)
+
+
+def _is_journey(conversation_id: int) -> bool:
+    """Return whether a conversation has points, which are read from what was said even if nothing is remembered."""
+    statement = select(Conversation.journey_id).where(Conversation.conversation_id == conversation_id)
+    journey_id = db.session.scalar(statement)
+    db.session.remove()
+    return journey_id is not None
 
 
 def _title_part(conversation_id: int, title: str) -> str:

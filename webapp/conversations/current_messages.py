@@ -59,17 +59,17 @@ PORTION = 900
 ID_BATCH = 10_000
 
 
-def replies_of(user_id: int) -> Iterator[Sequence[int]]:
-    """Yield the ids of all replies in a user's conversations, each once, in ascending order."""
+def messages_of(user_id: int, role: str) -> Iterator[Sequence[int]]:
+    """Yield the ids of all messages of a role in a user's conversations, each once, in ascending order."""
     statement = (
         select(Message.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(Conversation.user_id == user_id, Message.role == "assistant")
+        .where(Conversation.user_id == user_id, Message.role == role)
         .execution_options(yield_per=ID_BATCH)
     )
-    reply_ids = array("q")
+    message_ids = array("q")
     for batch in db.session.scalars(statement).partitions():
-        reply_ids.extend(batch)
-    ids = array("q", sorted(reply_ids))
+        message_ids.extend(batch)
+    ids = array("q", sorted(message_ids))
     for first in range(0, len(ids), PORTION):
         yield ids[first : first + PORTION].tolist()

@@ -5,7 +5,7 @@ Each part has a savepoint; a batch commits its parts, reports and position toget
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -22,7 +22,7 @@ from webapp.errors import DomainError
 from webapp.i18n.marks import N_
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
-from webapp.memories.store.tombstones import tombstone_set
+from webapp.memories.store.tombstones import tombstone_set, watch
 from webapp.transfer import import_learning, storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
@@ -80,13 +80,16 @@ def _write_parts(
     parts = islice(reader.read(upload), position, None)
     while batch := _batch(parts):
         wanted = _wanted_conversations(batch, options)
-        _mark_forgotten(user_id, wanted.values())
         files = {
             number: store_files(import_id, user_id, upload, part)
             for number, part in wanted.items()
             if any(message.files for message in part.messages)
         }
-        status = _import_batch(import_id, position, batch, files)
+        status = None
+        while status is None:
+            still_holds = watch(user_id)
+            _mark_forgotten(user_id, wanted.values())
+            status = _import_batch(import_id, position, batch, files, still_holds)
         if status != "running":
             return "stopped"
         position += len(batch)
@@ -148,8 +151,17 @@ def _wanted_conversations(batch: list[Part], options: dict[str, Any]) -> dict[in
     }
 
 
-def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[int, ConversationFiles]) -> str:
-    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did."""
+def _import_batch(
+    import_id: int,
+    position: int,
+    batch: list[Part],
+    files: dict[int, ConversationFiles],
+    still_holds: Callable[[], bool],
+) -> str | None:
+    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did.
+
+    If its marks of what was forgotten no longer hold, nothing is written: None.
+    """
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
@@ -172,6 +184,9 @@ def _import_batch(import_id: int, position: int, batch: list[Part], files: dict[
             counts.update({kind + LEFT_OUT: count for kind, count in left_out.items()})
             db.session.add(_item(row, part, result, left_out))
         _propose(row, memories, counts)
+        if not still_holds():
+            db.session.rollback()
+            return None
         row.position += len(batch)
         row.counts = {name: count for name, count in counts.items() if count}
         row.updated_at = now()

@@ -9,6 +9,8 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.learning import extraction
 from webapp.memories.store.outside_proposals import Proposal, propose
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.passages import Scope
 from webapp.summaries import service as summaries
 
 SAID = "I'm allergic to walnuts"
@@ -53,11 +55,15 @@ def test_the_users_sentence_leaves_out_what_was_forgotten(app, client, user, mod
 
 
 def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user, model):
+    (earlier,) = say(app, converse(app, user.user_id), f"My boat ... and {SAID.upper()}. Is it?")
     forget(app, client, user, model, converse(app, user.user_id, f"By the way, {SAID}!"))
     other = converse(app, user.user_id, f"As I told my doctor, {SAID}, and I moved to Porto.")
     answers(model, operation("allergic to walnuts", WORDS[0]), operation("I moved to Porto", "Moved to Porto."))
     extract(client, other)
     assert current(app, user.user_id) == ["Moved to Porto."]
+    with app.app_context():
+        (said,) = load_passages([("message", earlier)], Scope(user.user_id)).values()
+        assert said.content.split() == ["My", "boat", "...", "and", ".", "Is", "it?"]
 
 
 def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model):

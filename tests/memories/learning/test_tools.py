@@ -158,7 +158,7 @@ def test_where_memory_is_off_nothing_of_it_is_in_the_prompt_and_nothing_owed(app
         assert '"message": 2' not in sent[0]["messages"][1]["content"]
 
 
-def test_the_first_turn_costs_one_background_call_for_memories_and_title(app, client, user, model, run_jobs):
+def test_the_first_turn_costs_one_background_call_for_memories_and_title(app, client, browser, model, run_jobs):
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
     answers(model, operation("I prefer green tea", "Prefers green tea."), times=None)
     reply = send(client, "I prefer green tea")
@@ -170,9 +170,11 @@ def test_the_first_turn_costs_one_background_call_for_memories_and_title(app, cl
     assert [item.kind for item in entries][-4:] == ["extraction_start", "title", "extraction_complete", "settled"]
     told = next(item.data for item in entries if item.kind == "extraction_complete")
     assert told["added"] == 1 and told["summary_triggered"] is False and told["change_set_id"]
-    send(client, "And a second message about my boat", reply["conversation_id"])
+    later = send(client, "And a second message about my boat", reply["conversation_id"])
     run_jobs()
     assert [call["schema"] for call in model.calls() if call["schema"]] == ["memory_operations"] * 2
+    pages = [browser.get(f"/turns/{turn['id']}/events").text for turn in (reply, later)]
+    assert ["memories:changed" in page for page in pages] == [True, False]  # the panel is not read again for nothing
 
 
 def test_a_malformed_extraction_leaves_a_title_from_the_first_words(app, client, model, run_jobs):

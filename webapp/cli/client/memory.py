@@ -53,7 +53,7 @@ def search(
 @in_space
 @as_json
 def remember(text: tuple[str, ...], kind: str, pin: bool, space_id: int | None, as_json: bool) -> None:
-    """Keep TEXT as a memory. Piped in, every line becomes one."""
+    """Remember TEXT. From a pipe, every line becomes a memory."""
     statements = (
         [words(text)] if words(text) else [line.strip() for line in read_piped_input().splitlines() if line.strip()]
     )
@@ -71,7 +71,7 @@ def remember(text: tuple[str, ...], kind: str, pin: bool, space_id: int | None, 
 @click.option("-k", "--kind", help="Only fact, preference, project …")
 @click.option("--review", is_flag=True, help="Only those waiting for your review.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("-a", "--all", "everything", is_flag=True, help="All of them.")
+@click.option("-a", "--all", "everything", is_flag=True, help="List all of them.")
 @in_space
 @as_json
 @click.pass_context

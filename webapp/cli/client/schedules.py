@@ -33,9 +33,9 @@ def schedules(context: click.Context, as_json: bool) -> None:
 @schedules.command()
 @click.argument("text", nargs=-1)
 @click.option("--at", required=True, metavar="TIME", help="The first time, local: 2026-12-06T18:00.")
-@click.option("--repeat", type=click.Choice(REPEATS), help="Again and again; otherwise once.")
-@click.option("--rrule", metavar="RRULE", help="Again by a rule of RFC 5545, hourly at most.")
-@click.option("--timezone", metavar="ZONE", help="The time zone of its times; yours without one.")
+@click.option("--repeat", type=click.Choice(REPEATS), help="How often; once if left out.")
+@click.option("--rrule", metavar="RRULE", help="Repeat by a rule of RFC 5545, hourly at most.")
+@click.option("--timezone", metavar="ZONE", help="The time zone of --at; yours if left out.")
 @click.option("--conversation", default="new", metavar="PLACE", help="new each time, the same for all, or an ID.")
 @click.option("--mail", is_flag=True, help="E-mail you when it has run.")
 @as_json

@@ -30,11 +30,11 @@ class Synced(TypedDict):
 @click.command("sync")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--space", required=True, metavar="NAME", help="The space, by its name or id.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Remove all documents if the folder is empty.")
 @as_json
 def sync(folder: Path, space: str, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Keep the documents of a space like the files of FOLDER: add, replace and remove what changed.
+    """Make the documents of a space match the files of FOLDER: add, replace and remove what changed.
 
     A document is called like its path, and takes the place of one with the same name. Hidden files and what a
     .commonplaceignore names (a pattern a line, as *.tmp or drafts/) are left out. Of documents without a file those are

@@ -31,7 +31,7 @@ FORMATS = {
 @click.option("--format", "kind", metavar="NAME", help="What kind of file it is, if it is not recognised.")
 @click.option("--take", multiple=True, type=click.Choice(PART_KINDS), help="Only this; may be repeated.")
 @click.option("-y", "--yes", is_flag=True, help="Import it without asking.")
-@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@click.option("--dry-run", is_flag=True, help="Show what is in it, and import nothing.")
 @in_space
 @as_json
 def import_file(

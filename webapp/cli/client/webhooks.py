@@ -27,7 +27,7 @@ PAUSE, RETRIES = 3.0, 20
 @as_json
 @click.pass_context
 def webhooks(context: click.Context, as_json: bool) -> None:
-    """List the URLs that what happens is sent to; add, test and remove them."""
+    """List the URLs to which events are sent; add, test and remove them."""
     if context.invoked_subcommand is not None:
         return
     listing = server().get("/api/webhooks")

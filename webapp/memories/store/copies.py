@@ -3,23 +3,27 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blinker import Signal
 from sqlalchemy import ColumnElement, and_, or_, select, true, update
+from sqlalchemy.orm import aliased, load_only
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.accounts.idempotency import encrypt_answer, open_answer
 from webapp.accounts.models import IdempotencyKey
-from webapp.conversations.current_messages import replies_of
+from webapp.conversations.current_messages import messages_of
 from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.db.base import db, get_or_raise
 from webapp.db.index_hints import batches_to_change, stream_rows
+from webapp.memories.models import MemoryEvidence
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.rules.tombstones import has_statements
 from webapp.text.canonical import canonical_statement
+from webapp.text.provenance import FORGOTTEN
+from webapp.text.quotes import merge_spans, places_of
 
 FORGOTTEN_MARK = "[forgotten]"
 
@@ -59,7 +63,7 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     by_word, may_hold, forms = _by_word(significant), _may_hold(significant), _forms(texts)
     reply_ids: list[int] = []
     rewritten: list[int] = []
-    for portion in replies_of(user_id):
+    for portion in messages_of(user_id, "assistant"):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
             strip_calls_and_offers(get_or_raise(Message, message_id), memory_ids, texts)
             reply_ids.append(message_id)
@@ -104,20 +108,58 @@ def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
 def _strip_contents(
     portion: Sequence[int], by_word: Mapping[str, Sequence[tuple[str, str]]], may_hold: ColumnElement[bool]
 ) -> list[int]:
+    contents: dict[int, str] = {}
+    for message_id, content, texts in _holders(portion, by_word, may_hold):
+        if (stripped := replace_copies(content, sorted(texts, key=len, reverse=True))) != content:
+            contents[message_id] = stripped
+    if contents:
+        rows = [{"message_id": message_id, "content": content} for message_id, content in contents.items()]
+        db.session.execute(update(Message), rows)
+    return list(contents)
+
+
+def _holders(
+    portion: Sequence[int], by_word: Mapping[str, Sequence[tuple[str, str]]], may_hold: ColumnElement[bool]
+) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the messages that may repeat some texts, each with those: it has their words in the same order."""
     statement = select(Message.message_id, Message.content).where(
         Message.message_id.in_(portion), Message.status != "streaming", may_hold
     )
-    updates = []
     for message_id, content in stream_rows(statement):
         run = _run(content)
         pairs = (pair for word in {"", *run.split()} for pair in by_word.get(word, ()))
-        # A reply that repeats a text verbatim contains its words in the same order.
-        candidates = [text for words, text in pairs if words in run]
-        if candidates and (stripped := replace_copies(content, sorted(candidates, key=len, reverse=True))) != content:
-            updates.append({"message_id": message_id, "content": stripped})
-    if updates:
-        db.session.execute(update(Message), updates)
-    return [row["message_id"] for row in updates]
+        if texts := [text for words, text in pairs if words in run]:
+            yield message_id, content, texts
+
+
+def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
+    """Mark the words behind forgotten memories in their messages, in copies of these that branches and imports hold,
+    and wherever else the user said them: nothing rests on them under another quote, and no search tells them."""
+    said: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for row in evidence:
+        said[row.message_id].append((row.start, row.end))
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    original = aliased(Message)
+    is_copy = (original.created_at == Message.created_at) & (original.content == Message.content)
+    rows = (
+        select(Message.message_id, original.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(original, is_copy)
+        .where(Conversation.user_id == user_id, Message.role == "user", Message.status == "complete")
+        .where(original.message_id.in_(said))
+    )
+    for message_id, original_id in db.session.execute(rows):
+        found[message_id] += said[original_id]
+    quotes = sorted({row.quote for row in evidence if has_statements(row.quote)})
+    by_word, may_hold = _by_word(quotes), _may_hold(quotes)
+    for portion in messages_of(user_id, "user") if quotes else ():
+        for message_id, content, texts in _holders(portion, by_word, may_hold):
+            found[message_id] += [place for text in texts for place in places_of(canonical_statement(text), content)]
+    messages = select(Message).where(Message.message_id.in_(found)).options(load_only(Message.spans))
+    for message in db.session.scalars(messages):
+        places = merge_spans(found[message.message_id])
+        message.spans = [*message.provenance, *((start, end, FORGOTTEN) for start, end in places)]
+    db.session.flush()
 
 
 def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:

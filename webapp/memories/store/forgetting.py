@@ -1,6 +1,5 @@
 """Forgetting for good: tombstones first, then the memory with everything that repeats what it said."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 from blinker import Signal
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, func, insert, or_, select
-from sqlalchemy.orm import aliased, load_only
 
 from webapp.background import events
 from webapp.background.events import Kind
@@ -23,7 +21,6 @@ from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reach import UsedIn, Uses, add_archived, find_retelling, lock_withdrawal, reach_of, uses_of
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.signals import touch
-from webapp.text.provenance import FORGOTTEN
 
 BATCH = 200
 """Memories forgotten in one transaction, when all are."""
@@ -101,7 +98,7 @@ def forget(
     for row in rows:
         if row.visibility == "shared":
             touch(row.space_id)
-    _mark_words(user_id, evidence)
+    copies.mark_words(user_id, evidence)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
@@ -225,27 +222,6 @@ def _write_tombstones(
             ],
         )
     return len(fresh)
-
-
-def _mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
-    """Mark the words behind forgotten memories in their messages, and in the copies of these that branches and imports
-    hold, so that nothing rests on them under another quote."""
-    places: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
-    for row in evidence:
-        places[row.message_id].append((row.start, row.end, FORGOTTEN))
-    original = aliased(Message)
-    is_copy = (original.created_at == Message.created_at) & (original.content == Message.content)
-    rows = (
-        select(Message, original.message_id)
-        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .join(original, is_copy)
-        .where(Conversation.user_id == user_id, Message.role == "user", Message.status == "complete")
-        .where(original.message_id.in_(places))
-        .options(load_only(Message.spans))
-    )
-    for message, original_id in db.session.execute(rows):
-        message.spans = [*message.provenance, *places[original_id]]
-    db.session.flush()
 
 
 def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:
