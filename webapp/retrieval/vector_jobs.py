@@ -18,8 +18,7 @@ from webapp.memories.models import Memory
 from webapp.memories.store.versions import current_version
 from webapp.providers.clients import embedder
 from webapp.retrieval import changes
-from webapp.retrieval.changes import Change
-from webapp.retrieval.invalidation import GROWN
+from webapp.retrieval.changes import GROWN, Change
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.stored_vectors import (
