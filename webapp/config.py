@@ -131,8 +131,7 @@ class Settings(BaseModel):
     # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
-    # How long a reply waits for a model that says nothing, with all tries; unset: FIRST_TOKEN_SECONDS, or
-    # MODEL_REQUEST_TIMEOUT if that is set and longer
+    # How long a reply waits for a silent model, with all tries; unset: 60, or MODEL_REQUEST_TIMEOUT if longer
     model_first_token_timeout: float | None = Field(None, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)
     model_tools: bool = True
