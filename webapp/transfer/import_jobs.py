@@ -159,7 +159,7 @@ def _import_batch(
     files: dict[int, ConversationFiles],
     still_holds: Callable[[], bool],
 ) -> str | None:
-    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did; None
+    """Write a batch, its reports and the new position; return the import's status, `moved` if another job did, or None
     if something was forgotten since its words were marked."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
