@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -131,8 +131,7 @@ class Settings(BaseModel):
     # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
-    # How long a reply waits for a model that says nothing, with all tries; unset: FIRST_TOKEN_SECONDS, or
-    # MODEL_REQUEST_TIMEOUT if that is set and longer
+    # How long a reply waits for a silent model, with all tries; unset: 60, or MODEL_REQUEST_TIMEOUT if longer
     model_first_token_timeout: float | None = Field(None, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)
     model_tools: bool = True
@@ -195,23 +194,11 @@ class Settings(BaseModel):
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
-    @field_validator("outbound_allow", "oidc_spaces")
+    @field_validator("outbound_allow", "oidc_spaces", "database_url", "redis_url")
     @classmethod
     def _parses(cls, value: str, info: ValidationInfo) -> str:
-        (AllowedHosts.parse if info.field_name == "outbound_allow" else _groups)(value)
-        return value
-
-    @field_validator("database_url")
-    @classmethod
-    def _names_a_database(cls, value: str) -> str:
         if value:
-            sqlalchemy_url(value)
-        return value
-
-    @field_validator("redis_url")
-    @classmethod
-    def _names_a_redis(cls, value: str) -> str:
-        check_url(value)
+            _PARSERS[info.field_name or ""](value)
         return value
 
     @property
@@ -299,3 +286,12 @@ def _groups(text: str) -> dict[str, list[int]]:
         return TypeAdapter(dict[str, list[PositiveInt]]).validate_json(text or "{}", strict=True)
     except ValidationError:
         raise ValueError('is not JSON of groups and space ids, like {"staff": [3]}') from None
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "outbound_allow": AllowedHosts.parse,
+    "oidc_spaces": _groups,
+    "database_url": sqlalchemy_url,
+    "redis_url": check_url,
+}
+"""The readers of settings that are a language of their own; each raises ValueError."""
