@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -195,23 +195,11 @@ class Settings(BaseModel):
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
-    @field_validator("outbound_allow", "oidc_spaces")
+    @field_validator("outbound_allow", "oidc_spaces", "database_url", "redis_url")
     @classmethod
-    def _parses(cls, value: str, info: ValidationInfo) -> str:
-        (AllowedHosts.parse if info.field_name == "outbound_allow" else _groups)(value)
-        return value
-
-    @field_validator("database_url")
-    @classmethod
-    def _names_a_database(cls, value: str) -> str:
-        if value:
-            sqlalchemy_url(value)
-        return value
-
-    @field_validator("redis_url")
-    @classmethod
-    def _names_a_redis(cls, value: str) -> str:
-        check_url(value)
+    def _is_readable(cls, value: str, info: ValidationInfo) -> str:
+        if value or info.field_name == "redis_url":
+            _PARSERS[info.field_name or ""](value)
         return value
 
     @property
@@ -299,3 +287,11 @@ def _groups(text: str) -> dict[str, list[int]]:
         return TypeAdapter(dict[str, list[PositiveInt]]).validate_json(text or "{}", strict=True)
     except ValidationError:
         raise ValueError('is not JSON of groups and space ids, like {"staff": [3]}') from None
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "outbound_allow": AllowedHosts.parse,
+    "oidc_spaces": _groups,
+    "database_url": sqlalchemy_url,
+    "redis_url": check_url,
+}
