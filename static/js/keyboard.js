@@ -18,7 +18,13 @@ document.addEventListener("keydown", (event) => {
     else openPalette();
   } else if (command && event.shiftKey && key === "o") {
     event.preventDefault();
+    document.activeElement.blur(); // the focus goes where one writes
     $("#sidebar [data-new]")?.click();
+  } else if (command && !event.shiftKey && key === "z" && !event.target.value) {
+    const undo = $$("#toasts [data-undo] button").at(-1);
+    if (!undo) return;
+    event.preventDefault();
+    undo.click();
   } else if (event.key === "?" && !isTyping(event.target) && !command) {
     $("#keys")?.showModal();
   } else if (event.key === "Escape" && !$("dialog[open], :popover-open") && !event.target.closest?.("form[data-esc]")) {

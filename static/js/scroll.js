@@ -103,17 +103,20 @@ on("click", "[data-newest]", () => {
   $("#composer-text")?.focus({ preventScroll: true });
 });
 
-// Earlier messages are put in above: what is being read must not move.
-document.addEventListener("htmx:before:swap", (event) => {
-  const { ctx } = event.detail;
-  if (!ctx.sourceElement?.matches?.("[data-keeps-place]")) return;
+/** Earlier messages are put in above: what is being read must not move. Returns what puts it back. */
+function holdFromEnd() {
   const element = scroller();
   const fromEnd = element.scrollHeight - element.scrollTop;
   following = false;
-  document.addEventListener("htmx:finally:swap", () => {
+  return () => {
     element.scrollTop = element.scrollHeight - fromEnd;
     lastTop = element.scrollTop;
-  }, { once: true });
+  };
+}
+
+document.addEventListener("htmx:before:swap", (event) => {
+  if (!event.detail.ctx.sourceElement?.matches?.(".earlier")) return;
+  document.addEventListener("htmx:finally:swap", holdFromEnd(), { once: true });
 });
 
 // What is printed begins at the beginning; nothing but a request that holds everything up is waited for.
@@ -124,8 +127,10 @@ window.addEventListener("beforeprint", () => {
     request.setRequestHeader("HX-Request", "true");
     request.send();
     if (request.status !== 200) return;
+    const putBack = holdFromEnd();
     link.outerHTML = request.response;
     htmx.process(scroller());
+    putBack();
   }
 });
 

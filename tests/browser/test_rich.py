@@ -59,6 +59,7 @@ def test_a_wide_table_scrolls_on_a_phone(app, open_tab, user):
     expect(replies(page).locator("table")).to_be_visible()
     scroller = page.locator(".table-scroll")
     assert scroller.evaluate("node => node.scrollWidth > node.clientWidth")
+    assert scroller.evaluate("node => node.nextElementSibling.offsetTop >= node.offsetHeight")  # what copies it
     # No word is broken: each cell of one word is one line high.
     heights = page.locator("td", has_text=re.compile(r"^\S+$")).evaluate_all(
         "cells => cells.map(cell => { const r = document.createRange(); r.selectNodeContents(cell);"

@@ -291,14 +291,14 @@ def test_certificates_are_trusted_as_they_are_for_all_other_work(settings, monke
 
     if is_trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    sdk._certificates.cache_clear()
+    sdk.certificates.cache_clear()
     try:
         with HTTPServer(("localhost", 0), Refusing) as server:
             server.socket = context.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.handle_request, daemon=True).start()
             heard = listen(replace(settings, base_url=f"https://localhost:{server.server_port}/v1", max_retries=0))
     finally:
-        sdk._certificates.cache_clear()
+        sdk.certificates.cache_clear()
     assert heard.error.code == code
 
 

@@ -15,7 +15,7 @@ import pytest
 import trustme
 
 from tests.support.serving import Handler, run_server
-from webapp.network import outbound
+from webapp.network import http_client, outbound
 from webapp.network.outbound import AllowedHosts, RequestFailed, RequestRefused, is_public
 
 CASES = json.loads(Path(__file__).with_name("outbound.json").read_text(encoding="utf-8"))
@@ -135,19 +135,19 @@ def test_what_is_within_is_refused_unless_it_is_allowed(serve):
     there = serve(fine)
     for url in (there.url, f"http://localhost:{there.server_port}/"):
         with pytest.raises(RequestRefused, match="own network"):
-            outbound.request("GET", url)
+            http_client.request("GET", url)
     assert there.asked == []
-    answer = outbound.request("POST", there.url + "/a?b=c", body=b"hello", headers={"X-A": "b"}, allowed=HERE)
+    answer = http_client.request("POST", there.url + "/a?b=c", body=b"hello", headers={"X-A": "b"}, allowed=HERE)
     assert (answer.status, answer.headers["x-said"], answer.body) == (200, "yes", b"x" * 100)
     method, path, headers, body = there.asked[0]
     assert (method, path, headers["X-A"], body) == ("POST", "/a?b=c", "b", b"hello")
-    assert outbound.request(
+    assert http_client.request(
         "GET", f"http://localhost:{there.server_port}/", allowed=AllowedHosts.parse("localhost")
     ).status
     with pytest.raises(RequestRefused):
-        outbound.request("GET", there.url, allowed=AllowedHosts.parse("localhost"))
+        http_client.request("GET", there.url, allowed=AllowedHosts.parse("localhost"))
     with pytest.raises(RequestRefused):
-        outbound.request("GET", there.url, allowed=HERE, schemes=("https",))
+        http_client.request("GET", there.url, allowed=HERE, schemes=("https",))
 
 
 def test_a_name_is_looked_up_once(serve, monkeypatch):
@@ -155,7 +155,7 @@ def test_a_name_is_looked_up_once(serve, monkeypatch):
     there = serve(fine)
     looked_up: list[str] = []
 
-    def rebind(host: str, port: int, **_: Any) -> list[Any]:
+    def rebind(host: str, port: int, *_: Any) -> list[Any]:
         looked_up.append(host)
         address = "127.0.0.1" if len(looked_up) > 1 else "127.0.0.2"
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
@@ -163,7 +163,7 @@ def test_a_name_is_looked_up_once(serve, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", rebind)
     monkeypatch.setattr(outbound, "is_public", lambda address: address == "127.0.0.2")
     with pytest.raises(RequestFailed):
-        outbound.request("GET", f"http://turning.example:{there.server_port}/", seconds=0.3)
+        http_client.request("GET", f"http://turning.example:{there.server_port}/", seconds=0.3)
     assert (looked_up, there.asked) == (["turning.example"], [])
 
 
@@ -171,7 +171,7 @@ def test_one_address_within_spoils_all(monkeypatch):
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     with pytest.raises(RequestRefused):
-        outbound.request("GET", "http://both.example/")
+        http_client.request("GET", "http://both.example/")
 
 
 def test_a_redirect_is_an_answer(serve):
@@ -181,14 +181,14 @@ def test_a_redirect_is_an_answer(serve):
         handler.end_headers()
 
     there = serve(elsewhere)
-    assert outbound.request("GET", there.url, allowed=HERE).status == 302
+    assert http_client.request("GET", there.url, allowed=HERE).status == 302
     assert len(there.asked) == 1
 
 
 def test_too_much_is_cut_off(serve):
     with pytest.raises(RequestFailed, match="more than 99 bytes"):
-        outbound.request("GET", serve(fine).url, allowed=HERE, most=99)
-    assert len(outbound.request("GET", serve(fine).url, allowed=HERE, most=100).body) == 100
+        http_client.request("GET", serve(fine).url, allowed=HERE, most=99)
+    assert len(http_client.request("GET", serve(fine).url, allowed=HERE, most=100).body) == 100
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -214,12 +214,12 @@ def test_too_slow_is_cut_off(serve, monkeypatch, scheme, head):
         there.socket = tls.wrap_socket(there.socket, server_side=True)
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
-    monkeypatch.setattr(ssl, "create_default_context", lambda: trusting)
+    monkeypatch.setattr(http_client, "certificates", lambda: trusting)
     threading.Timer(5.0, done.set).start()
     began = time.monotonic()
     try:
         with pytest.raises(RequestFailed, match="in time"):
-            outbound.request("GET", there.url.replace("http", scheme, 1), allowed=HERE, seconds=0.5)
+            http_client.request("GET", there.url.replace("http", scheme, 1), allowed=HERE, seconds=0.5)
     finally:
         done.set()
     assert time.monotonic() - began < 4
@@ -229,14 +229,14 @@ def test_what_does_not_answer(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(RequestFailed, match="Nothing answers"):
-            outbound.request("GET", f"http://127.0.0.1:{taken.getsockname()[1]}/", allowed=HERE)
+            http_client.request("GET", f"http://127.0.0.1:{taken.getsockname()[1]}/", allowed=HERE)
 
     def unknown(*_: Any, **__: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(RequestFailed, match="no host"):
-        outbound.request("GET", "http://nowhere.invalid/", allowed=HERE)
+        http_client.request("GET", "http://nowhere.invalid/", allowed=HERE)
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "300.1.1.1", "::1/200"])

@@ -15,7 +15,7 @@ from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
-from webapp.network import outbound
+from webapp.network import http_client
 from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
 
@@ -380,7 +380,7 @@ def test_a_cookie_is_no_credential_of_a_program(browser, anonymous, client_id):
 
 
 def test_a_document_that_is_nested_too_deep(browser, monkeypatch):
-    monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(200, {}, b"[" * 30_000))
+    monkeypatch.setattr(http_client, "request", lambda *_, **__: http_client.Answer(200, {}, b"[" * 30_000))
     answer = browser.get("/oauth/authorize", query_string={"client_id": "https://a.example/program.json"})
     assert (answer.status_code, "is not JSON" in answer.text) == (422, True)
 
@@ -391,7 +391,7 @@ def test_what_leads_nowhere_is_said_in_the_readers_language(browser, anonymous, 
     assert f"{said}. Die Adresse liegt im eigenen Netz dieses Servers." in browser.get(where, headers=GERMAN).text
     english = "The program&#39;s description cannot be read. The address is within this server&#39;s own network."
     assert english in browser.get(where).text
-    monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(404, {}, b""))
+    monkeypatch.setattr(http_client, "request", lambda *_, **__: http_client.Answer(404, {}, b""))
     client_id = register(anonymous)["client_id"]
     for changes, german in (
         ({"client_id": "unknown"}, "Dieses Programm ist hier unbekannt."),

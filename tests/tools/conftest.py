@@ -7,7 +7,7 @@ from flask import Flask
 
 from tests.tools.servers import Site, serve
 from webapp.db.base import write_transaction
-from webapp.tools import remote_calls
+from webapp.network import outbound
 from webapp.tools.schemas import WebAccessFields
 from webapp.tools.web import service as web
 
@@ -22,8 +22,8 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def open_house(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.1 counts as an address outside, and no other of this machine does."""
-    judged = remote_calls.is_public
-    monkeypatch.setattr(remote_calls, "is_public", lambda address: address == "127.0.0.1" or judged(address))
+    judged = outbound.is_public
+    monkeypatch.setattr(outbound, "is_public", lambda address: address == "127.0.0.1" or judged(address))
 
 
 @pytest.fixture

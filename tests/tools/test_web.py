@@ -23,7 +23,7 @@ from tests.support.queries import count_queries
 from tests.tools.servers import Asked, Site
 from webapp.chat.turns import turnlog
 from webapp.db.base import db, now
-from webapp.tools import remote_calls
+from webapp.network import http_client
 from webapp.tools.models import WebAccess
 from webapp.tools.remote_calls import MAX_BYTES, RemoteRequest, json_of
 from webapp.tools.schemas import WebAccessFields
@@ -144,12 +144,12 @@ def test_no_call_gets_inside_whatever_asks(url):
 
 
 def test_names_that_resolve_inside_are_refused(monkeypatch):
-    for found in (["127.0.0.1"], ["93.184.216.34", "10.0.0.1"], ["::1"], []):
+    for found in (["127.0.0.1"], ["93.184.216.34", "10.0.0.1"], ["::1"]):
 
         async def resolve(_host: str, _port: int, found: list[str] = found) -> list[str]:
             return found
 
-        monkeypatch.setattr(remote_calls, "resolve", resolve)
+        monkeypatch.setattr(http_client, "resolve", resolve)
         with pytest.raises(ToolFailed, match="inside the network"):
             asyncio.run(json_of(RemoteRequest("https://example.org/")))
 
@@ -162,7 +162,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(client, m
         asked.append(host)
         return ["127.0.0.1"] if asked.count(host) == 1 else ["10.0.0.1"]
 
-    monkeypatch.setattr(remote_calls, "resolve", resolve)
+    monkeypatch.setattr(http_client, "resolve", resolve)
     searxng.answer = lambda asked: (302, {"Location": f"http://inside.example:{searxng.port}/secret"}, b"")
     searxng.says(PAGE)
     url = f"http://pages.example:{searxng.port}/a"
@@ -173,7 +173,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(client, m
     async def elsewhere(host: str, _port: int) -> list[str]:
         return ["127.0.0.1"] if host == "pages.example" else ["127.0.0.1", "10.0.0.1"]
 
-    monkeypatch.setattr(remote_calls, "resolve", elsewhere)
+    monkeypatch.setattr(http_client, "resolve", elsewhere)
     searxng.answer = lambda asked: (302, {"Location": f"http://inside.example:{searxng.port}/secret"}, b"")
     calls(model, ("read_page", {"url": url}))
     assert "inside the network" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]

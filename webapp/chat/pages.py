@@ -26,6 +26,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis, this_app
 from webapp.http.forms import read_form, sentences
+from webapp.http.validation import parse_id
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -114,7 +115,7 @@ def news(conversation_id: int) -> ViewResult:
     if not wants_partial():
         return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
-    context = _newer_messages(conversation, request.args.get("shown", type=int))
+    context = _newer_messages(conversation, parse_id(request.args.get("shown")))
     is_same = not context["messages"] and not context["redraw"]
     remembered = changes_since(conversation_id, request.args.getlist("remembered")) if is_same else {}
     new_title = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
@@ -230,7 +231,7 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
                 conversation=conversation,
                 is_sent=True,
                 remembered={},
-                **_newer_messages(conversation, request.headers.get("Last-Message", type=int)),
+                **_newer_messages(conversation, parse_id(request.headers.get("Last-Message"))),
             )
         )
     response.headers["HX-Trigger"] = CHANGED

@@ -92,13 +92,13 @@ def thread(conversation_id: int, *, before: int | None = None, message_id: int |
 
 def messages_since(conversation_id: int, last_id: int | None) -> list[MessageView] | None:
     """Return the messages after a page's last (an id); None if the page shows none or must be redrawn."""
-    if messages.last_message_id(conversation_id) == last_id:
-        return []
-    last = select(Message.message_id).where(Message.message_id == last_id, current(conversation_id))
-    if last_id is None or db.session.scalar(last) is None:
+    if last_id is None:
+        return [] if messages.last_message_id(conversation_id) is None else None
+    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=last_id - 1))
+    first, *newer = page.items or [None]
+    if first is None or first.message_id != last_id or page.next_cursor is not None:
         return None
-    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=last_id))
-    return views(conversation_id, page.items, is_end=True) if page.next_cursor is None else None
+    return views(conversation_id, newer, is_end=True) if newer else []
 
 
 def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:

@@ -12,7 +12,7 @@ from webapp.chat.api import limit_turns
 from webapp.extensions import this_app
 from webapp.gateway import requests, service, wire
 from webapp.gateway.requests import End
-from webapp.gateway.service import LaunchableReply
+from webapp.gateway.service import LaunchableReply, UserRequest
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.providers.catalogue import HOME_ID
@@ -54,7 +54,7 @@ def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
 def complete() -> ViewResult:
     """A reply to the last message, streamed if asked for."""
     body = requests.body_as(wire.Completion)
-    reply = service.begin(current_user_id(), wire.read(body), requests.read_preferences(body.model))
+    reply = service.begin(UserRequest(current_user_id(), wire.read(body), requests.read_preferences(body.model)))
     requests.launch(reply)
     return _answer(body, reply)
 

@@ -1,7 +1,6 @@
 """Turns after a response that is named by its id; `service` finds the place by what was said before it."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from sqlalchemy import select
 
@@ -18,6 +17,7 @@ from webapp.gateway.responses_input import ItemQuery, item_message
 from webapp.gateway.service import (
     LaunchableReply,
     Preferences,
+    UserRequest,
     answer_calls,
     continue_conversation,
     prepare,
@@ -83,16 +83,15 @@ def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None
     return last if last is not None and open_client_calls(last.tool_calls) else None
 
 
-def begin_after(
-    user_id: int, reply: Message, request: GatewayRequest, results: Mapping[str, str], preferences: Preferences
-) -> LaunchableReply:
+def begin_after(reply: Message, asked: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
     """Return the rows of a turn that follows a reply of this user's, `results` by the ids of its calls.
 
     A conversation that went on is branched; a repeated request replaces its reply. Raises Invalid, Conflict, and what
     `start_turn` raises.
     """
+    user_id = asked.user_id
     require_room(user_id)
-    _check_preferences(get_conversation(user_id, reply.conversation_id), preferences)
+    _check_preferences(get_conversation(user_id, reply.conversation_id), asked.preferences)
     if reply.superseded_by_id is not None:
         raise Conflict("Another version of this response has taken its place.")
     if reply.status == "streaming":
@@ -102,15 +101,15 @@ def begin_after(
         raise Invalid.field("input", f"No tool output found for function call {missing[0]}.")
     if strange := [name for name in results if name not in called]:
         raise Invalid.field("input", f"No tool call found for function call output with call_id {strange[0]}.")
-    if request.question:
-        launchable = with_pictures(
-            user_id, request, partial(_ask, user_id, reply.message_id, request, results, preferences)
-        )
+    reply_id = reply.message_id
+    if asked.request.question:
+        launchable = with_pictures(asked, lambda asked: _ask(reply_id, asked, results))
     else:
-        launchable = _answer(user_id, reply, results, preferences)
-    prepare(launchable, request, preferences)
+        launchable = _answer(reply, asked, results)
+    prepare(launchable, asked)
     if launchable.turn is not None:
-        threads.note(user_id, _mark(user_id, reply, request), launchable.conversation_id, launchable.turn_id)
+        mark = _mark(user_id, reply, asked.request)
+        threads.note(user_id, mark, launchable.conversation_id, launchable.turn_id)
     return launchable
 
 
@@ -139,37 +138,31 @@ def _check_preferences(conversation: Conversation, preferences: Preferences) -> 
             )
 
 
-def _ask(
-    user_id: int,
-    reply_id: int,
-    request: GatewayRequest,
-    results: Mapping[str, str],
-    preferences: Preferences,
-    pictures: Mapping[int, str],
-) -> LaunchableReply:
+def _ask(reply_id: int, asked: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
+    user_id, request = asked.user_id, asked.request
     reply = messages.get_message(user_id, reply_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
     existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
     if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, request))):
         branch, last = thread
-        return continue_conversation(user_id, request, preferences, branch, pictures, *last)
+        return continue_conversation(asked, branch, *last)
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
         tool_answers.store_results(reply, results)
     if existing is None:
-        return start(user_id, request, preferences, reply.conversation_id, pictures)
-    return continue_conversation(user_id, request, preferences, conversation.conversation_id, pictures, *existing)
+        return start(asked, reply.conversation_id)
+    return continue_conversation(asked, conversation.conversation_id, *existing)
 
 
-def _answer(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
-    get_conversation(user_id, reply.conversation_id, lock=True)
+def _answer(reply: Message, asked: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
+    get_conversation(asked.user_id, reply.conversation_id, lock=True)
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
     if any(row.role == "user" for row in rest):
-        reply = _branch_copy(user_id, reply)
+        reply = _branch_copy(asked.user_id, reply)
     elif rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    return answer_calls(user_id, reply, results, preferences)
+    return answer_calls(asked, reply, results)
 
 
 def _branch_copy(user_id: int, reply: Message) -> Message:

@@ -20,7 +20,7 @@ from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
 from webapp.gateway.requests import End
 from webapp.gateway.responses_output import ResponseHeader
-from webapp.gateway.service import LaunchableReply, Preferences
+from webapp.gateway.service import LaunchableReply, Preferences, UserRequest
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.parameters import PAYLOAD
 
@@ -111,9 +111,9 @@ def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Pre
     elif body.conversation_id:
         previous = previous_responses.reply_awaiting_results(user_id, body.conversation_id)
     if previous is None:
-        return service.begin(user_id, responses_input.read(body), preferences)
+        return service.begin(UserRequest(user_id, responses_input.read(body), preferences))
     request, results = responses_input.read_next(body)
-    return previous_responses.begin_after(user_id, previous, request, results, preferences)
+    return previous_responses.begin_after(previous, UserRequest(user_id, request, preferences), results)
 
 
 def _stored_response(reply: Message) -> dict[str, Any]:

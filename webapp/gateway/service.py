@@ -1,8 +1,7 @@
 """An OpenAI client's request as a turn in the conversation that its history belongs to."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
@@ -76,6 +75,16 @@ class LaunchableReply:
     """Whether the question was added to the conversation, rather than being there already."""
 
 
+@dataclass(frozen=True, slots=True)
+class UserRequest:
+    """A request of a user's program, and its choices; `pictures` are the question's once stored: modes by file id."""
+
+    user_id: int
+    request: GatewayRequest
+    preferences: Preferences
+    pictures: Mapping[int, str] = field(default_factory=dict)
+
+
 def find_model_id(name: str) -> str | None:
     """Return the id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
     if name == HOME_ID:
@@ -86,89 +95,83 @@ def find_model_id(name: str) -> str | None:
     raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 
-def begin(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply:
+def begin(asked: UserRequest) -> LaunchableReply:
     """Return the rows of a turn for a history; the caller commits and launches it. Raises what `start_turn` raises.
 
     The same question replaces its reply; an edited or unknown history begins a new conversation.
     """
-    require_room(user_id)
-    if request.rounds and (reply := _continue_with_answers(user_id, request, preferences)) is not None:
+    require_room(asked.user_id)
+    if asked.request.rounds and (reply := _continue_with_answers(asked)) is not None:
         return reply
-    reply = with_pictures(user_id, request, partial(_begin, user_id, request, preferences))
-    return _prepare_and_return(user_id, request, preferences, reply)
+    return _prepare_and_return(asked, with_pictures(asked, _begin))
 
 
-def with_pictures(
-    user_id: int, request: GatewayRequest, begin: Callable[[Mapping[int, str]], LaunchableReply]
-) -> LaunchableReply:
+def with_pictures(asked: UserRequest, begin: Callable[[UserRequest], LaunchableReply]) -> LaunchableReply:
     """Store a question's pictures, before anything is locked, and begin; if either fails they are deleted. Raises
     Invalid for what is no picture, and as `store_upload` and `begin` do.
     """
     pictures: list[int] = []
     try:
-        for number, data in enumerate(request.pictures, 1):
-            row = store_upload(user_id, f"image-{number}", BytesIO(data))
+        for number, data in enumerate(asked.request.pictures, 1):
+            row = store_upload(asked.user_id, f"image-{number}", BytesIO(data))
             pictures.append(row.file_id)
             problem = "" if row.is_picture else row.reason or "This is no image."
             db.session.commit()
             if problem:
-                raise Invalid.field(request.place, problem)
-        reply = begin(dict.fromkeys(pictures, "whole"))
+                raise Invalid.field(asked.request.place, problem)
+        reply = begin(replace(asked, pictures=dict.fromkeys(pictures, "whole")))
     except DomainError:
         db.session.rollback()
-        _drop(user_id, pictures)
+        _drop(asked.user_id, pictures)
         db.session.commit()
         raise
     if not reply.is_new:  # the same question again, which has its pictures
-        _drop(user_id, pictures)
+        _drop(asked.user_id, pictures)
     return reply
 
 
-def prepare(reply: LaunchableReply, request: GatewayRequest, preferences: Preferences) -> None:
+def prepare(reply: LaunchableReply, asked: UserRequest) -> None:
     """Attach to a turn what came with the request."""
     if reply.turn is not None:
         reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
-        reply.turn.client = request.tools
+        reply.turn.client = asked.request.tools
         payload = {name: value for name, value in (reply.turn.reply.custom_payload or {}).items() if name != PAYLOAD}
-        if request.parameters:
-            payload[PAYLOAD] = dict(request.parameters)
-        reply.turn.reply.custom_payload = {**payload, **(preferences.note or {})} or None
+        if asked.request.parameters:
+            payload[PAYLOAD] = dict(asked.request.parameters)
+        reply.turn.reply.custom_payload = {**payload, **(asked.preferences.note or {})} or None
 
 
-def _prepare_and_return(
-    user_id: int, request: GatewayRequest, preferences: Preferences, reply: LaunchableReply
-) -> LaunchableReply:
-    prepare(reply, request, preferences)
+def _prepare_and_return(asked: UserRequest, reply: LaunchableReply) -> LaunchableReply:
+    request, preferences = asked.request, asked.preferences
+    prepare(reply, asked)
     if reply.turn is not None and (not preferences.conversation_id or request.tools or request.rounds):
-        threads.note(user_id, fingerprint(preferences.seed, request.lines), reply.conversation_id, reply.turn_id)
+        mark = fingerprint(preferences.seed, request.lines)
+        threads.note(asked.user_id, mark, reply.conversation_id, reply.turn_id)
     return reply
 
 
-def _continue_with_answers(user_id: int, request: GatewayRequest, preferences: Preferences) -> LaunchableReply | None:
+def _continue_with_answers(asked: UserRequest) -> LaunchableReply | None:
     """Return the next part of a reply from its calls' answers; None if it is unknown or has been followed."""
-    reply = threads.find_part(user_id, request, preferences.seed)
-    if reply is None or preferences.conversation_id not in (None, reply.conversation_id):
+    reply = threads.find_part(asked.user_id, asked.request, asked.preferences.seed)
+    if reply is None or asked.preferences.conversation_id not in (None, reply.conversation_id):
         return None
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
     if any(row.role == "user" for row in rest):
         return None
     if rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    return _prepare_and_return(
-        user_id, request, preferences, answer_calls(user_id, reply, request.rounds[-1].results, preferences)
-    )
+    return _prepare_and_return(asked, answer_calls(asked, reply, asked.request.rounds[-1].results))
 
 
-def answer_calls(user_id: int, reply: Message, results: Mapping[str, str], preferences: Preferences) -> LaunchableReply:
+def answer_calls(asked: UserRequest, reply: Message, results: Mapping[str, str]) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    return _write_another_reply(
-        tool_answers.continue_reply(user_id, reply, results), reply.conversation_id, preferences
-    )
+    turn = tool_answers.continue_reply(asked.user_id, reply, results)
+    return _write_another_reply(asked, turn, reply.conversation_id)
 
 
-def _write_another_reply(turn: chat.StartedTurn, conversation_id: int, preferences: Preferences) -> LaunchableReply:
+def _write_another_reply(asked: UserRequest, turn: chat.StartedTurn, conversation_id: int) -> LaunchableReply:
     """Write another reply to what was asked before."""
-    turn.reply.model = preferences.model
+    turn.reply.model = asked.preferences.model
     db.session.flush()
     return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
@@ -178,70 +181,53 @@ def _drop(user_id: int, file_ids: Iterable[int]) -> None:
         files.delete_file(user_id, file_id)
 
 
-def _begin(
-    user_id: int, request: GatewayRequest, preferences: Preferences, pictures: Mapping[int, str]
-) -> LaunchableReply:
+def _begin(asked: UserRequest) -> LaunchableReply:
+    user_id, request, preferences = asked.user_id, asked.request, asked.preferences
     if request.rounds:
         conversation_id = preferences.conversation_id
         if not conversation_id and request.history:
             conversation_id = threads.begin_with(user_id, preferences.fields, request.history).conversation_id
-        return start(user_id, request, preferences, conversation_id, pictures)
+        return start(asked, conversation_id)
     if preferences.conversation_id or not request.history:
-        return start(user_id, request, preferences, preferences.conversation_id, pictures)
+        return start(asked, preferences.conversation_id)
     thread = threads.find(user_id, preferences.seed, request.history)
     if thread is not None:
         conversation, reply_id = thread
         existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
         if existing is not None:
-            return continue_conversation(
-                user_id, request, preferences, conversation.conversation_id, pictures, *existing
-            )
+            return continue_conversation(asked, conversation.conversation_id, *existing)
     other = threads.find_question(user_id, fingerprint(preferences.seed, request.lines))
     if other is not None:
         place, last = other
-        return continue_conversation(user_id, request, preferences, place, pictures, *last)
-    conversation = threads.begin_with(user_id, preferences.fields, request.history)
-    return start(user_id, request, preferences, conversation.conversation_id, pictures)
+        return continue_conversation(asked, place, *last)
+    return start(asked, threads.begin_with(user_id, preferences.fields, request.history).conversation_id)
 
 
-def continue_conversation(
-    user_id: int,
-    request: GatewayRequest,
-    preferences: Preferences,
-    conversation_id: int,
-    pictures: Mapping[int, str],
-    reply_id: int,
-    status: str,
-) -> LaunchableReply:
+def continue_conversation(asked: UserRequest, conversation_id: int, reply_id: int, status: str) -> LaunchableReply:
     """Ask a question after the last reply of a conversation or, given `reply_id` and its status, repeat that reply."""
     if not reply_id:
-        return start(user_id, request, preferences, conversation_id, pictures)
+        return start(asked, conversation_id)
     if status == "streaming":
         return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
-    return _write_another_reply(repeat(user_id, reply_id), conversation_id, preferences)
+    return _write_another_reply(asked, repeat(asked.user_id, reply_id), conversation_id)
 
 
-def start(
-    user_id: int,
-    request: GatewayRequest,
-    preferences: Preferences,
-    conversation_id: int | None,
-    pictures: Mapping[int, str],
-) -> LaunchableReply:
+def start(asked: UserRequest, conversation_id: int | None) -> LaunchableReply:
     """Ask a question at the end of a conversation; None: of a new one."""
+    request, preferences = asked.request, asked.preferences
     turn = chat.start_turn(
-        user_id,
+        asked.user_id,
         request.question,
         conversation_id=conversation_id,
         new=preferences.fields,
         model=preferences.model,
         custom_payload={"client_prompt": request.instructions} if request.instructions else None,
-        file_ids=pictures,
+        file_ids=asked.pictures,
         spans=request.spans,
     )
     if request.rounds:
-        tombstones = tombstone_set(user_id)
+        tombstones = tombstone_set(asked.user_id)
         turn = tool_answers.store_client_parts(turn, [_part(item, tombstones) for item in request.rounds])
         turn.reply.model = preferences.model
         db.session.flush()

@@ -1,6 +1,7 @@
 """A4 pages with a footer, paragraphs and quotations, for PDFs of people's own words; no database, no web."""
 
 import unicodedata
+from dataclasses import dataclass
 
 from fpdf import FPDF
 from fpdf.enums import Align, MethodReturnValue, WrapMode, XPos, YPos
@@ -9,6 +10,26 @@ INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90
 MARGIN, INDENT = 24, 5
 UNBROKEN_HEIGHT = 70
 """Millimetres up to which a quotation is kept on one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The look of a paragraph: its font, size in points, height of a line in millimetres, colour, and emphasis."""
+
+    font: str
+    size: float
+    height: float
+    colour: tuple[int, int, int] = INK
+    emphasis: str = ""
+
+
+TITLE = Style("serif", 20, 9)
+SECTION = Style("serif", 14.5, 7)
+BODY = Style("sans", 11, 5.8)
+NOTE = Style("sans", 8.5, 4.6, MUTED)
+_KIND = Style("sans", 9, 5, OCHRE, "B")
+_HEADING = Style("serif", 24, 10.5)
+_QUOTE = Style("serif", 10.5, 5.6, emphasis="I")
 
 
 class Pages(FPDF):
@@ -28,8 +49,7 @@ class Pages(FPDF):
     def footer(self) -> None:
         """Write the footer of a page."""
         self.set_y(-16)
-        self.set_font("sans", size=8.5)
-        self.set_text_color(*MUTED)
+        self.use(NOTE)
         width = self.epw - 22
         self.set_x(self.left_edge(0, width))
         self.cell(width, 5, self._fit(self.foot, width), align=self.start)
@@ -40,41 +60,43 @@ class Pages(FPDF):
         """Return the left edge, in millimetres, of a box of this width, indented from the side where lines start."""
         return self.l_margin + (self.epw - indent - width if self.is_rtl else indent)
 
+    def use(self, style: Style) -> None:
+        """Write in this style from here on."""
+        self.set_font(style.font, style.emphasis, style.size)
+        self.set_text_color(*style.colour)
+
     def text_block(
         self,
         text: str,
+        style: Style,
         *,
-        height: float,
         indent: float = 0,
         width: float | None = None,
         align: Align | None = None,
         wrap: WrapMode = WrapMode.WORD,
     ) -> None:
         """Write a paragraph, from where lines start or from an indent."""
+        self.use(style)
         width = width or self.epw - indent
         self.set_x(self.left_edge(indent, width))
         self.multi_cell(
-            width, height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
+            width, style.height, text, align=align or self.start, wrapmode=wrap, new_x=XPos.LMARGIN, new_y=YPos.NEXT
         )
 
     def heading(self, label: str, title: str) -> None:
         """Write what kind of document this is, and below it its title."""
-        self.set_font("sans", "B", 9)
-        self.set_text_color(*OCHRE)
-        self.text_block(label, height=5)
+        self.text_block(label, _KIND)
         self.ln(1)
-        self.set_font("serif", size=24)
-        self.set_text_color(*INK)
-        self.text_block(title, height=10.5)
+        self.text_block(title, _HEADING)
 
-    def own_block(self, text: str, *, height: float) -> None:
+    def own_block(self, text: str, style: Style) -> None:
         """Write a paragraph in its own direction, whatever the page's, with lines that end as its script ends them."""
-        align = Align.R if is_rtl_text(text) else Align.L
-        self.text_block(text, height=height, align=align, wrap=_wrap(text))
+        self.text_block(text, style, align=Align.R if is_rtl_text(text) else Align.L, wrap=_wrap(text))
 
-    def height_of(self, text: str, width: float, height: float) -> float:
-        """Return the height of a text in the current font, in millimetres."""
-        lines_height = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
+    def height_of(self, text: str, style: Style, width: float) -> float:
+        """Return the height of a text in a style, in millimetres."""
+        self.use(style)
+        lines_height = self.multi_cell(width, style.height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
         assert isinstance(lines_height, float | int)
         return float(lines_height)
 
@@ -86,15 +108,10 @@ class Pages(FPDF):
     def quotation(self, text: str, source: str, *, indent: float = INDENT) -> None:
         """Write what somebody said between quotation marks, and below it whose words they are, beside a line."""
         quoted = f"“{text}”"
-        self.set_font("serif", "I", 10.5)
-        self.ensure_room(min(self.height_of(quoted, self.epw - indent - 2, 5.6) + 8, UNBROKEN_HEIGHT))
+        self.ensure_room(min(self.height_of(quoted, _QUOTE, self.epw - indent - 2) + 8, UNBROKEN_HEIGHT))
         top, first = self.get_y(), self.page_no()
-        self.set_font("serif", "I", 10.5)
-        self.set_text_color(*INK)
-        self.text_block(quoted, height=5.6, indent=indent + 2)
-        self.set_font("sans", size=8.5)
-        self.set_text_color(*MUTED)
-        self.text_block(source, height=4.6, indent=indent + 2)
+        self.text_block(quoted, _QUOTE, indent=indent + 2)
+        self.text_block(source, NOTE, indent=indent + 2)
         self._mark(first, top, self.left_edge(indent, 0))
         self.ln(2)
 

@@ -8,11 +8,20 @@ from pathlib import Path
 
 from webapp.journeys.report_content import ENGLISH, Answer, Report, ReportTexts, label
 from webapp.journeys.report_fonts import add_fonts, printable_texts, texts_of
-from webapp.journeys.report_pages import INDENT, INK, LINE, MUTED, UNBROKEN_HEIGHT, Pages
+from webapp.journeys.report_pages import BODY, INDENT, LINE, MUTED, SECTION, TITLE, UNBROKEN_HEIGHT, Pages, Style
 
 NAMES_WIDTH = 46
 SHORT = 4
 """The most statements of a point on the front page."""
+_BYLINE = Style("sans", 10.5, 5.6, MUTED)
+_ESSENTIAL = Style("sans", 10.5, 5.6, emphasis="B")
+_SMALL = Style("sans", 10, 5.8)
+_HEAD = Style("sans", 11, 6)
+_QUIET_HEAD = Style("sans", 11, 6, MUTED)
+_INTRODUCTION = Style("sans", 10.5, 5.4, MUTED)
+_QUIET = Style("sans", 11, 5.8, MUTED)
+_NAME = Style("sans", 10, 5.8, MUTED, "B")
+_FOOT = Style("sans", 9, 4.6, MUTED)
 
 
 def make_pdf(report: Report, day: date, wording: ReportTexts = ENGLISH) -> bytes:
@@ -37,28 +46,21 @@ class _Pages(Pages):
 def _front(pages: _Pages, report: Report) -> None:
     """Write the essentials on a page of their own, for readers in a hurry."""
     pages.add_page()
-    pages.set_font("serif", size=20)
-    pages.set_text_color(*INK)
-    pages.text_block(report.front_page, height=9)
-    pages.set_font("sans", size=10.5)
-    pages.set_text_color(*MUTED)
+    pages.text_block(report.front_page, TITLE)
     for line in (report.person, f"{report.journey} · {pages.wording.in_full(pages.day)}"):
         if line:
-            pages.text_block(line, height=5.6)
+            pages.text_block(line, _BYLINE)
     for answer in report.answers:
         if not answer.has_data:
             continue
         pages.ln(3)
-        pages.set_font("sans", "B", 10.5)
-        pages.set_text_color(*INK)
-        pages.text_block(answer.title, height=5.6)
-        pages.set_font("sans", size=10)
+        pages.text_block(answer.title, _ESSENTIAL)
         for text in answer.essentials[:SHORT]:
-            _bullet(pages, text)
+            _bullet(pages, text, _SMALL)
         for name, value in answer.values[:SHORT]:
             _value(pages, name, value)
         for text in answer.unclear:
-            _bullet(pages, pages.wording.disagreement(text))
+            _bullet(pages, pages.wording.disagreement(text), _SMALL)
         if pages.page_no() > 1:
             return
 
@@ -69,26 +71,21 @@ def _write(pages: _Pages, report: Report) -> None:
     pages.add_page()
     pages.heading(pages.wording.heading, report.journey)
     pages.ln(2)
-    pages.set_font("sans", size=11)
     # Each on a line of its own: a name in a right-to-left script would pull the date to its side.
     if report.person:
-        pages.text_block(report.person, height=6)
-    pages.text_block(pages.wording.in_full(pages.day), height=6)
-    pages.set_text_color(*MUTED)
+        pages.text_block(report.person, _HEAD)
+    pages.text_block(pages.wording.in_full(pages.day), _HEAD)
     if report.conversation and report.conversation != report.journey:
-        pages.text_block(report.conversation, height=6)
-    pages.text_block(pages.wording.count(report), height=6)
+        pages.text_block(report.conversation, _QUIET_HEAD)
+    pages.text_block(pages.wording.count(report), _QUIET_HEAD)
     pages.ln(3)
-    pages.set_font("sans", size=10.5)
-    pages.text_block(report.description, height=5.4)
+    pages.text_block(report.description, _INTRODUCTION)
     for number, answer in enumerate(report.answers, 1):
         _point(pages, number, answer)
     if pages.will_page_break(14):
         return  # otherwise this line would be on a nearly empty page
     pages.ln(8)
-    pages.set_font("sans", size=9)
-    pages.set_text_color(*MUTED)
-    pages.text_block(pages.wording.foot, height=4.6)
+    pages.text_block(pages.wording.foot, _FOOT)
 
 
 def _point(pages: _Pages, number: int, answer: Answer) -> None:
@@ -98,14 +95,10 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
     pages.set_line_width(0.2)
     pages.line(pages.l_margin, pages.get_y(), pages.l_margin + pages.epw, pages.get_y())
     pages.ln(4)
-    pages.set_font("serif", size=14.5)
-    pages.set_text_color(*INK)
-    pages.text_block(f"{number}. {answer.title}", height=7)
+    pages.text_block(f"{number}. {answer.title}", SECTION)
     pages.ln(1.5)
-    pages.set_font("sans", size=11)
     if not answer.has_data:
-        pages.set_text_color(*MUTED)
-        pages.text_block(pages.wording.aside if answer.is_skipped else pages.wording.open, height=5.8)
+        pages.text_block(pages.wording.aside if answer.is_skipped else pages.wording.open, _QUIET)
         return
     for statement in answer.statements:
         _bullet(pages, statement)
@@ -119,29 +112,23 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
             pages.quotation(quote.text, pages.wording.source(quote))
 
 
-def _bullet(pages: _Pages, statement: str) -> None:
-    pages.set_text_color(*INK)
+def _bullet(pages: _Pages, statement: str, style: Style = BODY) -> None:
+    pages.use(style)
     pages.ensure_room(6)
     pages.set_xy(pages.left_edge(0, INDENT), pages.get_y())
-    pages.cell(INDENT, 5.8, "•", align=pages.start)
-    pages.text_block(statement, height=5.8, indent=INDENT)
+    pages.cell(INDENT, style.height, "•", align=pages.start)
+    pages.text_block(statement, style, indent=INDENT)
 
 
 def _value(pages: _Pages, name: str, value: str) -> None:
     """Write a value beside its name, each as high as it needs to be."""
     width = pages.epw - INDENT - NAMES_WIDTH
-    pages.set_font("sans", size=11)
-    pages.ensure_room(min(pages.height_of(value, width, 5.8), UNBROKEN_HEIGHT))
+    pages.ensure_room(min(pages.height_of(value, BODY, width), UNBROKEN_HEIGHT))
     top, page = pages.get_y(), pages.page_no()
-    pages.set_font("sans", "B", 10)
-    pages.set_text_color(*MUTED)
-    pages.set_y(top)
-    pages.text_block(label(name), height=5.8, indent=INDENT, width=NAMES_WIDTH - 3)
+    pages.text_block(label(name), _NAME, indent=INDENT, width=NAMES_WIDTH - 3)
     below = pages.get_y() if pages.page_no() == page else top
-    pages.set_font("sans", size=11)
-    pages.set_text_color(*INK)
     pages.set_y(top)
-    pages.text_block(value, height=5.8, indent=INDENT + NAMES_WIDTH)
+    pages.text_block(value, BODY, indent=INDENT + NAMES_WIDTH)
     if pages.page_no() == page:
         pages.set_y(max(below, pages.get_y()))
 

@@ -39,7 +39,7 @@ def warm_up(*, streams_only: bool = False) -> None:
     """Import the clients and read the certificates, before a turn or a job waits for that."""
     for name in ("aiohttp",) if streams_only else ("aiohttp", "openai"):
         import_module(name)
-    _certificates()
+    certificates()
 
 
 def open_session(settings: ModelSettings) -> ClientSession:
@@ -49,7 +49,7 @@ def open_session(settings: ModelSettings) -> ClientSession:
     base_url, _ = settings.endpoint()
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
-            ssl=_certificates() if base_url.startswith("https:") else True,
+            ssl=certificates() if base_url.startswith("https:") else True,
             limit=settings.max_connections,
             keepalive_timeout=30.0,
         ),
@@ -94,7 +94,7 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
         event_hooks={"response": [_shorten_error]},
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
-        verify=_certificates(),
+        verify=certificates(),
     )
     return openai.OpenAI(
         base_url=base_url,
@@ -137,7 +137,7 @@ def _close_own(pid: int, client: OpenAI) -> None:
 
 
 @cache
-def _certificates() -> SSLContext:
+def certificates() -> SSLContext:
     """Return the trusted certificates, where this system has them; read once per process, since that takes 30 ms."""
     import httpx2  # noqa: PLC0415
 

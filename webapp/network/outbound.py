@@ -1,15 +1,9 @@
-"""Requests to addresses that somebody else chose: never into this network unless a setting allows it, with limits on
-size and time, and to that address only (a redirect is an answer)."""
+"""Addresses that somebody else chose: never inside this network, unless a setting allows it. Asked in `http_client`."""
 
 import ipaddress
 import socket
-import ssl
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
 from webapp.errors import Invalid
@@ -102,17 +96,8 @@ class AllowedHosts:
             if "/" in item or ":" in item or item.replace(".", "").isdigit():
                 networks.append(ipaddress.ip_network(item))
             else:
-                hosts.add(_plain(item))
+                hosts.add(plain_host(item))
         return cls(frozenset(hosts), tuple(networks))
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer: the status, the headers by lower-case name, and as much of the body as was asked for."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:
@@ -142,11 +127,11 @@ def _scheme_message(schemes: tuple[str, ...]) -> str:
 
 def check_host(url: str, allowed: AllowedHosts) -> None:
     """Raise RequestRefused for an address that is malformed or plainly inside this network; names are not looked up."""
-    host = _plain(check_url(url).hostname or "")
+    host = plain_host(check_url(url).hostname or "")
     if host in allowed.hosts:
         return
     try:
-        _check_address(_number(host), allowed)
+        check_address(_number(host), allowed)
     except ValueError:
         if host in _LOCAL or host.endswith(_LOCAL_SUFFIXES):
             raise RequestRefused(LOCAL_ADDRESS) from None
@@ -169,108 +154,13 @@ def _number(host: str) -> str:
         return host
 
 
-def _plain(host: str) -> str:
+def plain_host(host: str) -> str:
     """Return a host's name as it is looked up: in ASCII and lower case, without a final dot."""
     return (host if host.isascii() else host.encode("idna").decode()).lower().rstrip(".")
 
 
-def request(
-    method: str,
-    url: str,
-    *,
-    body: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
-    seconds: float = 10.0,
-    most: int = 65_536,
-    allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
-    schemes: tuple[str, ...] = ("https", "http"),
-) -> Answer:
-    """Return at most `most` bytes, within `seconds`, from the address checked. Raises RequestRefused, RequestFailed."""
-    parts = check_url(url, schemes=schemes)
-    host = parts.hostname or ""
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    connection: HTTPConnection = HTTPConnection(host, port)
-    line = _connect(_addresses(host, port, allowed), seconds)
-    # Every read has its own time limit, and there may be many reads: when all time is up, the connection is cut.
-    end = time.monotonic() + seconds
-    cut = threading.Timer(seconds, lambda: _shut_down(line))
-    cut.daemon = True
-    cut.start()
-    try:
-        if parts.scheme == "https":
-            tls = ssl.create_default_context()
-            connection = HTTPSConnection(host, port, context=tls)
-            line = encrypted = tls.wrap_socket(line, server_hostname=host, do_handshake_on_connect=False)
-            encrypted.do_handshake()
-        connection.sock = line
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request(
-            method, target, body, {"User-Agent": "Commonplace", **(headers or {}), "Connection": "close"}
-        )
-        answer = _read(connection.getresponse(), most)
-    except (HTTPException, OSError, ValueError) as error:
-        raise RequestFailed(TIMEOUT if time.monotonic() >= end else _describe_error(error)) from None
-    finally:
-        cut.cancel()
-        connection.close()
-        line.close()
-    if time.monotonic() >= end:  # what was read until the line was cut is no answer
-        raise RequestFailed(TIMEOUT)
-    return answer
-
-
-def _addresses(host: str, port: int, allowed: AllowedHosts) -> list[tuple[int, tuple[str, int]]]:
-    """Return a host's families and addresses. Raises RequestRefused for one inside, RequestFailed if unknown."""
-    try:
-        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise RequestFailed(UNKNOWN) from None
-    if _plain(host) not in allowed.hosts:
-        for *_, location in infos:
-            _check_address(str(location[0]), allowed)
-    return [(int(family), (str(location[0]), int(location[1]))) for family, _, _, _, location in infos]
-
-
-def _check_address(address: str, allowed: AllowedHosts) -> None:
+def check_address(address: str, allowed: AllowedHosts) -> None:
     """Raise RequestRefused for an IP address inside this network, ValueError for what is not an address."""
     plain = ipaddress.ip_address(address.partition("%")[0])
     if not is_public(address) and not any(plain in network for network in allowed.networks):
         raise RequestRefused(LOCAL_ADDRESS)
-
-
-def _connect(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:
-    last: OSError | None = None
-    for family, location in addresses[:4]:
-        line = socket.socket(family, socket.SOCK_STREAM)
-        line.settimeout(min(seconds, 5.0))
-        try:
-            line.connect(location)
-        except OSError as error:
-            last = error
-            line.close()
-        else:
-            line.settimeout(seconds)
-            return line
-    raise RequestFailed(_describe_error(last or OSError()))
-
-
-def _read(answer: HTTPResponse, most: int) -> Answer:
-    body = answer.read(most + 1)
-    if len(body) > most:
-        raise RequestFailed(say("It answered with more than %(bytes)s bytes.", bytes=f"{most:,}"))
-    return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
-
-
-def _shut_down(line: socket.socket) -> None:
-    with suppress(OSError):
-        socket.socket.shutdown(line, socket.SHUT_RDWR)  # of an encrypted one, too, in the middle of a read
-
-
-def _describe_error(error: Exception) -> str:
-    if isinstance(error, ssl.SSLError):
-        return NO_TLS
-    if isinstance(error, TimeoutError):
-        return TIMEOUT
-    if isinstance(error, ConnectionRefusedError):
-        return SILENT
-    return LOST

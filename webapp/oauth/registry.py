@@ -13,7 +13,7 @@ from webapp.errors import Invalid, TooMany
 from webapp.extensions import app_settings
 from webapp.http.problems import field_errors
 from webapp.i18n.marks import say
-from webapp.network import outbound
+from webapp.network import http_client, outbound
 from webapp.oauth import clients
 from webapp.oauth.clients import Metadata
 from webapp.oauth.models import OAuthClient
@@ -64,7 +64,7 @@ def find_or_fetch_client(client_id: str) -> OAuthClient | None:
 
 def _document(client_id: str) -> Metadata:
     try:
-        answer = outbound.request(
+        answer = http_client.request(
             "GET",
             client_id,
             headers={"Accept": "application/json"},

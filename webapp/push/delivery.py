@@ -21,7 +21,7 @@ from webapp.db.base import db, now, write_transaction
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings
 from webapp.i18n.request_language import gettext as _, use_language
-from webapp.network import outbound
+from webapp.network import http_client, outbound
 from webapp.push import service
 from webapp.push.models import PushSubscription
 
@@ -116,7 +116,7 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
     message = sender.get(text, WebPushSubscription.model_validate({"endpoint": row.endpoint, "keys": keys}))
     headers = {**message.headers, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}
     try:
-        answer = outbound.request(
+        answer = http_client.request(
             "POST",
             row.endpoint,
             body=message.encrypted,

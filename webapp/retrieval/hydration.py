@@ -6,7 +6,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
+from sqlalchemy import BigInteger, BindParameter, Row, Select, and_, bindparam, exists, select, true
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
@@ -143,6 +143,7 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
             Conversation.conversation_id,
             Conversation.title,
             Conversation.space_id,
+            Message.is_tainted,
         )
     )
 
@@ -150,10 +151,17 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
     for number, text, spans, created_at, role, owner, *place in _by_id(_messages_by_id, ids):
-        conversation_id, title, space = place
+        conversation_id, title, space, is_tainted = place
         text = without(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
-        yield owner, space, False, item
+        yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
+
+
+_is_summed_up = and_(
+    Message.conversation_id == ConversationChunk.conversation_id,
+    Message.superseded_by_id.is_(None),
+    Message.message_id.between(ConversationChunk.message_range_start, ConversationChunk.message_range_end),
+)
 
 
 @cache
@@ -170,14 +178,15 @@ def _chunks_by_id(room: int) -> Select[*tuple[Any, ...]]:
             Conversation.user_id,
             Conversation.conversation_id,
             Conversation.title,
+            exists().where(_is_summed_up, Message.is_tainted == true()),
         )
     )
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
-    for number, text, created_at, space, first_id, owner, conversation_id, title in _by_id(_chunks_by_id, ids):
-        item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, conversation_id, first_id, title)
-        yield owner, space, False, item
+    for number, text, created_at, space, first_id, owner, *place, is_tainted in _by_id(_chunks_by_id, ids):
+        item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, place[0], first_id, place[1])
+        yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
 
 
 def _documents(ids: Sequence[int]) -> Iterable[_Read]:

@@ -1,21 +1,24 @@
 """Requests to other servers on somebody's behalf: bounded in time and size and, unless told otherwise, never inside
-this network. The address that was checked is the one that is connected to."""
+this network (`webapp/network/http_client.py`)."""
+
+from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urljoin, urlsplit
 
-from webapp.network.outbound import is_public
+from webapp.network.http_client import open_response
+from webapp.network.outbound import TIMEOUT, UNKNOWN, AllowedHosts, RequestFailed, RequestRefused
 from webapp.tools.toolset import ToolFailed
-from webapp.tools.urls import UrlRejected, check_url, is_address
+from webapp.tools.urls import UrlRejected, check_url
+
+if TYPE_CHECKING:
+    from httpx2 import Response
 
 MASK = "[key]"
 SHORTEST = 8
@@ -48,7 +51,6 @@ def mask(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 AGENT = "Commonplace/1.0 (reads pages for its user)"
-CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 15.0
 MAX_BYTES = 2 * 1024**2
 MAX_REDIRECTS = 5
@@ -93,36 +95,39 @@ class RemoteResponse:
 @asynccontextmanager
 async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]:
     """Yield the response to a request, after as many redirects as it allows. Raises ToolFailed with a sentence."""
-    import httpx2  # noqa: PLC0415 - for whoever uses such a tool
-
-    tls = await asyncio.to_thread(_tls)
-    timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
-    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
     url, host = outbound.url, _name(outbound.url)
+    if not all(value.isascii() for value in outbound.headers.values()):
+        raise ToolFailed(f"The token or key for {host} has characters that cannot be sent.")
+    headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **outbound.headers}
+    body = None
+    if outbound.body is not None:
+        headers = {"Content-Type": "application/json", **headers}
+        body = json.dumps(outbound.body, ensure_ascii=False).encode()
+    allowed = None if outbound.is_internal else AllowedHosts()
     try:
-        async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
-            for left in reversed(range(outbound.redirects + 1)):
-                url, host = check_url(url), _name(url)
-                ip_address = None if outbound.is_internal else await _place(url)
-                http_request = _request(client, outbound, url, ip_address)
-                async with _close_at_end(await client.send(http_request, stream=True)) as response:
-                    target = response.headers.get("location", "")
-                    if outbound.redirects and response.status_code in _REDIRECTS and target:
-                        if not left:
-                            raise ToolFailed(f"{host} redirects too many times.")
-                        target = urljoin(url, target)
-                        if outbound.headers and urlsplit(target)[:2] != urlsplit(url)[:2]:  # they may have a token
-                            raise ToolFailed(f"{host} redirects to another address.")
-                        url = target
-                        continue
-                    headers = {name.lower(): value for name, value in response.headers.items()}
-                    yield RemoteResponse(url, response.status_code, headers, _decompress(response, headers))
-                    return
+        for left in reversed(range(outbound.redirects + 1)):
+            url, host = check_url(url), _name(url)
+            async with open_response(outbound.method, url, headers, body, SILENCE_SECONDS, allowed) as response:
+                target = response.headers.get("location", "")
+                if outbound.redirects and response.status_code in _REDIRECTS and target:
+                    if not left:
+                        raise ToolFailed(f"{host} redirects too many times.")
+                    target = urljoin(url, target)
+                    if outbound.headers and urlsplit(target)[:2] != urlsplit(url)[:2]:  # they may have a token
+                        raise ToolFailed(f"{host} redirects to another address.")
+                    url = target
+                    continue
+                yield RemoteResponse(url, response.status_code, dict(response.headers), _decompress(response))
+                return
     except UrlRejected as error:
         raise ToolFailed(str(error)) from None
-    except httpx2.TimeoutException:
-        raise ToolFailed(f"{host} did not answer in time.") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ssl.SSLError):
+    except RequestRefused:
+        raise ToolFailed(f"{host} is an address inside the network. Those are not opened.") from None
+    except RequestFailed as error:
+        if error.reason == UNKNOWN:
+            raise ToolFailed(f"{host} is not known.") from None
+        if error.reason == TIMEOUT:
+            raise ToolFailed(f"{host} did not answer in time.") from None
         raise ToolFailed(f"{host} could not be reached.") from None
 
 
@@ -138,63 +143,9 @@ async def json_of(outbound: RemoteRequest) -> Any:
         raise ToolFailed(f"{_name(outbound.url)} answered with something that is not JSON.") from None
 
 
-@cache
-def _tls() -> ssl.SSLContext:
-    import httpx2  # noqa: PLC0415 - as above
-
-    return httpx2.create_ssl_context()
-
-
-@asynccontextmanager
-async def _close_at_end(response: Any) -> AsyncIterator[Any]:
-    try:
-        yield response
-    finally:
-        await response.aclose()
-
-
-async def _place(url: str) -> str:
-    """Return the address to connect to. Raises ToolFailed if any of the host's is not on the open internet."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").partition("%")[0]
-    try:
-        name = host if ":" in host else host.encode("idna").decode()
-        addresses = (
-            [host] if is_address(host) else await resolve(name, parts.port or (443 if parts.scheme == "https" else 80))
-        )
-    except (OSError, UnicodeError):
-        raise ToolFailed(f"{_name(url)} is not known.") from None
-    if not addresses or not all(map(is_public, addresses)):
-        raise ToolFailed(f"{_name(url)} is an address inside the network. Those are not opened.")
-    return addresses[0]
-
-
-async def resolve(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a host. Raises OSError."""
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(row[4][0]) for row in rows))
-
-
-def _request(client: Any, outbound: RemoteRequest, url: str, ip_address: str | None) -> Any:
-    """Return the request, to `ip_address` if given. Raises ToolFailed for a header that cannot be sent."""
-    import httpx2  # noqa: PLC0415 - as above
-
-    if not all(value.isascii() for value in outbound.headers.values()):
-        raise ToolFailed(f"The token or key for {_name(outbound.url)} has characters that cannot be sent.")
-    target = httpx2.URL(url)
-    headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **outbound.headers}
-    extensions: dict[str, Any] = {}
-    if ip_address is not None:
-        headers["Host"] = target.netloc.decode()
-        extensions = {"sni_hostname": target.raw_host.decode()}
-        target = target.copy_with(host=ip_address)
-    body = {} if outbound.body is None else {"json": outbound.body}
-    return client.build_request(outbound.method, target, headers=headers, extensions=extensions, **body)
-
-
-async def _decompress(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+async def _decompress(response: Response) -> AsyncGenerator[bytes, None]:
     """Yield the body, decompressed by hand: a small compressed one may be huge."""
-    packed = headers.get("content-encoding", "identity").strip().lower()
+    packed = response.headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise ToolFailed("The answer is compressed in a way that is not known here.")
     box = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in ("", "identity") else None

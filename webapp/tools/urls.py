@@ -1,6 +1,5 @@
 """The allowed forms and sources of a URL; pure."""
 
-import ipaddress
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
@@ -14,15 +13,6 @@ _BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
 
 class UrlRejected(ValueError):
     """A URL that may not be reached; the message is a sentence."""
-
-
-def is_address(text: str) -> bool:
-    """Return whether a host is already an IP address."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def check_url(url: str) -> str:

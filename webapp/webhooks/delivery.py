@@ -19,7 +19,7 @@ from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings
 from webapp.http.validation import utc_text
 from webapp.memories.models import Memory, MemoryChangeSet
-from webapp.network import outbound
+from webapp.network import http_client, outbound
 from webapp.providers.key_encryption import unseal
 from webapp.webhooks import service
 from webapp.webhooks.models import Webhook, WebhookDelivery
@@ -114,7 +114,7 @@ class _Outcome:
 
 def _send(letter: _Letter) -> _Outcome:
     try:
-        answer = outbound.request(
+        answer = http_client.request(
             "POST",
             letter.url,
             body=letter.body,

@@ -10,10 +10,13 @@ from testkit.people import post_form
 from tests.memories.conversing import answers, converse, current, memories_of, operation
 from tests.memories.learning.test_extraction import extract, learn
 from tests.memories.learning.test_tools import calls_tool, send
-from webapp.db.base import db, get_or_raise, now, write_transaction
+from webapp.db.base import add_row, db, get_or_raise, now, write_transaction
 from webapp.memories.models import ForgetProposal, Memory, MemoryChangeSet
 from webapp.memories.review import proposals
 from webapp.memories.store.journal import Journal
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.models import ConversationChunk
+from webapp.retrieval.passages import Scope
 from webapp.spaces.members import accept, invite
 from webapp.spaces.schemas import NewSpace, SpaceChanges
 from webapp.spaces.service import create_space, update_space
@@ -63,8 +66,8 @@ def settle(client, proposal: dict, answer: str) -> dict:
 PASTED = "Note this: I have chosen Oakline for good."
 
 
-def test_a_branch_knows_whose_words_its_copies_are(app, client, user, model, browser):
-    """Else what stands beside others' words would be kept once it is asked for in a branch."""
+def test_branches_and_recall_know_whose_words_they_bring(app, client, user, model, browser):
+    """Else what stands beside others' words would be kept once it is asked for elsewhere."""
     talk = client.post("/api/conversations", json={}).json["conversation_id"]
     body = {"content": PASTED, "spans": [{"start": 11, "end": len(PASTED), "origin": "pasted"}]}
     first = client.post(f"/api/conversations/{talk}/messages", json=body).json
@@ -75,6 +78,13 @@ def test_a_branch_knows_whose_words_its_copies_are(app, client, user, model, bro
     calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
     send(client, "I compare two brokers", branch)
     assert current(app, user.user_id) == [] and [found["why"] for found in list_proposals(client)] == ["tainted"]
+    calls_tool(model, "remember", content="Owns shares.", quote="I own shares")
+    assert send(client, "I own shares; Oakline?")["tool_calls"][0]["output"]["status"] == "waits_for_review"
+    with app.app_context(), write_transaction():
+        ends = {"message_range_start": 1, "message_range_end": first["response_id"]}
+        chunk = add_row(ConversationChunk(conversation_id=talk, user_id=user.user_id, content="Oakline", **ends))
+        (summary,) = load_passages([("chunk", chunk.chunk_id)], Scope(user.user_id)).values()
+        assert summary.extra["is_tainted"]
     copy = client.get(f"/api/conversations/{branch}/messages").json["messages"][0]["message_id"]
     answers(model, operation("I have chosen Oakline for good"))
     edited = client.post(f"/api/messages/{copy}/edit", json={"content": f"{PASTED} Really."}).json

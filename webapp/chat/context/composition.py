@@ -151,11 +151,12 @@ def compose(
 
 def _is_tainted(context: Context, files: FileTexts, result: Result, place: Place) -> bool:
     keys = {(item.kind, item.id) for item in context.receipt if item.injected}
+    found = [item for item in result.items if (item.kind, item.id) in keys]
     return (
         bool(files.stable or files.excerpts or place.is_others)
         or any(item.author for item in place.known)
         or any(fact.is_others for fact in place.facts)
-        or any("by" in item.extra or item.kind == "document" for item in result.items if (item.kind, item.id) in keys)
+        or any("by" in item.extra or item.extra.get("is_tainted") or item.kind == "document" for item in found)
     )
 
 

@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fpdf import FPDF
-from fpdf.enums import Align, XPos, YPos
-
 from webapp.journeys.report_fonts import add_fonts, printable, printable_texts, texts_of
-from webapp.journeys.report_pages import INDENT, INK, MUTED, OCHRE, Pages, is_rtl_text
+from webapp.journeys.report_pages import BODY, INDENT, MUTED, NOTE, OCHRE, SECTION, TITLE, Pages, Style, is_rtl_text
 from webapp.transfer.writers.portrait_data import PrintedPortrait, PrintedSource, read_printed
 
 if TYPE_CHECKING:
     from .conversation import ExportedConversation
 
 THIN_SPACE = "\u2009"
+_WRITTEN = Style("sans", 10, 5.4, MUTED)
+_PORTRAIT = Style("serif", 13, 7.4)
+_SPEAKER = Style("sans", 9, 5, MUTED, "B")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -41,36 +41,27 @@ def _write(pages: Pages, portrait: PrintedPortrait) -> None:
     pages.add_page()
     pages.heading(portrait.heading, portrait.title)
     pages.ln(1)
-    pages.set_font("sans", size=10)
-    pages.set_text_color(*MUTED)
-    pages.text_block(portrait.written, height=5.4)
+    pages.text_block(portrait.written, _WRITTEN)
     pages.ln(6)
-    pages.set_font("serif", size=13)
-    pages.set_text_color(*INK)
-    pages.own_block(" ".join(_add_marks(text, marks) for text, marks in portrait.sentences), height=7.4)
+    pages.own_block(" ".join(_add_marks(text, marks) for text, marks in portrait.sentences), _PORTRAIT)
     pages.ln(8)
     pages.ensure_room(34)
-    pages.set_font("serif", size=14.5)
-    pages.text_block(portrait.rests_on, height=7)
+    pages.text_block(portrait.rests_on, SECTION)
     pages.ln(2)
     for number, source in enumerate(portrait.sources, 1):
         _source(pages, number, source)
 
 
 def _source(pages: Pages, number: int, source: PrintedSource) -> None:
-    pages.set_font("sans", size=11)
-    pages.ensure_room(min(pages.height_of(source.content, pages.epw - 2 * INDENT, 5.8) + 12, 60))
+    pages.ensure_room(min(pages.height_of(source.content, BODY, pages.epw - 2 * INDENT) + 12, 60))
     top = pages.get_y()
     pages.set_text_color(*OCHRE)
     pages.set_xy(pages.left_edge(0, 2 * INDENT), top)
-    pages.cell(2 * INDENT, 5.8, f"{number}.", align=pages.start)
-    pages.set_text_color(*INK)
+    pages.cell(2 * INDENT, BODY.height, f"{number}.", align=pages.start)
     pages.set_y(top)
-    pages.text_block(source.content, height=5.8, indent=2 * INDENT)
+    pages.text_block(source.content, BODY, indent=2 * INDENT)
     if source.by:
-        pages.set_font("sans", size=8.5)
-        pages.set_text_color(*MUTED)
-        pages.text_block(source.by, height=4.6, indent=2 * INDENT)
+        pages.text_block(source.by, NOTE, indent=2 * INDENT)
     pages.ln(1)
     for quote, origin in source.quotes:
         pages.quotation(quote, origin, indent=2 * INDENT)
@@ -89,31 +80,16 @@ def as_pdf(transcript: ExportedConversation) -> bytes:
         (printable(transcript.wording.heading(message)), printable(message.content)) for message in transcript.messages
     ]
     title = printable(transcript.title) or transcript.wording.untitled
-    align = Align.R if transcript.wording.direction == "rtl" else Align.L
     with tempfile.TemporaryDirectory() as folder:
-        pages = FPDF(format="A4")
-        pages.set_margins(24, 24, 24)
-        pages.set_auto_page_break(True, margin=24)
-        pages.set_title(title)
-        pages.set_lang(transcript.wording.tag)
+        pages = Pages(title, "", tag=transcript.wording.tag, is_rtl=transcript.wording.direction == "rtl")
         add_fonts(pages, [title, *(f"{head} {text}" for head, text in entries), "0123456789/"], Path(folder))
         pages.add_page()
-        pages.set_font("serif", size=20)
-        _block(pages, title, 9, align)
+        pages.text_block(title, TITLE)
         for head, text in entries:
             pages.ln(5)
-            pages.set_font("sans", "B", 9)
-            pages.set_text_color(106, 98, 88)
-            _block(pages, head, 5, align)
-            pages.set_font("sans", size=11)
-            pages.set_text_color(31, 28, 24)
-            _block(pages, text, 5.8, align)
+            pages.text_block(head, _SPEAKER)
+            pages.text_block(text, BODY)
         return bytes(pages.output())
-
-
-def _block(pages: FPDF, text: str, height: float, align: Align) -> None:
-    pages.set_x(pages.l_margin)
-    pages.multi_cell(pages.epw, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
 
 if __name__ == "__main__":
