@@ -95,9 +95,9 @@ def messages_since(conversation_id: int, last_id: int | None) -> list[MessageVie
     if last_id is None:
         return [] if messages.last_message_id(conversation_id) is None else None
     page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=last_id - 1))
-    first, *newer = page.items or [None]
-    if first is None or first.message_id != last_id or page.next_cursor is not None:
+    if not page.items or page.items[0].message_id != last_id or page.next_cursor is not None:
         return None
+    newer = page.items[1:]
     return views(conversation_id, newer, is_end=True) if newer else []
 
 
