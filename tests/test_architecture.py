@@ -232,7 +232,7 @@ def test_every_blueprint_is_served():
 
 
 def test_every_receiver_of_an_event_and_source_of_a_placeholder_is_loaded():
-    made = re.compile(r"^@(?:[\w.]+\.connect$|source_of\(|event\.listens_for\(db\.session)", re.MULTILINE)
+    made = re.compile(r"^(?:@[\w.]+\.connect$|@source_of\(|@event\.listens_for\(db\.session|add_kind\()", re.MULTILINE)
     receivers = {module_name(path) for path in FILES if made.search(path.read_text())}
     loaded = {f"webapp.{room}.{name}" for room, names in RECEIVERS.items() for name in names.split()}
     assert receivers == loaded

@@ -131,8 +131,7 @@ class Settings(BaseModel):
     # What was retrieved for a reply, as excerpts; less if the window is small
     retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
-    # How long a reply waits for a model that says nothing, with all tries; unset: FIRST_TOKEN_SECONDS, or
-    # MODEL_REQUEST_TIMEOUT if that is set and longer
+    # How long a reply waits for a silent model, with all tries; unset: 60, or MODEL_REQUEST_TIMEOUT if longer
     model_first_token_timeout: float | None = Field(None, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)
     model_tools: bool = True
@@ -197,8 +196,8 @@ class Settings(BaseModel):
 
     @field_validator("outbound_allow", "oidc_spaces", "database_url", "redis_url")
     @classmethod
-    def _is_readable(cls, value: str, info: ValidationInfo) -> str:
-        if value or info.field_name == "redis_url":
+    def _parses(cls, value: str, info: ValidationInfo) -> str:
+        if value:
             _PARSERS[info.field_name or ""](value)
         return value
 
@@ -295,3 +294,4 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     "database_url": sqlalchemy_url,
     "redis_url": check_url,
 }
+"""The readers of settings that are a language of their own; each raises ValueError."""

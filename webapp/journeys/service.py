@@ -150,18 +150,8 @@ def journeys_with_progress(user_id: int) -> list[JourneyProgress]:
     return progress
 
 
-def last_conversation(user_id: int, journey_id: int) -> Conversation | None:
-    """Return the conversation in which a user last began a journey."""
-    return db.session.scalar(
-        owned_conversations(user_id)
-        .where(Conversation.journey_id == journey_id, Conversation.is_temporary == false())
-        .order_by(Conversation.conversation_id.desc())
-        .limit(1)
-    )
-
-
 def _last_conversations(user_id: int) -> dict[int, Conversation]:
-    """Return the same for all journeys at once."""
+    """Return the conversation in which a user last began each journey, by the journey's id."""
     last = (
         owned_conversations(user_id)
         .where(Conversation.journey_id.is_not(None), Conversation.is_temporary == false())
@@ -179,16 +169,16 @@ def begin_journey(user_id: int, slug: str, language: str, *, restart: bool = Fal
     """
     journey = require(visible_journey(user_id, slug), "There is no such journey.")
     journey_id = journey.journey_id
-    last = last_conversation(user_id, journey_id)
+    last = _last_conversations(user_id).get(journey_id)
     if last is None:
         # A second click waits here, and finds what the first one created.
         get_or_raise(User, user_id, lock=True)
-        last = last_conversation(user_id, journey_id)
+        last = _last_conversations(user_id).get(journey_id)
         if last is not None:
             return last
     elif restart:
         get_conversation(user_id, last.conversation_id, lock=True)
-        newest = last_conversation(user_id, journey_id) or last
+        newest = _last_conversations(user_id).get(journey_id, last)
         if newest.conversation_id != last.conversation_id:
             return newest
     is_restart = restart and journey_view(user_id, journey_id, last, prefill=False).is_complete

@@ -17,8 +17,8 @@ CALL_MESSAGES = 20
 CALL_CHARS = 24_000
 MAX_FACTS = 100
 
-_ABOUT = "This conversation is with a memorial agent and about {name}."
-_FACTS = """{ask} in `facts` a list of factual observations about {name} that the user mentioned. For each fact:
+_FACTS = """This conversation is with a memorial agent and about {name}. \
+{ask} in `facts` a list of factual observations about {name} that the user mentioned. For each fact:
 - `category`: one of [{categories}]
 - `content`: a short factual statement about {name}, one sentence
 - `message`: the number of the user's message that says it
@@ -52,13 +52,13 @@ class LegacyFacts(BaseModel):
 
 def fact_task(name: str) -> str:
     """Return what a legacy adds to the summary prompt."""
-    return f"\n\n{_subject_text(name)} {_extraction_text('Besides the summary, give', name)}"
+    return "\n\n" + _instructions("Besides the summary, give", name)
 
 
 def build_messages(transcript: Sequence[TranscriptMessage], name: str, facts: str) -> list[dict[str, str]]:
     """Return the messages of the call that only looks for facts; `facts` is the text about those not to be repeated."""
     return [
-        {"role": "system", "content": f"{_subject_text(name)} {_extraction_text('Give', name)}{facts}"},
+        {"role": "system", "content": _instructions("Give", name) + facts},
         {"role": "user", "content": "\n".join(numbered_lines(transcript, CALL_CHARS))},
     ]
 
@@ -81,9 +81,5 @@ def first_batch(transcript: Sequence[TranscriptMessage], limit: int = CALL_MESSA
     return batch
 
 
-def _subject_text(name: str) -> str:
-    return _ABOUT.format(name=" ".join(name.split()))
-
-
-def _extraction_text(ask: str, name: str) -> str:
+def _instructions(ask: str, name: str) -> str:
     return _FACTS.format(ask=ask, name=" ".join(name.split()), categories=", ".join(CATEGORIES))

@@ -1,10 +1,12 @@
-"""Changes of a user's passages, numbered in commit order, so that every process's index can follow."""
+"""Changes of a user's passages, numbered in commit order, so that every process's index can follow, and announced."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from redis.exceptions import RedisError
 from sqlalchemy import (
     BigInteger,
     CompoundSelect,
@@ -21,17 +23,53 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
+from webapp.background.events import Kind, event_recorded
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.db.base import db, table_of
+from webapp.db.base import after_commit, db, pending_actions, table_of
+from webapp.extensions import redis
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
 from webapp.memories.store import versions
-from webapp.retrieval.invalidation import CHANNEL, GROWN, announce
 from webapp.retrieval.models import PassageChange, PassageVersion
-from webapp.spaces.signals import versions_of
+from webapp.spaces.signals import versions_of, versions_raised
 
 HISTORY = 256
 """For how many versions changes are kept; an index further behind is rebuilt."""
+
+
+CHANNEL, GROWN, SPACES = CHANNELS = "changed", "changed:grown", "changed:spaces"
+"""Their messages are ids of users, of users who have got more and lost nothing, or of spaces, with commas between them.
+Nothing depends on them: every look-up asks the tables whether it is up to date."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Announcement:
+    """Announces users, or spaces, when called."""
+
+    channel: str
+    ids: tuple[int, ...]
+
+    def __call__(self) -> None:
+        with suppress(RedisError):
+            redis().publish(self.channel, ",".join(map(str, self.ids)))
+
+
+def announce(user_id: int, channel: str = CHANNEL) -> None:
+    """Announce after the commit that the user's search results have changed."""
+    announcement = _Announcement(channel, (user_id,))
+    if announcement not in pending_actions(db.session()):
+        after_commit(announcement)
+
+
+@event_recorded.connect
+def _announce_event(_sender: object, *, user_id: int, kind: Kind, **_more: Any) -> None:
+    if kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
+        announce(user_id)
+
+
+@versions_raised.connect
+def _announce_spaces(_sender: object, *, space_ids: Sequence[int]) -> None:
+    after_commit(_Announcement(SPACES, tuple(space_ids)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,6 @@ LENGTH = timedelta(minutes=15)
 """How long a message takes up in a calendar."""
 
 
-def init_feed() -> None:
-    """Register calendar URLs as a kind of access: whoever has one sees what is due."""
-    add_kind("calendar", Kind(N_("Calendar link"), _dates, delete_feed))
-
-
 def _dates(user_id: int) -> list[str]:
     made_at = feed_made_at(user_id)
     return [made_at.date().isoformat()] if made_at else []
@@ -74,6 +69,9 @@ def delete_feed(user_id: int) -> None:
     if (row := db.session.get(ScheduleFeed, user_id)) is not None:
         db.session.delete(row)
         db.session.flush()
+
+
+add_kind("calendar", Kind(N_("Calendar link"), _dates, delete_feed))  # whoever has one sees what is due
 
 
 def feed_url(secret: str) -> str:

@@ -37,13 +37,11 @@ from webapp.legacies.extraction import init_legacy_extraction
 from webapp.providers.clients import init_models
 from webapp.rendering import init_rendering
 from webapp.retrieval.setup import init_retrieval
-from webapp.schedules.feed import init_feed
 from webapp.sharing.memory_links import init_uses
 from webapp.telemetry import logs, tracing
 from webapp.telemetry.spans import trace_requests
 from webapp.templating import LocalizedEnvironment
 from webapp.usage.records import record_background
-from webapp.webhooks.service import init_webhooks
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -57,15 +55,16 @@ RECEIVERS = {
     "journeys": "authoring guides setup",
     "legacies": "conversation_moves membership_end visibility",
     "memories": "history.revisions portrait.service prompt.always_used",
-    "retrieval": "changes invalidation setup",
+    "retrieval": "changes setup",
     "saved_prompts": "service",
+    "schedules": "feed",
     "spaces": "members signals",
     "summaries": "redaction service",
     "transfer": "account_erasure export_jobs proposals service",
     "usage": "sums",
     "webhooks": "service",
 }
-"""The modules of each room with functions that are called for events, or for placeholders, of other rooms."""
+"""The modules of each room with functions that other rooms call: for events, placeholders, or kinds of access."""
 
 
 def build(settings: Settings | None = None) -> OpenAPI:
@@ -170,8 +169,6 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_journeys(app)
     init_storage(app, settings)
     init_uses(app)
-    init_webhooks()
-    init_feed()
     init_gate(app)
     logs.init_logs(app, settings.log_format, settings.log_level)
     problems.init_errors(app)

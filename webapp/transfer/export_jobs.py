@@ -1,14 +1,16 @@
-"""Exports: a job writes what was requested, its owner can download it for a day, and then it is deleted."""
+"""Exports: a job writes what was requested; its owner can download it for a day, and then it is deleted."""
 
 import json
 import zipfile
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Select, select
 
+from webapp.accounts.models import User
+from webapp.accounts.preferences import UserSettings
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.background import time_slices
@@ -21,16 +23,21 @@ from webapp.db.base import add_row, db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import MAX_ID, Page, PageQuery
+from webapp.i18n import LANGUAGES, Language, dates
+from webapp.i18n.calendar import moment
 from webapp.i18n.marks import N_
+from webapp.i18n.request_language import gettext as _, use_language
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
+from webapp.memories.showing.texts import KINDS
 from webapp.memories.store.copies import statements_withdrawn
 from webapp.memories.store.forgetting import pre_forget
 from webapp.transfer import account_tables, storage
 from webapp.transfer.account_tables import PARTS
-from webapp.transfer.file_texts import memory_wording_for, readme_for, texts_for
 from webapp.transfer.models import Export
 from webapp.transfer.schemas import NewExport
 from webapp.transfer.writers import conversation as conversations, memories
+from webapp.transfer.writers.conversation import FileTexts
+from webapp.transfer.writers.memories import MemoryWording
 
 LIFETIME = timedelta(days=1)
 MAX_CONCURRENT = 3
@@ -240,3 +247,46 @@ def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
     for row in rows:
         storage.drop_file_of(row)
         row.status = "expired"
+
+
+_README = N_(
+    """This is everything that Commonplace keeps for you.
+
+manifest.json says what each file contains, schema.json what its lines look like: one JSON object per line, times
+in UTC. Passwords, tokens and other people's data are not included. tombstones.jsonl contains hashes of what you had
+forgotten; the originals cannot be read from them. tombstone_keys.jsonl contains their keys, so that it all stays
+forgotten wherever you bring this file: with the keys, somebody could test a guess against the hashes. Keep the file
+as you would a diary.
+"""
+)
+
+
+def _settings(user_id: int) -> tuple[UserSettings, Language]:
+    user = db.session.get(User, user_id)
+    settings = UserSettings.of(user.settings if user is not None else None)
+    return settings, LANGUAGES[settings.document_language]
+
+
+def readme_for(user_id: int) -> str:
+    """Return the README of an account's archive, in the user's language."""
+    with use_language(_settings(user_id)[1].code):
+        return _(_README)
+
+
+def memory_wording_for(user_id: int) -> MemoryWording:
+    """Return the headings of a user's memories as Markdown, in the user's language."""
+    with use_language(_settings(user_id)[1].code):
+        kinds = {kind: _(name) for kind, name in KINDS.items()}
+        return MemoryWording(_("What is remembered"), kinds, _("until %(when)s", when="{when}"))
+
+
+def texts_for(user_id: int) -> FileTexts:
+    """Return the wording for a user by their settings: a job makes the file, and no browser names a language."""
+    settings, language = _settings(user_id)
+    zone = dates.zone(settings.timezone)
+
+    def timestamp(at: datetime) -> str:
+        return moment(at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone), language.code)
+
+    with use_language(language.code):
+        return FileTexts(language.tag, language.direction, _("Conversation"), _("You"), _("Assistant"), timestamp)

@@ -11,8 +11,8 @@ from webapp.errors import DomainError, Invalid, NotFound
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.validation import PageQuery, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
-from webapp.i18n.marks import N_
-from webapp.i18n.request_language import gettext as _
+from webapp.i18n.marks import N_, say
+from webapp.i18n.request_language import gettext as _, values_in
 from webapp.llm.errors import NoModel
 from webapp.providers.catalogue import has_worker
 from webapp.spaces.current_space import spaces_to_choose
@@ -21,7 +21,6 @@ from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ImportedKind, ItemQuery, LearnFields, NewExport, Outcome, PastedImport, StartImport
-from webapp.transfer.wording import as_sentence
 
 blueprint = PageBlueprint("transfer_pages", __name__, access="user")
 
@@ -258,3 +257,30 @@ def _page(*, error: str = "") -> str:
     if wants_partial() and request.args.get("part") == "exports":
         return render_template("transfer/_exports.html", **context)
     return render_template("transfer/index.html", **context)
+
+
+FORMS = N_(
+    (
+        "“%(name)s” was left out: %(why)s",
+        "“%(name)s” in the ZIP is broken.",
+        (
+            "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
+            "ordinary ZIP and upload that."
+        ),
+        "“%(name)s” is longer than %(size)s MB.",
+        "The file is larger than %(size)s MB.",
+        "You already have %(most_files)s files. Delete some first.",
+        "%(name)s, conversation %(number)s",
+        "%(name)s, line %(number)s",
+        "memory %(number)s",
+        "line %(number)s",
+    )
+)
+
+
+def as_sentence(text: str) -> str:
+    """Return a kept text as the sentence it was made from; the text itself if nothing was put into it."""
+    for form in FORMS:
+        if (values := values_in(form, text)) is not None:
+            return say(form, **{name: as_sentence(value) if name == "why" else value for name, value in values.items()})
+    return say(text) if "%" not in text else text

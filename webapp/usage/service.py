@@ -70,7 +70,7 @@ _SPENT_TODAY = N_(
     "or ask your administrator."
 )
 _SPENT_THIS_MONTH = N_(
-    "You have reached your limit for this month. Your message was not sent; you can continue on %(day)s (UTC), "
+    "You have reached your limit for this month. Your message was not sent; you can continue next month (UTC), "
     "or ask your administrator."
 )
 
@@ -82,19 +82,20 @@ def require_room(user_id: int) -> None:
     for state in states(user_id):
         over_tokens = state.tokens is not None and state.tokens_used >= state.tokens
         if over_tokens or (state.dollars is not None and state.dollars_used >= state.dollars):
-            ends = _ends(state.period)
-            phrase = _SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH
-            raise TooMany(
-                phrase,
-                day=f"{ends:%d %B}",
-                retry_after=max(1, int((ends - now()).total_seconds())),
-            )
+            seconds = max(1, int((_ends(state.period) - now()).total_seconds()))
+            raise TooMany(_SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH, retry_after=seconds)
 
 
 _NEAR = N_(
     {
         "day": "You have used %(share)s%% of your limit for today.",
         "month": "You have used %(share)s%% of your limit for this month.",
+    }
+)
+_REACHED = N_(
+    {
+        "day": "You have reached your limit for today; you can continue tomorrow (UTC).",
+        "month": "You have reached your limit for this month; you can continue next month (UTC).",
     }
 )
 
@@ -107,7 +108,7 @@ def limit_notice(user_id: int) -> str:
     if not near:
         return ""
     share, period = max(near)
-    return _(_NEAR[period], share=min(100, int(share * 100)))
+    return _(_REACHED[period]) if share >= 1 else _(_NEAR[period], share=int(share * 100))
 
 
 def states(user_id: int) -> list[QuotaState]:

@@ -34,11 +34,6 @@ PING = "ping"
 RETENTION = timedelta(days=14)
 
 
-def init_webhooks() -> None:
-    """Start noting what happens, and say that webhooks are told things about an account."""
-    add_kind("webhooks", Kind(N_("Webhooks"), _hosts, _delete_all))
-
-
 def list_webhooks(user_id: int) -> Sequence[Webhook]:
     """Return a person's webhooks, newest first."""
     statement = select(Webhook).where(Webhook.user_id == user_id)
@@ -52,6 +47,9 @@ def _hosts(user_id: int) -> list[str]:
 def _delete_all(user_id: int) -> None:
     for row in list_webhooks(user_id):
         delete_webhook(user_id, row.webhook_id)
+
+
+add_kind("webhooks", Kind(N_("Webhooks"), _hosts, _delete_all))
 
 
 def get_webhook(user_id: int, webhook_id: int) -> Webhook:

@@ -34,8 +34,7 @@ from webapp.memories.store import forgetting
 from webapp.redis.clients import open_redis
 from webapp.retrieval import lookup
 from webapp.retrieval.cache import Entry, index_cache
-from webapp.retrieval.changes import Change, Position, note, position
-from webapp.retrieval.invalidation import CHANNEL, CHANNELS, SPACES, announce
+from webapp.retrieval.changes import CHANNEL, CHANNELS, SPACES, Change, Position, announce, note, position
 from webapp.spaces.signals import touch
 
 QUESTION = "Which bird 7 did we see?"

@@ -12,7 +12,6 @@ from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations import branches
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.memories.learning import extraction
 from webapp.memories.store import forgetting
 
 SAID = "I'm allergic to walnuts"
@@ -153,19 +152,6 @@ def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, clie
     assert client.delete(f"/api/conversations/{talk}").status_code == 204
     kept = client.get(f"/api/memories/{memory_id}").json
     assert kept["evidence_count"] == 0 and kept["content"] == CONTENT and kept["source_conversation_id"] is None
-
-
-def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_slip_in(app, client, user, model, walnuts):
-    talk, memory_id = walnuts
-
-    def forgotten_meanwhile(_body):
-        client.delete(f"/api/memories/{memory_id}")
-        return {"structured": {"statements": [operation(SAID, "Walnuts make the user ill.")]}}
-
-    model.script(match="memory_operations", respond=forgotten_meanwhile)
-    with app.app_context():
-        assert extraction.extract(talk, from_start=True).counts["rejected"] == 1
-    assert memories_of(app, user.user_id) == []
 
 
 def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, user, client, model, walnuts):

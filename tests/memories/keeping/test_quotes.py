@@ -66,14 +66,15 @@ def test_the_same_words_in_another_message_stay_forgotten_too(app, client, user,
         assert said.content.split() == ["My", "boat", "...", "and", ".", "Is", "it?"]
 
 
-def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model):
+@pytest.mark.parametrize("quote", [SAID, "allergic to walnuts"])
+def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user, model, quote):
     talk = converse(app, user.user_id, f"By the way, {SAID}!")
     learn(client, model, talk, operation(SAID, CONTENT))
     (memory,) = memories_of(app, user.user_id)
 
     def respond(_body):
         client.delete(f"/api/memories/{memory.memory_id}")
-        return {"structured": {"statements": [operation("allergic to walnuts", WORDS[0])]}}
+        return {"structured": {"statements": [operation(quote, WORDS[0])]}}
 
     model.script(match="memory_operations", respond=respond)
     with app.app_context():

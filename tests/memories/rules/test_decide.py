@@ -192,20 +192,16 @@ def test_retraction_closes_and_does_not_forget():
     assert isinstance(doubtful.effects[0], Insert) and doubtful.effects[0].needs_review
 
 
-def test_an_untrusted_retraction_decided_twice_proposes_once():
-    state = start(memory(2, "I like tea"), messages=say("J’habite à Paris, I like tea"))
-    operation = op("retract", 1, "J'habite à Paris", memory_number=1)
-    plan = decide([operation], state, ANY)
-    assert plan.effects
-    assert decide([operation], apply(state, plan), ANY).effects == ()
-
-
 def test_what_says_already_what_the_user_denies_is_put_beside_it_once():
     state = start(memory(2, "I like tea"), messages=say("I do not like tea"))
     denied = op("retract", 1, "I do not like tea", memory_number=1)
     plan = decide([op("add", 1, "I do not like tea"), denied], state, ANY)
     assert [type(effect) for effect in plan.effects] == [Insert, Flag] and plan.effects[1] == Flag(2, -1)
     assert decide([denied], apply(state, plan), ANY).effects == ()
+    state = start(memory(2, "I like tea"), messages=say("J’habite à Paris, I like tea"))
+    other = op("retract", 1, "J'habite à Paris", memory_number=1)
+    plan = decide([other], state, ANY)
+    assert plan.effects and decide([other], apply(state, plan), ANY).effects == ()
 
 
 def test_a_denial_that_was_doubtful_at_first_is_not_made_anew_once_it_is_sure():

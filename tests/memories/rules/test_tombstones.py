@@ -29,6 +29,8 @@ def test_a_forgotten_key_takes_no_value():
     assert grave.forbids("Name is Bob.", "identity/name", "Bob")
     assert not grave.forbids("Lives in Rome", "identity/location", "Rome")
     assert {tombstone.kind for tombstone in made} == {TombstoneKind.CONTENT, TombstoneKind.FACT, TombstoneKind.KEY}
+    _, keyless = bury("Owns a yacht", whole_key=True)
+    assert {tombstone.kind for tombstone in keyless} == {TombstoneKind.CONTENT}
 
 
 def test_the_quotes_of_a_forgotten_memory_bring_nothing_back():
@@ -36,11 +38,6 @@ def test_the_quotes_of_a_forgotten_memory_bring_nothing_back():
     assert grave.forbids("Is a yachtsman", quote="I bought a yacht last year")
     assert grave.forbids("Rich", quote="游艇是我的财产")
     assert not grave.forbids("Likes the word", quote="yacht")
-
-
-def test_without_a_key_there_is_no_whole_key():
-    _, made = bury("Owns a yacht", whole_key=True)
-    assert {tombstone.kind for tombstone in made} == {TombstoneKind.CONTENT}
 
 
 @given(st.text(max_size=50), st.text(max_size=50))
@@ -89,11 +86,6 @@ def test_what_was_forgotten_before_signs_counted_still_is():
     assert whole.forbids("Anything", "skill/c++", "well") and whole.forbids("Anything", "skill/c", "well")
 
 
-def test_a_short_secret_is_refused():
-    with pytest.raises(ValueError, match="16 bytes"):
-        TombstoneSet(b"short", 1)
-
-
 def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
     grave, _ = bury("Allergic to walnuts.", quotes=["I'm allergic to walnuts", "walnuts"])
     assert grave.without_quotes("Hi! (I’m  ALLERGIC to\nwalnuts), walnuts are trees.") == "Hi! […] walnuts are trees."
@@ -119,3 +111,5 @@ def test_keys_are_rotated_without_losing_what_was_buried():
     made = {tombstone.digest for tombstone in rotated.tombstones_for("Lives in Porto")}
     assert TombstoneSet(new, 7, made).forbids("Lives in Porto")
     assert not TombstoneSet(old, 7, made).forbids("Lives in Porto")
+    with pytest.raises(ValueError, match="16 bytes"):
+        TombstoneSet(b"short", 1)

@@ -29,7 +29,7 @@ from webapp.llm.sdk import sync_client
 from webapp.providers.status import status
 from webapp.readiness import end_transaction, readiness
 from webapp.redis.clients import server_of
-from webapp.retrieval.invalidation import CHANNEL, CHANNELS
+from webapp.retrieval.changes import CHANNEL, CHANNELS
 
 MODEL_SECONDS = 8.0
 VENDOR = Path(__file__).resolve().parents[3] / "static" / "vendor"

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from webapp.accounts.schemas import UserSettings
-from webapp.chat.context.composition import ComposedPrompt, Particulars, compose
-from webapp.chat.context.opening_prompt import opening_of
+from webapp.chat.context.composition import ComposedPrompt, Particulars, compose, opening_of
 from webapp.chat.context.rows import PROMPT, parts_of, read_rows
 from webapp.chat.context.values import Chunk, Context, Message as ContextMessage, Step
 from webapp.chat.redaction import PromptMemories

@@ -11,7 +11,7 @@ from redis.client import PubSub
 
 from webapp.loops import repeat
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.invalidation import CHANNELS, GROWN, SPACES
+from webapp.retrieval.changes import CHANNELS, GROWN, SPACES
 
 log = logging.getLogger(__name__)
 

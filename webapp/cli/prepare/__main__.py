@@ -9,21 +9,25 @@ from webapp.environment import LaunchError, env_file, fill
 
 from .assets import assets_are_built, build_assets, install_chromium, path_with_node
 from .machine import find_chromium, install_system_packages
-from .packages import install_packages
+from .packages import install_deferred, install_requirements
 from .shell import ROOT, SetupError
 from .venv import ensure_venv
 
 
 def prepare(purpose: str) -> None:
     """Run the steps that a purpose needs; a step that is up to date costs next to nothing."""
-    if purpose in ("run", "test"):
-        install_system_packages(for_tests=purpose == "test")
-    ensure_venv()
-    # npm mostly waits for the network, so it runs beside the packages; Node may be one of those, and comes first.
-    with ThreadPoolExecutor(max_workers=1) as executor:
+    for_tests = purpose == "test"
+    with ThreadPoolExecutor() as executor:
+        # apt takes as long as all else together, most of which can do without what it installs.
+        system = None if purpose == "assets" else install_system_packages(executor, for_tests=for_tests)
+        ensure_venv()
+        # npm mostly waits for the network, so it runs beside the packages; Node may be one of those, and comes first.
         building = None if assets_are_built() else executor.submit(build_assets, path_with_node())
-        install_packages(development=purpose == "test")
-        if purpose == "test" and not find_chromium():
+        install_requirements(development=for_tests)
+        if system:
+            system.result()
+        install_deferred(development=for_tests)
+        if for_tests and not find_chromium():
             install_chromium(path_with_node())
         if building:
             building.result()

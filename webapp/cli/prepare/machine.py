@@ -6,13 +6,14 @@ A program counts as there when it runs: packages are split, and a file may only 
 import ctypes.util
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import packages, venv
 from .database import data_directory_template
-from .shell import VENV, SetupError, apt_install, find_program, succeeds
+from .shell import VENV, SetupError, apt_command, apt_install, find_program, succeeds
 
 HEADLESS = "chromium-headless-shell"
 """Debian's Chromium without windows: the same source, engine and version, and a sixth less computing for our tests."""
@@ -31,18 +32,25 @@ class PackageNeed:
     trial: Callable[[], str]
 
 
-def install_system_packages(*, for_tests: bool) -> None:
-    """Install by apt what is missing. Raises SetupError with the one line to type. Nothing installed gets started."""
+def install_system_packages(executor: Executor, *, for_tests: bool) -> Future[None]:
+    """Install by apt what is missing: what a virtual environment takes, and in the future that is returned the rest.
+
+    Raises SetupError with the one line to type, at once where apt cannot be used. Nothing installed gets started.
+    """
     missing = [need for need in _list_needs(for_tests=for_tests) if need.trial()]
-    if not missing:
-        return
-    names = [name for need in missing for name in need.packages]
-    if not apt_install(names, "for the tests" if for_tests else "to run"):
+    first = [need for need in missing if need.trial == venv.try_venv or apt_command() is None]
+    _install(first, for_tests=for_tests)
+    return executor.submit(_install, [need for need in missing if need not in first], for_tests=for_tests)
+
+
+def _install(needs: Sequence[PackageNeed], *, for_tests: bool) -> None:
+    names = [name for need in needs for name in need.packages]
+    if names and not apt_install(names, "for the tests" if for_tests else "to run"):
         raise SetupError(
             f"{'The tests need' if for_tests else 'Commonplace needs'} what is not on this machine. Once:\n"
             f"    sudo apt-get install {' '.join(names)}\nThen run the same command again."
         )
-    faults = [(" ".join(need.packages), fault) for need in missing if (fault := need.trial())]
+    faults = [(" ".join(need.packages), fault) for need in needs if (fault := need.trial())]
     if faults:
         raise SetupError("\n".join(f"{names} is installed, yet {fault}" for names, fault in faults))
 

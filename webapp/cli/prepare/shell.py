@@ -63,23 +63,21 @@ def find_program(*names: str) -> str | None:
     return next((path_found for name in names if (path_found := shutil.which(name, path=path))), None)
 
 
-def root_prefix() -> list[str] | None:
-    """Return what to put before a command for it to run as root: nothing, sudo, or None where neither is to be had."""
-    if os.geteuid() == 0:
-        return []
-    if shutil.which("sudo") and succeeds(["sudo", "-n", "true"]):
-        return ["sudo", "-n"]
-    return None
+def apt_command() -> list[str] | None:
+    """Return how a command of apt begins, as root; None where there is no apt or no way to be root."""
+    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if not shutil.which("apt-get") or not succeeds([*sudo, "true"]):
+        return None
+    settings = [f"{name}={value}" for name, value in APT_ENVIRONMENT.items()]
+    return [*sudo, "env", *settings, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
 
 
 def apt_install(packages: Sequence[str], why: str) -> bool:
     """Install Debian packages if we may; False, after saying nothing, where there is no apt or no way to be root."""
-    prefix = root_prefix()
-    if prefix is None or not shutil.which("apt-get"):
+    apt = apt_command()
+    if apt is None:
         return False
     say(f"installing {' '.join(packages)} ({why})")
-    settings = [f"{name}={value}" for name, value in APT_ENVIRONMENT.items()]
-    apt = [*prefix, "env", *settings, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
     # MySQL's packages and MariaDB's exclude each other: nobody's server is removed for our tests.
     install = [*apt, "install", "-y", "--no-install-recommends", "--no-remove", *packages]
     if succeeds(install):

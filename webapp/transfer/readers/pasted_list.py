@@ -58,7 +58,7 @@ class PastedList:
         text = upload.peek(upload.names[0])
         if is_transcript(text):
             return False
-        if any(map(has_rows, _fenced_json(text))):
+        if any(map(has_rows, fenced_json(text, upload.filename))):
             return True
         lines = list(filter(str.strip, text.splitlines()))
         if any(_DATE.match(line.strip()) or _ITEM.match(line.strip()) or _RULE.match(line) for line in lines):
@@ -71,7 +71,12 @@ class PastedList:
             yield from read_rows(upload, upload.record_names)
             return
         text = FRONT_MATTER.sub("", upload.text(upload.names[0], _LARGE))
-        if rows := [part for inner in _fenced_json(text) if has_rows(inner) for part in read_rows(inner, inner.names)]:
+        if rows := [
+            part
+            for inner in fenced_json(text, upload.filename)
+            if has_rows(inner)
+            for part in read_rows(inner, inner.names)
+        ]:
             yield from rows
             return
         # What stands around a block of code with dates is not of the list.
@@ -84,14 +89,14 @@ class PastedList:
                 yield ReadMemory(" ".join(entry.words).replace("**", ""), entry.at)
 
 
-def _fenced_json(text: str) -> Iterator[Upload]:
-    """Yield the JSON in each of a text's blocks of code, as if it had been uploaded alone."""
+def fenced_json(text: str, name: str) -> Iterator[Upload]:
+    """Yield the JSON in each of a text's blocks of code, as if it had been uploaded alone under the text's name."""
     for block in _BLOCK.findall(text)[:_MAX_BLOCKS]:
         if block.lstrip()[:1] in ("[", "{"):
             with NamedTemporaryFile() as file:
                 file.write(block.encode())
                 file.flush()
-                with Upload(Path(file.name), "block.json") as upload:
+                with Upload(Path(file.name), f"{Path(name).stem}.json") as upload:
                     yield upload
 
 

@@ -13,6 +13,7 @@ from webapp.transfer.field_values import text_or_none
 from webapp.transfer.json_text import MAX_SAMPLE
 from webapp.transfer.readers.gemini import markdown_of
 from webapp.transfer.readers.memory_rows import MEMORY_FILE, is_gone, memory_of, read_rows
+from webapp.transfer.readers.pasted_list import fenced_json
 from webapp.transfer.readers.records import as_dict, as_list, read_records
 from webapp.transfer.readers.transcripts import title_of, turns_of
 from webapp.transfer.readers.turns import (
@@ -43,7 +44,11 @@ class ShareGPT:
         if upload.has_record(upload.record_names, lambda item: is_conversation(item) or is_turn(item)):
             return True
         texts = _texts(upload)[:MAX_SAMPLE]
-        return bool(texts) and 2 * sum(bool(turns_of(_text(upload, name))) for name in texts) >= len(texts)
+        if texts and 2 * sum(bool(turns_of(_text(upload, name))) for name in texts) >= len(texts):
+            return True
+        return not upload.is_archive and any(
+            self.looks_like(block) for name in texts for block in fenced_json(_text(upload, name), name)
+        )
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield the conversations, and what is remembered beside them; turns that nothing holds together, not even the
@@ -54,6 +59,9 @@ class ShareGPT:
                 yield read_conversation({"title": title_of(text) or PurePosixPath(name).stem, "messages": turns})
             elif upload.is_archive:
                 yield Unreadable(name, N_("it has no turns"))
+            else:
+                for block in filter(self.looks_like, fenced_json(text, name)):
+                    yield from self.read(block)
         titles = dict[str, str]()  # that stand in files of their own (Jan)
         for name in upload.json_names if upload.is_archive else ():
             titles |= _title(upload.first_item(name))

@@ -30,8 +30,8 @@ class _Label(NamedTuple):
 def turns_of(text: str) -> list[dict[str, str]]:
     """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
     lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
-    labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
-    labels |= _bare_labels({number: line for number, line in enumerate(lines) if number not in labels})
+    labels, bare = _labels(lines)
+    labels |= bare if any(words_of(label.name) & {*FIELDS.models} for label in bare.values()) else {}
     known = dict.fromkeys(label.style for label in labels.values() if words_of(label.name) & {*SPEAKERS})
     looks: dict[str, dict[int, _Label]] = defaultdict(dict)
     for number, label in labels.items():
@@ -39,17 +39,18 @@ def turns_of(text: str) -> list[dict[str, str]]:
     return next(filter(None, (_turns(lines, looks[style]) for style in known)), [])
 
 
+def _labels(lines: Sequence[str]) -> tuple[dict[int, _Label], dict[int, _Label]]:
+    """Return the labels among lines by their places: those with a mark or a colon, and bare ones."""
+    labels = {number: label for number, line in enumerate(lines) if (label := _label(line))}
+    return labels, _bare_labels({number: line for number, line in enumerate(lines) if number not in labels})
+
+
 def _bare_labels(lines: Mapping[int, str]) -> dict[int, _Label]:
-    """Return the lines that are the name of a speaker, or have one among their words and come again."""
+    """Return the lines that are the name of a speaker, or short and come again."""
     short = {number: line.casefold() for number, line in lines.items() if len(line.strip()) <= _MAX_LABEL}
     names = {number: " ".join(_WORDS.findall(line)) for number, line in short.items() if not _ITEM.match(line.lstrip())}
-    counts = Counter(names.values())
-    labels = {
-        number: _Label("line", name, "")
-        for number, name in names.items()
-        if name in SPEAKERS or (counts[name] > 1 and words_of(name) & {*SPEAKERS})
-    }
-    return labels if any(words_of(label.name) & {*FIELDS.models} for label in labels.values()) else {}
+    counts = Counter(filter(None, names.values()))
+    return {n: _Label("line", name, "") for n, name in names.items() if name in SPEAKERS or counts[name] > 1}
 
 
 def title_of(text: str) -> str:
@@ -90,7 +91,7 @@ def _speakers(counts: Mapping[str, int], alone: Sequence[str], known: Sequence[s
 
 def is_transcript(text: str) -> bool:
     """Return whether two labels of the same look come again and again, whoever they are."""
-    counts = Counter(label[:2] for line in text.splitlines() if (label := _label(line)))
+    counts = Counter(label[:2] for labels in _labels(text.splitlines()) for label in labels.values())
     styles = [style for (style, _), count in counts.items() if count > 1]
     return len(styles) > len({*styles})
 

@@ -64,13 +64,7 @@ def turns_in(item: Any) -> list[Any]:
             above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
             found[-1]["id"] = above
             stack += [{**child, "parent": above} for child in reversed(children)]
-    return list(map(_add_role, found))
-
-
-def _add_role(turn: Any) -> Any:
-    """Return a turn whose kind says who speaks, if nothing else does, with that as its role."""
-    kind = str(as_dict(turn).get("type") or "").lower()
-    return {**turn, "role": kind} if kind in _KNOWN and not _role(turn) else turn
+    return found
 
 
 def as_turns(row: Any) -> list[Any]:
@@ -82,9 +76,12 @@ def as_turns(row: Any) -> list[Any]:
     versions = next(filter(None, map(as_list, map(turn.get, ("versions", "candidates", "responses")))), [])
     chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
     picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
-    for inner in (turn.get("message"), turn.get("payload"), *(picked or versions)[:1]):
+    for inner in (turn.get("message"), turn.get("payload"), turn.get("data"), *(picked or versions)[:1]):
         if isinstance(inner, dict):
             turn = {**turn, **inner}
+    kind = str(turn.get("type") or "").lower()
+    if kind in _KNOWN and not _role(turn):  # nothing else says who speaks
+        turn["role"] = kind
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
     if versions and not first_of(turn, FIELDS.texts) and (inner_rows := as_list(turn.get("messages"))):
         return [inner for inner_row in inner_rows for inner in as_turns(inner_row)]
