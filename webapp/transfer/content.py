@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from webapp.i18n.marks import N_
@@ -71,6 +71,17 @@ class ReadConversation:
         if not self.source_id and self.messages:
             first = f"{self.title} {self.created_at} {self.messages[0].content}"
             self.source_id = hashlib.sha256(first.encode("utf-8", "replace")).hexdigest()
+
+    def is_between(self, days: dict[str, str | None] | None) -> bool:
+        """Return whether its last moment, if it is known, is within `first` and `last`, both included."""
+        if not days:
+            return True
+        moment = self.updated_at or (self.messages[-1].at if self.messages else None) or self.created_at
+        if moment is None:
+            return True
+        first, last = (datetime.fromisoformat(value) if value else None for value in (days["first"], days["last"]))
+        first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in (first, last))
+        return (first is None or moment >= first) and (last is None or moment <= last)
 
 
 @dataclass(frozen=True)

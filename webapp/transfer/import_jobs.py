@@ -7,7 +7,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -148,7 +147,7 @@ def _wanted_conversations(batch: list[Part], options: dict[str, Any]) -> dict[in
     return {
         number: part
         for number, part in enumerate(batch)
-        if isinstance(part, ReadConversation) and _is_wanted(part, options.get("between"))
+        if isinstance(part, ReadConversation) and part.is_between(options.get("between"))
     }
 
 
@@ -195,7 +194,7 @@ def _import_batch(
 def _write_part(row: Import, part: Part, options: dict[str, Any], files: ConversationFiles) -> WriteResult:
     if isinstance(part, Unreadable):
         return WriteResult("skipped", part.reason)
-    if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):
+    if isinstance(part, ReadConversation) and not part.is_between(options.get("between")):
         return WriteResult("skipped", "It is outside the dates you chose.")
     try:
         with db.session.begin_nested():
@@ -267,17 +266,6 @@ def _name(part: Part) -> str:
         return "Memory"
     field = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
     return str(getattr(part, field) or "Untitled")
-
-
-def _is_wanted(part: ReadConversation, between: dict[str, str | None] | None) -> bool:
-    if not between:
-        return True
-    moment = part.updated_at or (part.messages[-1].at if part.messages else None) or part.created_at
-    if moment is None:
-        return True
-    first, last = (datetime.fromisoformat(value) if value else None for value in (between["first"], between["last"]))
-    first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in (first, last))
-    return (first is None or moment >= first) and (last is None or moment <= last)
 
 
 def _end(import_id: int, status: str, error: str | None = None) -> str:
