@@ -52,7 +52,7 @@ def test_a_schedules_reply_is_named_until_it_is_looked_at(app, client, run_jobs,
     assert claim(app) == 1
     run_jobs(failures=True)
     said = row(browser)
-    assert "“Weekly &lt;review&gt;” has brought a reply" in said
+    assert "“Weekly &lt;review&gt;” has a new reply" in said
     with app.app_context():
         talk = db.session.query(Conversation).one().conversation_id
     assert f'href="/c/{talk}"' in said

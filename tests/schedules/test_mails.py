@@ -170,7 +170,7 @@ def test_one_that_failed_says_so_and_that_it_paused_itself(app, client, owner, m
     run_jobs(failures=True)
     (letter,) = postman.letters
     assert subject(letter) == "“My week” was not answered"
-    assert "It came late" in body(letter) and "has paused itself" in body(letter)
+    assert "It ran late" in body(letter) and "has paused itself" in body(letter)
     assert WEEKLY["prompt"] not in body(letter)
 
 

@@ -103,7 +103,7 @@ def callback() -> ViewResult:
         return _show_refusal(error.detail), 403
     answer = complete_sign_in(user, next_url)
     if provider_claims.groups is None:  # after a new session has begun
-        flash(_("Your sign-in service did not send your groups. What you may do here is as it was."))
+        flash(_("Your sign-in service did not send your groups. Your permissions have not changed."))
     return answer
 
 

@@ -87,7 +87,7 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
     tool = (int(question["server_id"]), str(question["title"])) if question else None
     # A tool that was removed or switched off since is not called any more.
     if tool is None or (decision != "never" and not servers.is_offered(user_id, *tool)):
-        raise Conflict("This is no longer being asked.")
+        raise Conflict("This question is no longer open.")
     if decision == "always":
         servers.grant(user_id, *tool)
 

@@ -154,7 +154,7 @@ def _jpeg(data: bytes) -> Response:
 def content_of(digest: str, name: str, media_type: str) -> Response:
     """Content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
     key = key_of(digest)
-    size = require(file_storage().size(key), "The content of this file is gone.")
+    size = require(file_storage().size(key), "This file’s content no longer exists.")
     response = Response(mimetype=media_type)
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
@@ -183,7 +183,7 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
         try:
             response.response = file_storage().pieces(key, start, stop - start)
         except FileNotFoundError:
-            raise NotFound("The content of this file is gone.") from None
+            raise NotFound("This file’s content no longer exists.") from None
     return response
 
 

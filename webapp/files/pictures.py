@@ -44,7 +44,7 @@ def draw_view(digest: str, media_type: str, page: int, query: PictureQuery) -> b
     try:
         return draw_picture(digest, media_type, PictureRequest(page, edge, query.words))
     except FileNotFoundError:
-        raise NotFound("The content of this file is gone.") from None
+        raise NotFound("This file’s content no longer exists.") from None
 
 
 def draw_picture(digest: str, media_type: str, picture_request: PictureRequest) -> bytes:

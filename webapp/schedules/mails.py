@@ -150,7 +150,7 @@ def _texts(run: ScheduleRun, schedule: Schedule, conversation: Conversation | No
         subject = _("“%(title)s” was not answered", title=title)
         lines = [_("The message that you scheduled was due, but was not answered. See why here:"), place]
     if run.is_late:
-        lines.append(_("It came late, because nothing was running at its time."))
+        lines.append(_("It ran late, because the server was not running at the scheduled time."))
     if not schedule.is_active and schedule.paused_why:
         lines.append(_("The schedule has paused itself. You can resume it."))
     lines += [_("You get this e-mail because you chose it for this schedule. Change that here:"), url]

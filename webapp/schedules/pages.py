@@ -155,7 +155,7 @@ def act(schedule_id: int) -> ViewResult:
         flash(_("It is on its way. The reply appears among your conversations."), "message")
     elif action == "delete":
         service.delete_schedule(user_id, schedule_id)
-        flash(_("The schedule has been deleted. What it brought stays."), "message")
+        flash(_("The schedule has been deleted. Its replies stay."), "message")
     else:
         raise Invalid.field("do", "is not a possible action")
     return commit_and_redirect(url_for(".index"))

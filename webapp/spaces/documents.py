@@ -113,7 +113,7 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
     if row is None:
         raise NotFound("There is no such document.")
     if row.user_id != user_id and row.role != "owner":
-        raise Forbidden("Only the owner of the space, or whoever added it, can delete a document.")
+        raise Forbidden("Only the owner of the space, or the person who added it, can delete a document.")
     db.session.execute(delete_rows(SpaceDocument).where(SpaceDocument.document_id == document_id))
     if row.digest:
         originals_deleted.send(None, digests=[row.digest])

@@ -82,7 +82,7 @@ def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
 def create_space(user_id: int, fields: NewSpace) -> Space:
     """Return a new space with its creator as the owner and only member."""
     if count_rows(SpaceMember.user_id == user_id, SpaceMember.role == "owner") >= MAX_SPACES:
-        raise Conflict("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES)
+        raise Conflict("You can own at most %(max_spaces)s spaces.", max_spaces=MAX_SPACES)
     if fields.persona and fields.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
     moment = now()

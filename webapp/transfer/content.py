@@ -2,10 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal, Protocol
+from datetime import UTC, datetime
+from typing import ClassVar, Literal, Protocol
 
 from webapp.i18n.marks import N_
 from webapp.memories.store.outside_proposals import Proposal
@@ -54,6 +54,8 @@ class LeftOut:
 class ReadConversation:
     """A conversation as its owner last saw it; `left_out` counts what is not taken in, by its kind above."""
 
+    item_kind: ClassVar[str] = "conversation"
+    plural: ClassVar[str] = "conversations"
     source_id: str
     title: str | None
     messages: list[ReadMessage]
@@ -67,16 +69,27 @@ class ReadConversation:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        """Give one without an id what stands for it: a digest of how it begins, or all without would be the same."""
+        """Set a missing id to a digest of the beginning, so that conversations without one differ."""
         if not self.source_id and self.messages:
             first = f"{self.title} {self.created_at} {self.messages[0].content}"
             self.source_id = hashlib.sha256(first.encode("utf-8", "replace")).hexdigest()
+
+    def is_within(self, between: Mapping[str, str | None] | None) -> bool:
+        """Return whether it was last active between two moments in ISO's format, as far as the export tells."""
+        moment = self.updated_at or (self.messages[-1].at if self.messages else None) or self.created_at
+        if not between or moment is None:
+            return True
+        edges = (datetime.fromisoformat(value) if (value := between[name]) else None for name in ("first", "last"))
+        first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in edges)
+        return (first is None or moment >= first) and (last is None or moment <= last)
 
 
 @dataclass(frozen=True)
 class ReadMemory(Proposal):
     """Something the other program remembered; `project` is the source id of the project it belongs to."""
 
+    item_kind: ClassVar[str] = "memory"
+    plural: ClassVar[str] = "memories"
     project: str | None = None
 
 
@@ -84,6 +97,8 @@ class ReadMemory(Proposal):
 class ReadProject:
     """A project with its instructions and documents (name, text)."""
 
+    item_kind: ClassVar[str] = "project"
+    plural: ClassVar[str] = "projects"
     source_id: str
     name: str
     description: str = ""
@@ -95,6 +110,8 @@ class ReadProject:
 class Unreadable:
     """A part that could not be read, and why, in words for its owner."""
 
+    item_kind: ClassVar[str] = "problem"
+    plural: ClassVar[str] = "problems"
     place: str
     reason: str
 

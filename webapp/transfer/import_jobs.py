@@ -1,4 +1,4 @@
-"""Importing a file that was looked at: it is taken in part by part, in slices that a job can repeat.
+"""Imports a file that was previewed: part by part, in slices that a job can repeat.
 
 Each part has a savepoint; a batch commits its parts, reports and position together.
 """
@@ -7,7 +7,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -39,11 +38,9 @@ log = logging.getLogger(__name__)
 
 BATCH = 20
 GAINS = (" imported", " updated", " proposed", " restored")
-"""How the names of counts end that are of something new."""
+"""The endings of the names of counts of something new."""
 MAX_WEIGHT, WEIGHT_OF_FILE = 200, 50
-"""The messages that are written together, at most; bringing along a file takes as long as writing so many."""
-KIND_OF_PART = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
-KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
+"""The most messages written together; importing a file takes as long as writing WEIGHT_OF_FILE of them."""
 
 
 def run(import_id: int, *, seconds: float | None = None) -> str:
@@ -87,8 +84,7 @@ def _write_parts(
         }
         status = None
         while status is None:
-            still_holds = watch(user_id)
-            _mark_forgotten(user_id, wanted.values())
+            still_holds = _mark_forgotten(user_id, wanted.values())
             status = _import_batch(import_id, position, batch, files, still_holds)
         if status != "running":
             return "stopped"
@@ -99,14 +95,16 @@ def _write_parts(
     return "done"
 
 
-def _mark_forgotten(user_id: int, conversations: Iterable[ReadConversation]) -> None:
-    """Mark the quotes that the user has forgotten; before the transaction, since it takes long."""
-    tombstones = tombstone_set(user_id)
+def _mark_forgotten(user_id: int, conversations: Iterable[ReadConversation]) -> Callable[[], bool]:
+    """Mark the quotes that the user has forgotten, before the transaction, since it takes long; return what tells then
+    whether these are all."""
+    still_holds, tombstones = watch(user_id), tombstone_set(user_id)
     db.session.rollback()
     for part in conversations:
         for message in part.messages:
             if message.role == "user":
                 message.spans = tombstones.add_quotes(message.content, message.spans)
+    return still_holds
 
 
 def _strip_forgotten(user_id: int, wordings: Iterable[str]) -> None:
@@ -141,14 +139,16 @@ def queue_next_slice(import_id: int, job: str) -> str:
 
 
 def _wanted_conversations(batch: list[Part], options: dict[str, Any]) -> dict[int, ReadConversation]:
-    """Return the conversations to be taken in, by position in the batch."""
-    if "conversations" not in options.get("take", KIND_OF_PART.values()):
-        return {}
+    """Return the conversations to be imported, by position in the batch."""
     return {
         number: part
         for number, part in enumerate(batch)
-        if isinstance(part, ReadConversation) and _is_wanted(part, options.get("between"))
+        if isinstance(part, ReadConversation) and _is_chosen(part, options) and part.is_within(options.get("between"))
     }
+
+
+def _is_chosen(part: Part, options: dict[str, Any]) -> bool:
+    return isinstance(part, Unreadable) or part.plural in options.get("take", [part.plural])
 
 
 def _import_batch(
@@ -158,10 +158,8 @@ def _import_batch(
     files: dict[int, ConversationFiles],
     still_holds: Callable[[], bool],
 ) -> str | None:
-    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did.
-
-    If its marks of what was forgotten no longer hold, nothing is written: None.
-    """
+    """Write a batch, its reports and the new position; return the import's status, `moved` if another job did, or None
+    if something was forgotten since its words were marked."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
@@ -172,13 +170,13 @@ def _import_batch(
         options = row.options or {}
         memories: list[tuple[ReadMemory, int | None]] = []
         for number, part in enumerate(batch):
-            if KIND_OF_PART[type(part)] and KIND_OF_PART[type(part)] not in options.get("take", KIND_OF_PART.values()):
+            if not _is_chosen(part, options):
                 continue
             if isinstance(part, ReadMemory):
                 memories.append((part, _place(row, part, options)))
                 continue
             result = _write_part(row, part, options, files.get(number, ConversationFiles()))
-            counts[f"{KINDS[type(part)]}s {result.outcome}"] += 1
+            counts[f"{part.plural} {result.outcome}"] += 1
             counts["messages"] += result.messages
             left_out = _omissions(part, result, files.get(number))
             counts.update({kind + LEFT_OUT: count for kind, count in left_out.items()})
@@ -196,7 +194,7 @@ def _import_batch(
 def _write_part(row: Import, part: Part, options: dict[str, Any], files: ConversationFiles) -> WriteResult:
     if isinstance(part, Unreadable):
         return WriteResult("skipped", part.reason)
-    if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):
+    if isinstance(part, ReadConversation) and not part.is_within(options.get("between")):
         return WriteResult("skipped", "It is outside the dates you chose.")
     try:
         with db.session.begin_nested():
@@ -253,7 +251,7 @@ def _item(row: Import, part: Part, result: WriteResult, left_out: dict[str, int]
     title = "" if result.target_id and isinstance(part, ReadConversation) else _name(part)
     return ImportItem(
         import_id=row.import_id,
-        kind=KINDS[type(part)],
+        kind=part.item_kind,
         title=title[:255] or None,
         outcome=result.outcome,
         reason=result.reason or None,
@@ -268,17 +266,6 @@ def _name(part: Part) -> str:
         return "Memory"
     field = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
     return str(getattr(part, field) or "Untitled")
-
-
-def _is_wanted(part: ReadConversation, between: dict[str, str | None] | None) -> bool:
-    if not between:
-        return True
-    moment = part.updated_at or (part.messages[-1].at if part.messages else None) or part.created_at
-    if moment is None:
-        return True
-    first, last = (datetime.fromisoformat(value) if value else None for value in (between["first"], between["last"]))
-    first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in (first, last))
-    return (first is None or moment >= first) and (last is None or moment <= last)
 
 
 def _end(import_id: int, status: str, error: str | None = None) -> str:

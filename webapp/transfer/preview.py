@@ -14,7 +14,7 @@ from webapp.http.validation import utc_text
 from webapp.transfer import storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
-from webapp.transfer.import_jobs import KIND_OF_PART, KINDS, queue_next_slice
+from webapp.transfer.import_jobs import queue_next_slice
 from webapp.transfer.models import Import
 from webapp.transfer.readers import recognise
 from webapp.transfer.restore import job as restoring
@@ -81,7 +81,7 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
     for part in parts:
         yield None
         total += 1
-        counts[KIND_OF_PART[type(part)] or "problems"] += 1
+        counts[part.plural] += 1
         if isinstance(part, ReadConversation):
             counts["messages"] += len(part.messages)
             times = [
@@ -91,11 +91,11 @@ def _preview(parts: Iterable[Part]) -> Work[dict[str, Any]]:
             last = max([*times, *([last] if last else [])], default=None)
         if isinstance(part, Unreadable):
             if counts["problems"] <= SAMPLE:
-                problems.append({"kind": KINDS[Unreadable], "text": part.place, "reason": part.reason})
+                problems.append({"kind": part.item_kind, "text": part.place, "reason": part.reason})
         elif len(sample) < SAMPLE:
             text = getattr(part, "title", None) or getattr(part, "name", None) or getattr(part, "content", None)
             if isinstance(part, ReadConversation) and not text and part.messages:
                 text = part.messages[0].content
-            sample.append({"kind": KINDS[type(part)], "text": (text or "Untitled")[:120]})
+            sample.append({"kind": part.item_kind, "text": (text or "Untitled")[:120]})
     dates = {"from": utc_text(first) if first else None, "to": utc_text(last) if last else None}
     return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample + problems}

@@ -309,7 +309,7 @@ def test_without_memory_or_a_model_nobody_is_asked(app, client, model, monkeypat
 
 
 def test_the_page(client, model, run_jobs, browser):
-    assert "Nothing is known of you yet" in browser.get("/memories/portrait").text
+    assert "Nothing is known about you yet" in browser.get("/memories/portrait").text
     ada = add(client, DAUGHTER)
     page = browser.get("/memories/portrait").text
     assert "Not written yet" in page

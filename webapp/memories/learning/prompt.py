@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from webapp.i18n.dates import is_dated
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
@@ -122,84 +122,88 @@ def build_extraction(
     room = budget - estimate_tokens(instructions) - sum(estimate_tokens(f"{name}\n") for name in SECTIONS)
     if room < 3 * _MIN_TEXT:
         raise ValueError(f"a budget of {budget} tokens has no room for a message beside the instructions")
+    known = _fit_known(profile or {}, points, memories, int(room * KNOWN_SHARE))
+    room -= sum(_cost(row) for rows in known.values() for row in rows)
 
-    known_room = int(room * KNOWN_SHARE)
-    profile_rows = [_row({key: value for key, value in (profile or {}).items() if value not in (None, "")})]
-    profile_rows = _fit([row for row in profile_rows if row != "{}"], known_room)
-    known_room -= sum(map(_cost, profile_rows))
-    point_rows = [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)]
-    point_rows = _fit(point_rows, known_room)
-    known_room -= sum(map(_cost, point_rows))
+    spoken = [line for line in lines if line.is_new and line.role == "user"]
+    evidence = _fit_evidence(spoken, room, limit)
+    room -= sum(_cost(row) for message in evidence.values() for row in message.rows)
+    is_partial = len(evidence) < len(spoken)
+    covers_through = max(evidence if is_partial else (line.message_id for line in lines), default=None)
 
-    memory_rows = _fit([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room)
-    known_rows = [*profile_rows, *point_rows, *memory_rows]
-    tokens_left = room - sum(map(_cost, known_rows))
-
-    evidence = [line for line in lines if line.is_new and line.role == "user"]
-    texts: dict[int, str] = {}
-    shortened_id: int | None = None
-    number = 1
-    for line in evidence:
-        parts = parts_of(line.text)
-        price = sum(_cost(_row(_message_row(line, number + n, part, n > 0))) for n, part in enumerate(parts))
-        if price > tokens_left and not texts:
-            texts[line.message_id] = _shorten(line, number, tokens_left)
-            shortened_id = line.message_id
-            tokens_left -= _cost(_row(_message_row(line, number, texts[line.message_id])))
-            break
-        if price > tokens_left or len(texts) == limit:
-            break
-        texts[line.message_id] = line.text
-        tokens_left -= price
-        number += len(parts)
-    is_partial = len(texts) < len(evidence)
-    covers_through = max(texts, default=None) if is_partial else max((line.message_id for line in lines), default=None)
-
-    context = [
+    others = [
         line
-        for line in lines
-        if line.message_id not in texts and (not is_partial or line.message_id < (covers_through or 0))
+        for line in reversed(lines)
+        if line.message_id not in evidence and (not is_partial or line.message_id < (covers_through or 0))
     ]
-    ids: set[int] = set()
-    for line in reversed(context):
-        price = _cost(_row(_context(line)))
-        if price > tokens_left:
-            break
-        ids.add(line.message_id)
-        tokens_left -= price
-
-    rows: list[str] = []
-    sources: list[SourceMessage] = []
-    for line in lines:
-        if line.message_id in texts:
-            line_text, is_shortened = texts[line.message_id], line.message_id == shortened_id
-            for n, part in enumerate([line_text] if is_shortened else parts_of(line_text)):
-                number = len(sources) + 1
-                rows.append(_row(_message_row(line, number, part, n > 0)))
-                sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans))
-        elif line.message_id in ids:
-            rows.append(_row(_context(line)))
-    body = _join(profile_rows, memory_rows, point_rows, rows)
+    latest = zip(others, _fit([_row(_context(line)) for line in others], room), strict=False)
+    context = {line.message_id: [row] for line, row in latest}
+    rows = {message_id: message.rows for message_id, message in evidence.items()} | context
+    numbered = [line for line in spoken if line.message_id in evidence for _ in evidence[line.message_id].rows]
+    sections = known | {CONVERSATION: [row for line in lines for row in rows.get(line.message_id, ())]}
     return ExtractionCall(
-        messages=({"role": "system", "content": instructions}, {"role": "user", "content": body}),
-        sources=tuple(sources),
+        messages=({"role": "system", "content": instructions}, {"role": "user", "content": _join(sections)}),
+        sources=tuple(
+            SourceMessage(number, line.message_id, "user", line.content, line.said_at, line.spans)
+            for number, line in enumerate(numbered, 1)
+        ),
         context=tuple(
             text
             for line in lines
-            for text in ((line.content,) if line.message_id in ids and line.role != "user" else ()) + line.outside
+            for text in ((line.content,) if line.message_id in context and line.role != "user" else ()) + line.outside
         ),
         foreign=tuple(text for line in lines for text in line.outside),
-        numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
-        points=len(point_rows),
+        numbered={n: memory.ref for n, memory in enumerate(memories[: len(known[MEMORIES])], 1)},
+        points=len(known[POINTS]),
         covers_through=covers_through,
         is_partial=is_partial,
-        evidence_tokens=sum(map(estimate_tokens, texts.values())),
+        evidence_tokens=sum(estimate_tokens(message.text) for message in evidence.values()),
     )
 
 
-def _join(profile: list[str], memories: list[str], points: list[str], conversation: list[str]) -> str:
-    blocks = [(PROFILE, profile), (MEMORIES, memories), (POINTS, points), (CONVERSATION, conversation)]
-    return "\n".join("\n".join([name, *rows]) for name, rows in blocks if rows or name == CONVERSATION)
+def _fit_known(
+    profile: Mapping[str, Any], points: Sequence[OpenPoint], memories: Sequence[KnownMemory], room: int
+) -> dict[str, list[str]]:
+    """Return the rows of what is known that fit, by heading."""
+    values = {key: value for key, value in profile.items() if value not in (None, "")}
+    sections = {
+        PROFILE: [_row(values)] if values else [],
+        POINTS: [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)],
+        MEMORIES: [_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)],
+    }
+    for heading, rows in sections.items():
+        sections[heading] = _fit(rows, room)
+        room -= sum(map(_cost, sections[heading]))
+    return sections
+
+
+class _Evidence(NamedTuple):
+    """A user message of the call: its text, perhaps shortened, and a numbered row for each part."""
+
+    text: str
+    rows: list[str]
+
+
+def _fit_evidence(lines: Sequence[ConversationLine], room: int, limit: int | None) -> dict[int, _Evidence]:
+    """Return the first messages that fit, by id; the first of all is shortened if it is too large by itself."""
+    fitting: dict[int, _Evidence] = {}
+    number = 1
+    for line in lines:
+        rows = [_row(_message_row(line, number + n, part, n > 0)) for n, part in enumerate(parts_of(line.text))]
+        price = sum(map(_cost, rows))
+        if price > room and not fitting:
+            text = _shorten(line, number, room)
+            return {line.message_id: _Evidence(text, [_row(_message_row(line, number, text))])}
+        if price > room or len(fitting) == limit:
+            break
+        fitting[line.message_id] = _Evidence(line.text, rows)
+        room -= price
+        number += len(rows)
+    return fitting
+
+
+def _join(sections: Mapping[str, list[str]]) -> str:
+    return "\n".join("\n".join([name, *sections[name]]) for name in SECTIONS if sections[name] or name == CONVERSATION)
 
 
 def _cost(row: str) -> int:
