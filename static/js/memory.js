@@ -77,7 +77,7 @@ function selectTab(tab) {
 }
 on("click", ".panel-tabs [role='tab']", (_event, tab) => selectTab(tab));
 on("keydown", ".panel-tabs [role='tab']", (event, tab) => {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key] * (document.dir === "rtl" ? -1 : 1);
   if (!step) return;
   const tabs = $$("[role='tab']:not([hidden])", panel());
   const next = tabs.at((tabs.indexOf(tab) + step) % tabs.length);

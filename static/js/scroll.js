@@ -135,11 +135,7 @@ window.addEventListener("beforeprint", () => {
 });
 
 // A row of tabs too long for the window shows the one whose page this is.
-for (const tab of $$(".page nav [aria-current]")) {
-  const [row, place] = [tab.closest("nav"), tab.getBoundingClientRect()];
-  const frame = row.getBoundingClientRect();
-  row.scrollLeft += (place.left + place.right - frame.left - frame.right) / 2;
-}
+for (const tab of $$(".page nav [aria-current]")) tab.scrollIntoView({ block: "nearest", inline: "center" });
 
 if (main) {
   new MutationObserver(() => currentThread === scroller() || positionThread()).observe(main, { childList: true, subtree: true });

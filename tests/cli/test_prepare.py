@@ -78,6 +78,8 @@ def test_packages_are_installed_by_their_hashes(installations):
     assert "flask==" in locked and "--hash=sha256:" in locked and "mysqlclient==" not in locked
     packages._install_requirements(packages.RUNTIME, "packages")
     assert len(installations) == 1, "nothing has changed"
+    packages._install_requirements(packages.DEVELOPMENT, "tools")
+    assert ["--no-compile" in command for command, _ in installations] == [False, True]
 
 
 def test_what_the_lock_is_too_old_for_is_installed_without_it(installations, monkeypatch, tmp_path):

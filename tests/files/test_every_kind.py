@@ -139,7 +139,6 @@ READ: dict[str, Callable[[], bytes]] = {
     "bees.md": lambda: b"# Hive\n\nBees dance.",
     "bees.txt": lambda: b"Bees dance.",
     "bom.txt": lambda: b"\xef\xbb\xbfBees dance.",
-    "latin.txt": lambda: "Bees dance. Tänze".encode("cp1252"),
     "wide.txt": lambda: "Bees dance.".encode("utf-16"),
     "bees.py": lambda: b"# Bees dance.\n",
     "bees.json": lambda: b'{"say": "Bees dance."}',

@@ -22,6 +22,7 @@ from webapp.extensions import app_settings
 from webapp.files import kinds, subprocesses, text_extraction, uploads
 from webapp.files.models import File, FilePage
 from webapp.files.prompt_parts import whole_room
+from webapp.files.readers.text import decode
 from webapp.files.storage import file_storage, key_of
 
 
@@ -78,6 +79,15 @@ def _send(client, data, name="file.txt", **headers):
 )
 def test_the_kind_of_a_file_is_told_by_its_content_and_name(data, name, kind):
     assert kinds.kind_of(name, io.BytesIO(data), len(data)) == kind
+
+
+@pytest.mark.parametrize(
+    "text", ["It’s “quoted” – yes €", "Don’t", "José’s tea, 5 €", "Café", "l’été", "Straße – Köln"]
+)
+def test_few_words_of_windows_are_not_taken_for_those_of_dos(text):
+    others = [("Die Tür ist grün.", "mac_roman"), ("Zażółć gęślą jaźń", "cp1250"), ("Привет, как дела?", "cp866")]
+    for words, encoding in [(text, "cp1252"), ("緑茶が好きです。", "euc_jp"), ("Привет", "koi8-r"), *others]:
+        assert decode(words.encode(encoding)) == words
 
 
 def test_what_can_be_read_is_read(client):

@@ -18,7 +18,7 @@ from webapp.conversations.schemas import MAX_TAGS
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.files.models import MessageFile
 from webapp.i18n.request_language import translate
-from webapp.transfer import import_jobs, service, storage, wording
+from webapp.transfer import import_jobs, pages, service, storage
 from webapp.transfer.models import Import
 
 
@@ -488,7 +488,7 @@ def test_the_page_leads_through_an_import(client, run_jobs, chatgpt, browser):
     assert refused.status_code == 422 and "Die Datei ist leer." in refused.text
 
 
-@pytest.mark.parametrize("form", wording.FORMS)
+@pytest.mark.parametrize("form", pages.FORMS)
 def test_what_is_kept_of_an_import_is_said_in_another_language(app, form):
     values = {
         "name": "a.json",
@@ -499,5 +499,5 @@ def test_what_is_kept_of_an_import_is_said_in_another_language(app, form):
     }
     kept = form % values
     with app.test_request_context(headers={"Accept-Language": "de"}):
-        said = translate(wording.as_sentence(kept))
+        said = translate(pages.as_sentence(kept))
     assert said != kept and not {"damaged", "file", "conversation", "memory", "line"} & {*re.findall(r"\w+", said)}

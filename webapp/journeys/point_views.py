@@ -1,8 +1,9 @@
 """Views of a journey for pages, the API and the prompt: its points, their state and evidence; plain values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from statistics import fmean
 from typing import Any
 
 from webapp.http.validation import Instant
@@ -25,12 +26,6 @@ def freshness(said_at: datetime, moment: datetime, lifetime: str = DEFAULT_LIFET
         return 1.0
     days = max(0.0, (moment - said_at).total_seconds() / 86_400)
     return float(0.5 ** (days / half))
-
-
-def average(values: Iterable[float]) -> float:
-    """Return the mean; 1 if there are no values."""
-    numbers = list(values)
-    return sum(numbers) / len(numbers) if numbers else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +154,8 @@ class PointView:
     @property
     def confidence(self) -> float:
         """Return the current confidence, which decreases with the age of the evidence at the point's rate."""
-        return self.state.confidence * average(map(self._certainty_of, self.evidence))
+        certainties = [*map(self._certainty_of, self.evidence)]
+        return self.state.confidence * (fmean(certainties) if certainties else 1.0)
 
     def _certainty_of(self, item: Quote) -> float:
         """Return how much of the certainty of a piece of evidence is left."""

@@ -21,7 +21,7 @@ from webapp.journeys.authoring import get_editable, visible_journey, visible_jou
 from webapp.journeys.definitions import definition_of, fixture_of, translate_journey_text
 from webapp.journeys.guides import lock_point_memory, postpone_point
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
-from webapp.journeys.point_views import JourneyView, PointView
+from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import find_point, journey_view, load_evidence, point_views, points_of
 from webapp.memories.prompt.conversation_memory import memory_is_on
 
@@ -121,11 +121,6 @@ class JourneyProgress:
         if self.view.is_complete:
             return "finished"
         return "running" if self.conversation is not None else "new"
-
-    @property
-    def next_point(self) -> PointView | None:
-        """Return the topic to talk about next."""
-        return self.view.next_point()
 
 
 def journeys_with_progress(user_id: int) -> list[JourneyProgress]:

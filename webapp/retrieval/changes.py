@@ -137,12 +137,13 @@ class MissedChanges:
     complete: bool = True
 
 
-def note(user_id: int, *changes: Change, grows: bool = False) -> None:
+def note(user_id: int, *changes: Change, channel: str | None = CHANNEL) -> None:
     """Count a change of what the user can find, locking their counter until the end; lock conversations first.
 
-    `grows`: all that could be found before still can."""
+    `channel`: where it is announced, None if something that follows announces it."""
     versions.count_change(PassageVersion, user_id)
-    announce(user_id, GROWN if grows else CHANNEL)
+    if channel:
+        announce(user_id, channel)
     for item in changes:
         db.session.execute(
             _insert_change(), {"user": user_id, "what": item.kind, "ref": item.ref_id, "from": item.from_id}

@@ -18,7 +18,7 @@ from webapp.memories.models import Memory
 from webapp.memories.store.versions import current_version
 from webapp.providers.clients import embedder
 from webapp.retrieval import changes
-from webapp.retrieval.changes import Change
+from webapp.retrieval.changes import GROWN, Change
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.stored_vectors import (
@@ -124,7 +124,8 @@ def _index_messages(conversation_id: int, client: Embedder, counts: IndexedCount
                 if not are_all:
                     drop_other_pieces(pieces)
                 if pending:
-                    changes.note(user_id, Change("conversation", conversation_id, pending[0].message_id), grows=True)
+                    change = Change("conversation", conversation_id, pending[0].message_id)
+                    changes.note(user_id, change, channel=GROWN)
                 conversation.indexed_through = rows[-1].message_id if rows else after or None
                 # A message that was finished while the embedder worked is owed its vector: do not overwrite its mark.
                 conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0, client.model)

@@ -84,8 +84,7 @@ def _write_parts(
         }
         status = None
         while status is None:
-            still_holds = watch(user_id)
-            _mark_forgotten(user_id, wanted.values())
+            still_holds = _mark_forgotten(user_id, wanted.values())
             status = _import_batch(import_id, position, batch, files, still_holds)
         if status != "running":
             return "stopped"
@@ -96,14 +95,16 @@ def _write_parts(
     return "done"
 
 
-def _mark_forgotten(user_id: int, conversations: Iterable[ReadConversation]) -> None:
-    """Mark the quotes that the user has forgotten; before the transaction, since it takes long."""
-    tombstones = tombstone_set(user_id)
+def _mark_forgotten(user_id: int, conversations: Iterable[ReadConversation]) -> Callable[[], bool]:
+    """Mark the quotes that the user has forgotten, before the transaction, since it takes long; return what tells then
+    whether these are all."""
+    still_holds, tombstones = watch(user_id), tombstone_set(user_id)
     db.session.rollback()
     for part in conversations:
         for message in part.messages:
             if message.role == "user":
                 message.spans = tombstones.add_quotes(message.content, message.spans)
+    return still_holds
 
 
 def _strip_forgotten(user_id: int, wordings: Iterable[str]) -> None:
@@ -157,10 +158,8 @@ def _import_batch(
     files: dict[int, ConversationFiles],
     still_holds: Callable[[], bool],
 ) -> str | None:
-    """Write the batch, its reports and the new position; return the import's status, or `moved` if another job did.
-
-    If its marks of what was forgotten no longer hold, nothing is written: None.
-    """
+    """Write a batch, its reports and the new position; return the import's status, `moved` if another job did, or None
+    if something was forgotten since its words were marked."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":

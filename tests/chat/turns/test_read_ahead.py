@@ -34,7 +34,17 @@ from webapp.memories.store import forgetting
 from webapp.redis.clients import open_redis
 from webapp.retrieval import lookup
 from webapp.retrieval.cache import Entry, index_cache
-from webapp.retrieval.changes import CHANNEL, CHANNELS, SPACES, Change, Position, announce, note, position
+from webapp.retrieval.changes import (
+    CHANNEL,
+    CHANNELS,
+    GROWN,
+    SPACES,
+    Change,
+    Position,
+    announce,
+    note,
+    position,
+)
 from webapp.spaces.signals import touch
 
 QUESTION = "Which bird 7 did we see?"
@@ -294,7 +304,7 @@ def test_nothing_is_read_of_people_this_process_knows_little_of(
         if knows:
             index_cache().get(user.user_id, 20)
         with write_transaction():
-            note(user.user_id, Change("conversation", 3, 7), grows=True)
+            note(user.user_id, Change("conversation", 3, 7), channel=GROWN)
     with app.app_context(), count_queries() as sent:
         keep_up(keeper, subscriber, times=1)
     assert bool(sent) is reads

@@ -230,7 +230,8 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
         return
     conversation.index_due = True
     first = min(reply.reply_to_id or reply.message_id, reply.message_id)
-    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first), grows=True)
+    # Whatever makes its vectors announces it.
+    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first), channel=None)
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:

@@ -52,7 +52,7 @@ def follow(
         try:
             subscription = stack.enter_context(hub.subscribe(turn_id, after))
             seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, last_id=after)} if after else set()
-            has_log = launched or bool(redis.of(app).exists(turnlog.log_key(turn_id)))
+            has_log = launched or bool(seen or redis.of(app).exists(turnlog.log_key(turn_id)))
         except RedisError:
             yield from _stored_turn(app, turn_id, start, patience)
             return

@@ -34,10 +34,6 @@ PAUSE_FACTOR = 2.0
 MayWrite = Callable[[], Awaitable[None]]
 
 
-async def _always_allowed() -> None:
-    """Nothing stands in the way of writing."""
-
-
 class TurnWriter:
     """The writer of one event loop; keeps entries while Redis is away. `may_write` may drop turns, raise RedisError."""
 
@@ -48,7 +44,7 @@ class TurnWriter:
         coalesce_ms: int,
         keep_seconds: int,
         viewers: Hub,
-        may_write: MayWrite = _always_allowed,
+        may_write: MayWrite,
     ) -> None:
         self._client = client
         self._wire = Wire(client)

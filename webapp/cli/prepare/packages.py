@@ -77,7 +77,9 @@ def _install_requirements(path: Path, label: str) -> None:
             )
         # What the lock does not hold is nothing, unless the lock is older than the requirements.
         lines = [line for line in lines if "==" in line and not line.startswith("#") and not _is_locked(line, blocks)]
-    if lines and not install_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS)):
+    # Most of what the test tools bring is never loaded, and would take as long to compile as to install.
+    compiling = ["--no-compile"] if path == DEVELOPMENT else []
+    if lines and not install_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS), *compiling):
         raise SetupError(
             f"The packages of {path.name} could not be installed; the output is above. Check the network "
             "and the disk, then run the same command again: it continues where it stopped."

@@ -5,8 +5,9 @@ import csv
 import io
 import json
 import re
+import unicodedata
 from collections import Counter
-from unicodedata import category
+from itertools import pairwise
 
 from webapp.files.readers.result import Pages, Unreadable, table_pages, whole_words
 
@@ -19,10 +20,12 @@ _BOMS = (
 )
 _NON_TEXT_CATEGORIES = ("Cc", "Cn", "Co", "Cs")
 _WITH_ZEROS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-_SAMPLE = 200_000
+_SAMPLE, _FEW = 200_000, 20_000  # bytes
 _SEPARATORS = ",;\t|"
 _MAX_BROKEN = 0.01
 _PLAIN = re.compile(r"[ -~\t\r\n]")
+_WORD = re.compile(r"[^\W\d_]+")
+_SCRIPTS = {"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"}
 _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 
 
@@ -43,12 +46,31 @@ def encoding_of(data: bytes) -> str:
     broken = text.count("\ufffd")
     if not broken and b"\x1b$" not in sample:  # with which Japanese in ASCII begins
         return "utf-8"
-    if broken <= max(1, len(text) * _MAX_BROKEN) and broken < sum(byte > 127 for byte in sample):
+    if broken <= max(1, len(text) * _MAX_BROKEN) and broken < sum(not char.isascii() for char in text):
         return "utf-8"
     import chardet  # noqa: PLC0415  # a library is loaded only for its kind of file
 
-    found = chardet.detect(sample)["encoding"] or "cp1252"
-    return next((name for name in (found, "cp1252", "cp850") if not _count_broken(sample, name)), found)
+    # Of few words it takes one encoding for another; those of DOS and of old Macs are rarer than what it finds of them.
+    modern, any_age = (
+        chardet.detect(sample, encoding_era=era)["encoding"] or "cp1252"
+        for era in (chardet.EncodingEra.MODERN_WEB, chardet.EncodingEra.ALL)
+    )
+    return min(
+        dict.fromkeys((modern, any_age, "cp1252", "mac_roman", "cp850")),
+        key=lambda name: (_count_broken(sample, name) > 0, _count_oddities(sample[:_FEW], name)),
+    )
+
+
+def _count_oddities(data: bytes, encoding: str) -> int:
+    """Return how many words mix Latin letters with others, or have a capital with an accent after a small letter; one
+    for characters of several bytes of which none is a letter."""
+    text = data.decode(encoding, "replace")
+    words = [word for word in _WORD.findall(text) if not word.isascii()]
+    return (not words and len(text) < len(data)) + sum(
+        len({unicodedata.name(char, "").partition(" ")[0] for char in word} & _SCRIPTS) > 1
+        or any(before.islower() and char.isupper() and not char.isascii() for before, char in pairwise(word))
+        for word in words
+    )
 
 
 def encoding_with_zeros(data: bytes) -> str:
@@ -66,7 +88,9 @@ def encoding_with_zeros(data: bytes) -> str:
 def _count_broken(data: bytes, encoding: str) -> int:
     """Return how many characters are in an encoding that no text has."""
     text = codecs.getincrementaldecoder(encoding)("replace").decode(data)  # whose last character may be cut off
-    return sum((category(char) in _NON_TEXT_CATEGORIES and not char.isspace()) or char == "\ufffd" for char in text)
+    return sum(
+        (unicodedata.category(char) in _NON_TEXT_CATEGORIES and not char.isspace()) or char == "\ufffd" for char in text
+    )
 
 
 def read_text(data: bytes) -> Pages:

@@ -10,7 +10,6 @@ from webapp.memories.rules.policy import ClaimStanding, is_older
 from webapp.memories.rules.relations import (
     claim_standing,
     contains,
-    earlier_loss,
     is_known,
     is_related,
     is_restated_by,
@@ -116,11 +115,7 @@ def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusa
     model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it."""
     standing = claim_standing(claim, current)
     if standing is ClaimStanding.YIELDS:
-        loss = earlier_loss(claim, current, board)
-        if loss is None:
-            board.insert(claim, overruled_by=current.ref)
-        else:
-            board.add_evidence(loss, claim)
+        board.insert(claim, overruled_by=current.ref)
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
     elif standing is ClaimStanding.PRECEDES and board.find_statement(claim.form) is current:

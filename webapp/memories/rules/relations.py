@@ -113,21 +113,6 @@ def similar_memories(claim: Claim, board: Board) -> list[KnownMemory]:
     return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
 
 
-def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
-    """Return the record that the same value has lost to the same fact before."""
-    slot = claim.draft.slot
-    return next(
-        (
-            memory
-            for memory in (board.in_slot(slot) if slot else board.find_all(lambda m: not m.slot))
-            if not memory.is_open
-            and memory.superseded_by == current.ref
-            and (memory.value == claim.draft.value if slot else memory.has_wording(claim.form))
-        ),
-        None,
-    )
-
-
 def stale_proposals(history: Sequence[KnownMemory], claim: Claim) -> list[KnownMemory]:
     """Return the values waiting for the user that are settled by a usable one said later."""
     return [
