@@ -41,7 +41,7 @@ class Reply:
     metavar="ID",
     help="Continue this conversation.",
 )
-@click.option("-C", "--continue", "queue_rest", is_flag=True, help="Continue the latest conversation.")
+@click.option("-C", "--continue", "latest", is_flag=True, help="Continue the latest conversation.")
 @click.option("-t", "--temporary", is_flag=True, help="No memory, not listed, gone after a day.")
 @click.option("-m", "--model", metavar="ID", help="One of the models you can choose.")
 @click.option(
@@ -57,7 +57,7 @@ class Reply:
 def chat(
     message: tuple[str, ...],
     conversation_id: int | None,
-    goes_on: bool,
+    latest: bool,
     temporary: bool,
     model: str | None,
     files: tuple[Path, ...],
@@ -69,12 +69,12 @@ def chat(
     Without either, a conversation begins: empty lines are ignored, Ctrl-C stops a reply, Ctrl-D ends it.
     """
     api = server()
-    if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
+    if sum(map(bool, (conversation_id, latest, temporary))) > 1:
         raise ClientError("Use only one of --conversation, --continue and --temporary.", USAGE)
     text = "\n\n".join(part for part in (words(message), read_piped_input()) if part)
     if not text and not sys.stdin.isatty():
         raise ClientError("There is no message.", USAGE)
-    if goes_on:
+    if latest:
         conversations = api.get("/api/conversations", limit=1)["conversations"]
         conversation_id = conversations[0]["conversation_id"] if conversations else None
     if temporary:
