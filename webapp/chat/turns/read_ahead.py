@@ -21,8 +21,8 @@ LISTEN_SECONDS = 4.0
 POLL_SECONDS = 0.25
 """Seconds between checks whether there is time now, while somebody's memory is due."""
 QUIET_SECONDS = 1.5
-"""Seconds since a memory last changed: what follows a turn changes it twice (what was learned, the vectors), and in every
-process that keeps some of it, reading it after each took a tenth of what a turn costs."""
+"""Seconds since a memory last changed: what follows a turn changes it twice (what was learned, the vectors), and in
+every process that keeps some of it, reading it after each took a tenth of what a turn costs."""
 LARGE_INDEX = 1_000
 """From so many passages on, what a turn adds is read ahead too; to fewer, the next turn adds it in two statements."""
 REST = 4
