@@ -66,7 +66,12 @@ class QuotaState(BaseModel):
     @property
     def share(self) -> float:
         """Return how much of it is used, of tokens or of dollars, whichever is more; all of a limit of nothing."""
-        return max(_share(self.tokens_used, self.tokens), _share(self.dollars_used, self.dollars))
+        return self.share_with(0)
+
+    def share_with(self, tokens: int) -> float:
+        """Return how much is used once so many tokens more are, at the price of those so far."""
+        dollars = tokens * self.dollars_used / max(self.tokens_used, 1)
+        return max(_share(self.tokens_used + tokens, self.tokens), _share(self.dollars_used + dollars, self.dollars))
 
 
 class UsageReport(BaseModel):

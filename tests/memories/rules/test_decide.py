@@ -65,7 +65,7 @@ OUTCOMES = ("superseded", "in_review", "overruled")
 )
 @pytest.mark.parametrize("keyed", [True, False])
 def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed):
-    state = State(say("I live in Rome", "I live in Oslo"))
+    state = State(say("I live in Rome", "I live in Oslo", "I live in Oslo"))
     first = fact(1, "I live in Rome", "identity/location", "Rome", known)
     later = fact(2, "I live in Oslo", "identity/location", "Oslo", said)
     if not keyed:
@@ -80,6 +80,8 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed)
     assert decide([later], state).effects == ()
     (stands,) = current(state)
     assert ("Oslo" in stands.content) is (counted == "superseded")
+    if keyed and counted == "overruled":
+        assert isinstance(decide([later.model_copy(update={"message_number": 3})], state).effects[0], AddEvidence)
     if counted == "superseded":
         rome = next(memory for memory in state.memories if "Rome" in memory.content)
         assert rome.valid_to == state.messages[1].said_at and rome.superseded_by == stands.ref

@@ -10,6 +10,7 @@ from webapp.memories.rules.policy import ClaimStanding, is_older
 from webapp.memories.rules.relations import (
     claim_standing,
     contains,
+    earlier_loss,
     is_known,
     is_related,
     is_restated_by,
@@ -117,7 +118,9 @@ def _settle_conflict(claim: Claim, current: KnownMemory, board: Board) -> Refusa
     """Another value for a known fact, or another statement: the later word wins if it is sure enough. From a trusted
     model it replaces the known one, and the change is shown; from any other, that waits for the user to settle it."""
     standing = claim_standing(claim, current)
-    if standing is ClaimStanding.YIELDS:
+    if standing is ClaimStanding.YIELDS and (loss := earlier_loss(claim, current, board)):
+        board.add_evidence(loss, claim)
+    elif standing is ClaimStanding.YIELDS:
         board.insert(claim, overruled_by=current.ref)
     elif standing is ClaimStanding.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
