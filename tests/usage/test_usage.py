@@ -168,14 +168,6 @@ def test_replies_that_begin_together_overrun_no_limit(app, client, user, model):
     assert ask(talks[0]).status_code == 202
 
 
-def test_a_limit_of_nothing_is_used_up(app, client, user, login):
-    with app.app_context(), write_transaction():
-        service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=0)])
-    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
-    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
-    assert "You have reached the limit." in login(user).get("/usage").text
-
-
 def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
@@ -203,7 +195,7 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
     assert "You have reached your limit for today; you can continue" in ended, "what the reply cost is said as it ends"
 
 
-def test_limits_hold_for_answers_anew_and_edits(app, client, user):
+def test_a_limit_of_nothing_is_used_up_for_answers_anew_and_edits_too(app, client, user, login):
     _talk(client)
     (talk,) = client.get("/api/conversations").get_json()["conversations"]
     asked, reply = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"]
@@ -212,6 +204,9 @@ def test_limits_hold_for_answers_anew_and_edits(app, client, user):
     service.forget()
     assert client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", json={}).status_code == 429
     assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429
+    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
+    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
+    assert "You have reached the limit." in login(user).get("/usage").text
 
 
 def test_own_limits_take_the_place_of_everybodys(app, client, user):

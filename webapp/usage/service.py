@@ -99,10 +99,10 @@ def require_room(user_id: int) -> None:
     each = app_settings().context_tokens + app_settings().reply_tokens
     needed = (running + 1) * each if running else 0
     for state in states(user_id):
-        if state.share >= 1:
+        if state.share() >= 1:
             seconds = max(1, int((_ends(state.period) - now()).total_seconds()))
             raise TooMany(_SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH, retry_after=seconds)
-        if state.share_with(needed) >= 1:
+        if state.share(needed) >= 1:
             raise ReplyRunning(_MAY_BE_SPENT, retry_after=RUNNING_SECONDS)
 
 
@@ -124,7 +124,7 @@ def limit_notice(user_id: int) -> str:
     """Return a notice, without a query, for somebody who has used most of a limit, in their language; or empty."""
     if not _quotas[1]:
         return ""
-    near = [(state.share, state.period) for state in states(user_id) if state.share >= NOTICE_SHARE]
+    near = [(share, state.period) for state in states(user_id) if (share := state.share()) >= NOTICE_SHARE]
     if not near:
         return ""
     share, period = max(near)
