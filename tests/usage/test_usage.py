@@ -149,14 +149,6 @@ def test_limits_that_mean_nothing_are_refused_and_change_nothing(api, make_user)
     assert admin.put("/api/users/999999/quotas", json=held).status_code == 404
 
 
-def test_a_limit_of_nothing_is_used_up(app, client, user, login):
-    with app.app_context(), write_transaction():
-        service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=0)])
-    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
-    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
-    assert "You have reached the limit." in login(user).get("/usage").text
-
-
 def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
@@ -184,12 +176,15 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
     assert "You have reached your limit for today; you can continue" in ended, "what the reply cost is said as it ends"
 
 
-def test_limits_hold_for_answers_anew_and_edits(app, client, user):
+def test_a_limit_of_nothing_is_used_up_for_answers_anew_and_edits_too(app, client, user, login):
     _talk(client)
     (talk,) = client.get("/api/conversations").get_json()["conversations"]
     asked, reply = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"]
     with app.app_context(), write_transaction():
         service.set_quotas(user.user_id, [service.QuotaFields(period="day", tokens=0)])
+    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
+    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
+    assert "You have reached the limit." in login(user).get("/usage").text
     service.forget()
     assert client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", json={}).status_code == 429
     assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429
