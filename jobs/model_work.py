@@ -40,7 +40,7 @@ def generate_title(conversation_id: int) -> bool:
 def extract_memories(conversation_id: int, from_start: bool = False, after: int = 0) -> dict[str, Any]:
     """Read what is new in a conversation, or all of it, for memories, as far as one job goes; title it if untitled."""
     result = extraction.extract(conversation_id, from_start, after, on_start=lambda: report("extraction_start", {}))
-    requests.goes_on(conversation_id, result, from_start)
+    requests.queue_rest(conversation_id, result, from_start)
     if result.title:
         report("title", {"title": result.title, "conversation_id": conversation_id})
     outcome = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": result.summary_due}

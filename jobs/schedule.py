@@ -64,7 +64,7 @@ class Scheduler(CronScheduler):
         self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
         self._last_look = now()
 
-    def holds_lock(self) -> bool:
+    def acquire_lock(self) -> bool:
         """Take or renew the lock; False while another scheduler has it."""
         with suppress(LockError):  # not held, or no longer
             return bool(self._lock.reacquire())
@@ -72,7 +72,7 @@ class Scheduler(CronScheduler):
 
     def enqueue_jobs(self) -> list[CronJob]:
         """Enqueue what is due, retries included, if this scheduler holds the lock."""
-        if not self.holds_lock():
+        if not self.acquire_lock():
             return []
         if now() < self._last_look:  # the clock was set back: all would wait until it is as late again
             self._start_anew()

@@ -26,7 +26,7 @@ from jobs import data_work, model_work, schedule, upkeep  # noqa: F401  (loaded 
 from jobs.runner import worker_app
 from jobs.work_loop import PatientWorker
 from webapp.background.job_specs import WORKERS, Queue, rq_queue
-from webapp.cli.launch.processes import kill_forks_with_us, lower_priority
+from webapp.cli.launch.processes import kill_children_at_exit, lower_priority
 from webapp.config import exit_on_config_error
 from webapp.extensions import app_settings, make_redis
 from webapp.llm.sdk import warm_up
@@ -41,7 +41,7 @@ PAUSE_SECONDS = 1.0
 
 def main(names: list[Queue], *, with_schedule: bool = False, nice: int = NICE) -> None:
     """Process the named queues, all of them by default, until told to stop."""
-    kill_forks_with_us()
+    kill_children_at_exit()
     lower_priority(nice)
     with exit_on_config_error():
         app = worker_app()

@@ -167,4 +167,4 @@ def test_the_last_admin_stays_when_two_unmake_each_other(app_context, make_user)
 def test_holdings_count_what_is_theirs(app_context, make_user):
     person = make_user()
     make_user()
-    assert users.count_holdings(person.user_id) == {"conversations": 0, "tokens": 1}
+    assert users.count_contents(person.user_id) == {"conversations": 0, "tokens": 1}

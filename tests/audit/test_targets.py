@@ -13,7 +13,7 @@ from webapp.audit.targets import REASONS, THINGS, conversation_of, describe_targ
 from webapp.db.base import write_transaction
 from webapp.i18n.request_language import use_language
 
-RECORDERS = {"record", "audit.record", "signals.note", "note_look", "audit.note_look"}
+RECORDERS = {"record", "audit.record", "signals.note", "log_read", "record_admin_access", "audit.record_admin_access"}
 
 
 def test_what_was_recorded_is_told_in_the_readers_language(app):

@@ -12,7 +12,7 @@ from tests.spaces.helpers import make_space
 from tests.support.queries import execute
 from webapp.chat.frames import image_host
 from webapp.chat.models import PipelineStep
-from webapp.chat.start_pages import FOR_A_LEGACY, INTRODUCTION, MEMORY, starters
+from webapp.chat.start_pages import INTRODUCTION, LEGACY_STARTERS, MEMORY, starters
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
@@ -341,7 +341,7 @@ def test_news_are_what_came_after_the_last_message_shown_to_its_owner(anonymous,
 def test_what_is_remembered_is_asked_for_once_there_is_something():
     assert starters(is_legacy=False, has_memory=False)[0] == INTRODUCTION
     assert starters(is_legacy=False, has_memory=True)[0] == MEMORY
-    assert starters(is_legacy=True, has_memory=True) == FOR_A_LEGACY
+    assert starters(is_legacy=True, has_memory=True) == LEGACY_STARTERS
 
 
 def titles(page: str) -> list[str]:
@@ -366,7 +366,7 @@ def test_the_start_page_shows_one_row_and_nothing_of_memory(headers, user, login
 def test_a_legacy_has_starters_of_its_own_and_no_journeys(user, login, client):
     space_id = make_space(client)
     shown = login(user).get(f"/?into={space_id}", headers=HTMX).text
-    assert titles(shown) == [card.title for card in FOR_A_LEGACY]
+    assert titles(shown) == [card.title for card in LEGACY_STARTERS]
     assert "/journeys" not in shown
 
 

@@ -32,21 +32,21 @@ def test_two_schedulers_enqueue_once(app, redis):
     expected = sorted(name for name, spec in JOBS.items() if spec.every or spec.cron)
     assert _job_names(app) == expected
     assert {"sweep", "purge"} <= set(expected)
-    assert not second.holds_lock()
-    assert first.holds_lock()
+    assert not second.acquire_lock()
+    assert first.acquire_lock()
 
 
 def test_another_takes_over_when_the_first_ends_or_vanishes(redis):
     first, second = Scheduler(redis), Scheduler(redis)
-    assert first.holds_lock()
+    assert first.acquire_lock()
     second.release()
-    assert not second.holds_lock(), "a lock is released by its holder only"
+    assert not second.acquire_lock(), "a lock is released by its holder only"
     first.release()
-    assert second.holds_lock()
+    assert second.acquire_lock()
     assert 0 < redis.ttl(LOCK) <= LOCK_SECONDS
     redis.delete(LOCK)
-    assert first.holds_lock()
-    assert not second.holds_lock()
+    assert first.acquire_lock()
+    assert not second.acquire_lock()
 
 
 def test_a_clock_that_is_set_back_stops_nothing(app, run_jobs, monkeypatch):

@@ -96,7 +96,7 @@ def test_workers_yield_to_the_web(app, monkeypatch):
     """Their parent lowers its priority before it loads or forks anything: all that comes of it has the same."""
     done: list[Any] = []
     monkeypatch.setattr(worker, "lower_priority", lambda by: done.append(("nice", by)))
-    monkeypatch.setattr(worker, "kill_forks_with_us", lambda: None)
+    monkeypatch.setattr(worker, "kill_children_at_exit", lambda: None)
     monkeypatch.setattr(worker, "warm_up", lambda: done.append("clients"))
     monkeypatch.setattr(worker.gc, "freeze", lambda: None)
     monkeypatch.setattr(worker, "worker_app", lambda: done.append("app") or app)
@@ -109,7 +109,7 @@ def test_workers_yield_to_the_web(app, monkeypatch):
 def test_a_setting_that_cannot_be_read_ends_it_with_a_sentence(name, monkeypatch, capsys):
     monkeypatch.setenv(name, "lots")
     monkeypatch.setattr(worker, "lower_priority", lambda _by: None)
-    monkeypatch.setattr(worker, "kill_forks_with_us", lambda: None)
+    monkeypatch.setattr(worker, "kill_children_at_exit", lambda: None)
     monkeypatch.setattr(worker, "worker_app", worker.worker_app.__wrapped__)
     with pytest.raises(SystemExit, match="3"):
         worker.main([])

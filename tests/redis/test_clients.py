@@ -97,7 +97,7 @@ def test_every_client_is_at_the_new_master_after_a_fail_over(group, settings):
         assert job is not None and job.is_finished
         client.rpush("list", b"x")
         assert blocking.blpop(["list"], timeout=1) == (b"list", b"x")
-        assert scheduler.holds_lock()
+        assert scheduler.acquire_lock()
         assert limiter.storage.incr("limit", 60) == 1
         limiter.storage.clear("limit")
         client.xadd("stream", {"n": 1})

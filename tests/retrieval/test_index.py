@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.support.interleaving import at_once
 from webapp.llm.encoders import LocalEmbedder, MultilingualEmbedder
 from webapp.llm.packaged_models import floor_of
-from webapp.retrieval.fusion import relevant, terms_of, worth_listing
+from webapp.retrieval.fusion import hits_to_show, relevant, terms_of
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, NO_SPACE, Filter, Passage, Scope, may_see, visible_rows
 from webapp.retrieval.weights import FusionWeights, Weights
@@ -259,7 +259,7 @@ def test_without_a_word_in_common_a_passage_is_found_from_its_models_floor_on(em
         index.put_vectors(model, places([("message", 0)]), np.array([[cosine, np.sqrt(1 - cosine**2)]], np.float32))
         index.put_vectors(model, places([("message", 1)]), np.array([[-0.1, 1]], np.float32))
         hits = index.search("what is the cat called", asked, ME)
-        assert ([hit.id for hit in worth_listing(hits)][:1] == [0]) is is_found
+        assert ([hit.id for hit in hits_to_show(hits)][:1] == [0]) is is_found
         assert bool(relevant(hits, terms_of("what is the cat called"))) is is_found
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.summaries.prompt import (
-    ALSO,
+    ALSO_HEADING,
     CALL_CHARS,
     LegacySummary,
     answer_tokens,
@@ -73,7 +73,7 @@ SAID = [
 
 def test_what_was_lost_is_appended_in_the_users_sentences():
     whole = restore_details("The user renovates a kitchen with a brother who is an electrician.", SAID, 2_000)
-    assert whole.endswith(f"{ALSO} {SAID[0]} {SAID[1]}")
+    assert whole.endswith(f"{ALSO_HEADING} {SAID[0]} {SAID[1]}")
     assert "Fjordhus" not in whole  # a question tells nothing
 
 
@@ -81,7 +81,7 @@ def test_a_sentence_that_finds_no_room_leaves_it_to_a_shorter_one():
     long = "Our friends of the choir in Oslo come by the night train and stay at the inn with the red door."
     summary = "The user plans a day."
     whole = restore_details(summary, [long, "Kai is 9."], len(summary) + 30)
-    assert whole == f"{summary}\n{ALSO} Kai is 9."
+    assert whole == f"{summary}\n{ALSO_HEADING} Kai is 9."
 
 
 def test_what_is_there_in_any_form_is_not_said_twice():

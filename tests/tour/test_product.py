@@ -17,13 +17,13 @@ from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
 from webapp.background.job_specs import JOBS, Queue, rq_queue
 from webapp.background.queues import enqueue
-from webapp.chat.start_pages import FOR_THE_TOUR
+from webapp.chat.start_pages import TOUR_STARTERS
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now, write_transaction
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import NoModel
 from webapp.providers.catalogue import catalogue
-from webapp.shell.upkeep import READ_BY_A_MODEL, sweep
+from webapp.shell.upkeep import MODEL_JOBS, sweep
 from webapp.summaries import overviews
 from webapp.tour import answers
 
@@ -95,7 +95,7 @@ def test_a_banner_leads_an_admin_to_where_a_model_is_connected_and_asks_others_t
 
 
 def test_an_example_is_shown_to_those_who_ask_for_it(offline_launch, client):
-    assert "```python" in str(say(client, FOR_THE_TOUR[0].draft))
+    assert "```python" in str(say(client, TOUR_STARTERS[0].draft))
     assert "```" not in str(say(client, "Show me a Python program."))
 
 
@@ -159,7 +159,7 @@ def test_nothing_is_asked_at_night(offline_launch, app, client, run_jobs):
 
 
 def test_work_that_needs_a_model_is_known_to_the_sweep():
-    assert all(JOBS[name].model_calls for name in READ_BY_A_MODEL)
+    assert all(JOBS[name].model_calls for name in MODEL_JOBS)
 
 
 def test_a_digest_on_demand_says_what_is_missing(offline_launch, app, client, user):
@@ -179,6 +179,6 @@ def test_a_journeys_point_is_opened_with_the_same_sentence(offline_launch, app, 
 
 def test_the_first_screen_offers_what_the_tour_can_do(offline_launch, browser):
     cards = browser.get("/").text
-    assert cards.count('data-suggest="') == len(FOR_THE_TOUR)
-    assert all(card.title in cards for card in FOR_THE_TOUR)
+    assert cards.count('data-suggest="') == len(TOUR_STARTERS)
+    assert all(card.title in cards for card in TOUR_STARTERS)
     assert "No language model connected." in browser.get("/").text

@@ -33,7 +33,7 @@ _KINDS = {
     "passkeys": Kind(
         N_("Passkeys"), lambda user_id: (passkey.name for passkey in passkeys.list_passkeys(user_id)), _end_passkeys
     ),
-    "providers": Kind(N_("Sign-in services"), identities.issuers_of, identities.unlink_all),
+    "providers": Kind(N_("Sign-in services"), identities.issuers_of, identities.unlink_providers),
 }
 
 

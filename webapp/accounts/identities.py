@@ -142,7 +142,7 @@ def issuers_of(user_id: int) -> list[str]:
     return list(db.session.scalars(statement.order_by(UserIdentity.issuer)))
 
 
-def unlink_all(user_id: int) -> int:
+def unlink_providers(user_id: int) -> int:
     """Unlink an account from all providers; return how many there were."""
     return rows_changed(delete(UserIdentity).where(UserIdentity.user_id == user_id))
 

@@ -35,7 +35,7 @@ def next_step(view: Callable[..., Any], identity: Identity | None, access: str) 
         return None
     if identity.proved_at is not None and now() - identity.proved_at < PROOF_DURATION:
         return None
-    next_url = "" if wants_json() else _way_back(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
+    next_url = "" if wants_json() else _return_url(identity.user_id, keeps_form=not getattr(view, "asks_again", False))
     return _interrupt_until_passed(CONFIRM, next_url, "Give your password again first: POST /api/account/proof.")
 
 
@@ -45,7 +45,7 @@ def _interrupt_until_passed(path: str, next_url: str, detail: str) -> Response:
     return redirect_to(f"{request.script_root}{path}" + (f"?{urlencode({'next': next_url})}" if next_url else ""), 403)
 
 
-def _way_back(user_id: int, *, keeps_form: bool) -> str:
+def _return_url(user_id: int, *, keeps_form: bool) -> str:
     """Return where to go on afterwards: with the form that was sent, or else at its page, to send it again."""
     if request.method == "GET":
         return request.full_path.rstrip("?")

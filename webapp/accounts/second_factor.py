@@ -15,7 +15,7 @@ from webapp.errors import Conflict, Invalid
 
 ISSUER = "Commonplace"
 RECOVERY_CODES = 10
-DRIFT = 1
+DRIFT_STEPS = 1
 """How many steps of 30 seconds a phone's clock may be off, either way."""
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
@@ -112,7 +112,7 @@ def _is_current(row: SecondFactor, code: str) -> bool:
         return False
     totp = pyotp.TOTP(row.secret)
     step = int(time.time()) // totp.interval
-    for candidate in range(step - DRIFT, step + DRIFT + 1):
+    for candidate in range(step - DRIFT_STEPS, step + DRIFT_STEPS + 1):
         if candidate > row.last_step and hmac.compare_digest(totp.generate_otp(candidate), digits):
             row.last_step = candidate
             db.session.flush()

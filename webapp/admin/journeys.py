@@ -4,7 +4,7 @@ from flask import render_template, url_for
 
 from webapp.accounts.auth import current_user_id, writes
 from webapp.accounts.service import get_user
-from webapp.audit.service import note_look
+from webapp.audit.service import record_admin_access
 from webapp.db.base import db
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.request_language import ngettext
@@ -41,7 +41,7 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
     """Forget what is known about a point and read the journey's conversations again."""
     user = get_user(user_id)
     count = service.reset_point(user.user_id, journey, point)
-    note_look(current_user_id(), user_id, "point reset", is_change=True)
+    record_admin_access(current_user_id(), user_id, "point reset", is_change=True)
     return commit_and_redirect(
         url_for(".look", user_id=user_id),
         ngettext(

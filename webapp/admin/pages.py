@@ -143,7 +143,7 @@ def _render_users(*, partial: bool = False, **extra: Any) -> str:
 
 
 def _render_user(user: User, **extra: Any) -> str:
-    context: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.count_holdings(user.user_id)}
+    context: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.count_contents(user.user_id)}
     return render_template("admin/user.html", **{**context, **extra})
 
 

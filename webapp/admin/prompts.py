@@ -8,7 +8,7 @@ from webapp.accounts.auth import current_user_id, require_identity
 from webapp.accounts.service import names_of
 from webapp.admin import prompt_trials as trials
 from webapp.db.base import db
-from webapp.digests.service import existing_conversation, note_look
+from webapp.digests.service import existing_conversation, log_read
 from webapp.errors import DomainError, Invalid, NotFound, require
 from webapp.extensions import app_settings
 from webapp.http.forms import on_form, read_form, sentences
@@ -85,7 +85,7 @@ def preview(name: str) -> ViewResult:
     try:
         service.check(name, text)
         conversation_id = _require_number(_number(request.form.get("conversation_id")), "conversation")
-        note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
+        log_read(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
         context["preview"] = trials.preview(prompt.name, text, conversation_id, app_settings())
     except DomainError as error:
         db.session.rollback()
@@ -103,7 +103,7 @@ def replay(name: str) -> ViewResult:
         versions = [_require_number(_number(request.form.get(side))) for side in ("a", "b")]
         message_id = _require_number(_number(request.form.get("message_id")), "reply")
         conversation_id = trials.find_reply(message_id).conversation_id
-        note_look(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
+        log_read(require_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
         context["replay"] = trials.replay(message_id, versions, app_settings())
     except DomainError as error:
         db.session.rollback()

@@ -49,7 +49,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     return email
 
 
-def count_holdings(user_id: int) -> dict[str, int]:
+def count_contents(user_id: int) -> dict[str, int]:
     """Return how many conversations and usable tokens a user has."""
     return {"conversations": count_rows(Conversation.user_id == user_id), "tokens": len(tokens.list_tokens(user_id))}
 

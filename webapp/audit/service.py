@@ -133,7 +133,7 @@ def _mark_of_record(user_id: int, action: str, target: str, actor: Actor, second
     return _RecordMark(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)
 
 
-def note_look(admin_id: int, user_id: int, action: str, *, is_change: bool = False) -> None:
+def record_admin_access(admin_id: int, user_id: int, action: str, *, is_change: bool = False) -> None:
     """Record that an admin, also on the command line, viewed or changed somebody's data, for that person to see."""
     actor = current_actor()
     if actor == SYSTEM:

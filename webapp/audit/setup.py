@@ -25,7 +25,7 @@ def _record(_sender: object, user_id: int, action: str, target: str = "") -> Non
 
 log = logging.getLogger(__name__)
 
-READ_ONCE_IN = 600
+READ_INTERVAL = 600
 """Seconds in which the same reading by the same program is recorded once."""
 _MCP = "/mcp"
 # What is read at the addresses that begin like this; the first match counts.
@@ -45,7 +45,7 @@ def _note_reading(response: Response) -> Response:
     if actor.kind == "token" and actor.user_id is not None:
         try:
             with write_transaction():
-                record(actor.user_id, Action.MEMORIES_READ, target, actor=actor, once_in=READ_ONCE_IN)
+                record(actor.user_id, Action.MEMORIES_READ, target, actor=actor, once_in=READ_INTERVAL)
         except SQLAlchemyError as error:  # the next reading is recorded
             log.warning("a reading was not recorded", extra={"error": type(error).__name__})
     return response

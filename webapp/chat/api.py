@@ -249,7 +249,7 @@ def _accept(turn: service.StartedTurn, answer: M) -> M:
 
 
 def _stream_of(turn_id: int, cursor: Cursor = STREAM_START) -> ViewResult:
-    return _stream(service.reply_of(current_user_id(), turn_id).message_id, cursor)
+    return _stream(service.get_reply(current_user_id(), turn_id).message_id, cursor)
 
 
 def _stream(turn_id: int, cursor: Cursor = STREAM_START, *, launched: bool = False) -> ViewResult:

@@ -63,7 +63,7 @@ def own_parameters(conversation: Conversation | None) -> Parameters:
 def place(conversation: Conversation | None) -> str:
     """Return the URL where they are changed."""
     if conversation is None:
-        return url_for("parameter_pages.of_the_next")
+        return url_for("parameter_pages.next_conversation")
     return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
 
 
@@ -94,13 +94,13 @@ def choose(conversation_id: int) -> ViewResult:
 
 
 @blueprint.get("/models/parameters")
-def of_the_next() -> ViewResult:
+def next_conversation() -> ViewResult:
     """Return what the next conversation begins with."""
     return _render_parameters(None)
 
 
 @blueprint.post("/models/parameters")
-def choose_for_the_next() -> ViewResult:
+def change_next_conversation() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
     return _choose(None)
 

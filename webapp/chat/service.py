@@ -101,7 +101,7 @@ def start_turn(
 
 def retry_turn(user_id: int, reply_id: int) -> StartedTurn:
     """Start a new reply in place of an unfinished one, with the same options. Raises NotFound, Conflict."""
-    reply, conversation = _reply(user_id, reply_id)
+    reply, conversation = _lock_reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
     options = reply.custom_payload or {}
@@ -119,7 +119,7 @@ def regenerate(
     """Write a finished reply anew, as an `instruction`, `model` (by default that asked before) or `parameters` ask; the
     old one and what followed are kept. Raises NotFound, Conflict, Invalid for an unknown model."""
     check_choice(model)
-    reply, conversation = _reply(user_id, reply_id)
+    reply, conversation = _lock_reply(user_id, reply_id)
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
     options = {MODEL: model or (reply.custom_payload or {}).get(MODEL), PAYLOAD: dict(parameters or {})}
@@ -137,7 +137,7 @@ def store_reply_options(turn: StartedTurn, options: Mapping[str, Any]) -> Starte
 
 def continue_reply(user_id: int, reply_id: int, words: str) -> StartedTurn:
     """Return a turn that asks the model to continue the last reply, which was cut short. Raises NotFound, Conflict."""
-    reply, conversation = _reply(user_id, reply_id)
+    reply, conversation = _lock_reply(user_id, reply_id)
     if not reply.can_continue or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
     conversation_id = conversation.conversation_id
@@ -231,7 +231,7 @@ def launch(turn: StartedTurn) -> None:
 
 def stop_turn(user_id: int, reply_id: int) -> Message:
     """Ask for a reply to stop; its runner does so within half a second. Raises NotFound."""
-    reply, _ = _reply(user_id, reply_id, lock=False)
+    reply = get_reply(user_id, reply_id)
     if reply.status == "streaming":
         turnlog.request_stop(redis(), reply.message_id)
     return reply
@@ -245,9 +245,12 @@ def stop_current(user_id: int, conversation_id: int) -> int | None:
     return reply_id
 
 
-def reply_of(user_id: int, reply_id: int) -> Message:
+def get_reply(user_id: int, reply_id: int) -> Message:
     """Return a reply in one of the user's conversations. Raises NotFound."""
-    return _reply(user_id, reply_id, lock=False)[0]
+    message = messages.get_message(user_id, reply_id)
+    if message.role != "assistant":
+        raise NotFound("There is no such reply.")
+    return message
 
 
 def reply_to(user_id: int, message_id: int) -> Message:
@@ -278,13 +281,11 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
     return list(steps)
 
 
-def _reply(user_id: int, reply_id: int, *, lock: bool = True) -> tuple[Message, Conversation]:
-    message = messages.get_message(user_id, reply_id)
-    if message.role != "assistant":
-        raise NotFound("There is no such reply.")
-    conversation = get_conversation(user_id, message.conversation_id, lock=lock)
-    if lock:
-        db.session.refresh(message)  # it may have changed before we held the conversation
-    if lock and message.superseded_by_id is not None:
+def _lock_reply(user_id: int, reply_id: int) -> tuple[Message, Conversation]:
+    """Return a current reply and its conversation, locked. Raises NotFound, Conflict for an earlier version."""
+    message = get_reply(user_id, reply_id)
+    conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    db.session.refresh(message)  # it may have changed before we held the conversation
+    if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
     return message, conversation

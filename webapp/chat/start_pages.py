@@ -29,11 +29,11 @@ MEMORY = Starter(
     "A look at what is remembered",
     "What do you remember about me, and what follows from that?",
 )
-FOR_ANYONE = (
+GENERAL_STARTERS = (
     Starter("Think something through", "A decision, a plan, a worry", "Help me think something through: "),
     Starter("Work on a text", "Shorten, translate, clarify", "Improve this text and say what you changed:\n\n"),
 )
-FOR_A_LEGACY = (
+LEGACY_STARTERS = (
     Starter("Tell a story", "A moment you shared", "Let me tell you about a moment I remember: "),
     Starter("Describe them", "Their ways, voice, habits", "Let me describe what they were like: "),
     Starter(
@@ -42,7 +42,7 @@ FOR_A_LEGACY = (
     Starter("Find what is missing", "Questions still open", "What is still missing from their story? Ask me about it."),
 )
 
-FOR_THE_TOUR = (
+TOUR_STARTERS = (
     Starter("Show me", "What a reply looks like", answers.EXAMPLE_REQUEST),
     Starter("Introduce yourself", "These sentences are remembered, word for word", answers.INTRODUCTION),
 )
@@ -52,8 +52,8 @@ FOR_THE_TOUR = (
 def starters(*, is_legacy: bool, has_memory: bool) -> tuple[Starter, ...]:
     """Return the cards of a legacy, or three that stand beside the one for journeys."""
     if is_legacy:
-        return FOR_A_LEGACY
-    return (MEMORY if has_memory else INTRODUCTION, *FOR_ANYONE)
+        return LEGACY_STARTERS
+    return (MEMORY if has_memory else INTRODUCTION, *GENERAL_STARTERS)
 
 
 blueprint = PageBlueprint("start", __name__, access="user")
@@ -68,7 +68,7 @@ def _start() -> dict[str, Any]:
 def _starters(space: Space | None) -> tuple[Starter, ...]:
     """Return what a new conversation could begin with, in the chosen space or in none."""
     if not status().is_connected:
-        return FOR_THE_TOUR
+        return TOUR_STARTERS
     return starters(is_legacy=space is not None and space.kind == "legacy", has_memory=has_memory())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.chat.service import StartedTurn, reply_of
+from webapp.chat.service import StartedTurn, get_reply
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.runtime import runtime
 from webapp.chat.turns.tool_calls import ASK_SECONDS, Decision
@@ -77,7 +77,7 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
 
     The caller commits, and then calls `send_decision`.
     """
-    reply = reply_of(user_id, turn_id)
+    reply = get_reply(user_id, turn_id)
     question = None
     if reply.status == "streaming":
         db.session.rollback()

@@ -14,7 +14,7 @@ from webapp.digests.schemas import (
     ConversationMemoryOut,
     ConversationMemoryVersionOut,
 )
-from webapp.digests.service import note_look, reachable_conversation
+from webapp.digests.service import log_read, reachable_conversation
 from webapp.errors import Invalid
 from webapp.http.json_api import api_blueprint
 from webapp.http.problems import field_errors
@@ -51,7 +51,7 @@ def render_prompt(body: RenderRequest) -> Rendered:
     """Fill the placeholders of a text for a conversation. Nothing is stored or sent."""
     identity = require_identity()
     conversation = reachable_conversation(identity, body.conversation_id)
-    note_look(identity, conversation.user_id, f"prompt on conversation {body.conversation_id}")
+    log_read(identity, conversation.user_id, f"prompt on conversation {body.conversation_id}")
     conversation = reachable_conversation(identity, body.conversation_id)
     return Rendered(
         text=fill_for(conversation, body.prompt_text),

@@ -205,10 +205,10 @@ def require_user(identity: Identity, user_id: int) -> None:
         raise NotFound("There is no such account.")
 
 
-def note_look(identity: Identity, owner_id: int, action: str) -> None:
+def log_read(identity: Identity, owner_id: int, action: str) -> None:
     """Record, and commit, that an admin is about to read what somebody else wrote."""
     if not identity.is_admin or owner_id == identity.user_id:
         return
     with write_transaction():
-        audit.note_look(identity.user_id, owner_id, action)
+        audit.record_admin_access(identity.user_id, owner_id, action)
     log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": action})

@@ -35,7 +35,7 @@ Link = Callable[[Citable, int, str], str]
 """The URL of a page of a file, with certain words highlighted."""
 
 
-def names_a_page(text: str) -> bool:
+def mentions_page(text: str) -> bool:
     """Return whether a text may name a page; cheap."""
     return _PAGE.search(text) is not None
 

@@ -19,7 +19,7 @@ from webapp.files.api import (
     send_picture,
     stream_of,
 )
-from webapp.files.citations import Citable, link_citations, names_a_page, split_around
+from webapp.files.citations import Citable, link_citations, mentions_page, split_around
 from webapp.files.kinds import PDF
 from webapp.files.models import File
 from webapp.files.pictures import page_tokens
@@ -65,7 +65,7 @@ def tokens_shown(file: File) -> int:
 
 def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
     """Return the HTML of a reply, with links for the pages of files that it names."""
-    if not names_a_page(content):
+    if not mentions_page(content):
         return html
     cache: dict[int, list[Citable]] = g.setdefault("citable", {})
     if conversation_id not in cache:

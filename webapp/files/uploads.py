@@ -198,13 +198,13 @@ def sweep_storage() -> int:
         stored = existing_contents({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:
-            if digest not in stored and not _is_in_use_again(digest):
+            if digest not in stored and not _was_added_again(digest):
                 storage.delete(key)
                 count += 1
     return count
 
 
-def _is_in_use_again(digest: str) -> bool:
+def _was_added_again(digest: str) -> bool:
     """Return whether the content was added again while others were being deleted."""
     name = is_named(digest)
     db.session.rollback()

@@ -118,7 +118,7 @@ def replay(
     """Return how the answer to a repeated Idempotency-Key is shown; that raises NotFound if its reply is gone."""
 
     def repeat(first: dict[str, Any], _status: int) -> Response:
-        chat.reply_of(current_user_id(), first["turn_id"])
+        chat.get_reply(current_user_id(), first["turn_id"])
         _release_place()
         return show(body_as(kind), LaunchableReply(**first, turn=None))
 

@@ -186,7 +186,7 @@ def _begin(asked: UserRequest) -> LaunchableReply:
     if request.rounds:
         conversation_id = preferences.conversation_id
         if not conversation_id and request.history:
-            conversation_id = threads.begin_with(user_id, preferences.fields, request.history).conversation_id
+            conversation_id = threads.begin_with_history(user_id, preferences.fields, request.history).conversation_id
         return start(asked, conversation_id)
     if preferences.conversation_id or not request.history:
         return start(asked, preferences.conversation_id)
@@ -200,7 +200,7 @@ def _begin(asked: UserRequest) -> LaunchableReply:
     if other is not None:
         place, last = other
         return continue_conversation(asked, place, *last)
-    return start(asked, threads.begin_with(user_id, preferences.fields, request.history).conversation_id)
+    return start(asked, threads.begin_with_history(user_id, preferences.fields, request.history).conversation_id)
 
 
 def continue_conversation(asked: UserRequest, conversation_id: int, reply_id: int, status: str) -> LaunchableReply:

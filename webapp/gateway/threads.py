@@ -105,7 +105,7 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
     return None
 
 
-def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
+def begin_with_history(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
     """Create a conversation from a client's history, without memories of it or forgotten text in it."""
     tombstones = tombstone_set(user_id)
     lines = [(role, tombstones.without_forgotten(text, FORGOTTEN_MARK), now()) for role, text in history]

@@ -8,7 +8,7 @@ from webapp.accounts.auth import require_identity
 from webapp.conversations.models import Message
 from webapp.db.base import db
 from webapp.digests.schemas import ConversationMemoryOut
-from webapp.digests.service import digests_of_user, get_digest, note_look, reachable_conversation, require_user
+from webapp.digests.service import digests_of_user, get_digest, log_read, reachable_conversation, require_user
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
@@ -21,7 +21,7 @@ def messages_for_brain(conversation_id: Id, query: HistoryQuery) -> MessagesForB
     """The messages of a conversation, for a service that makes something of them."""
     conversation = reachable_conversation(require_identity(), conversation_id)
     user_id, title = conversation.user_id, conversation.title
-    note_look(require_identity(), user_id, f"messages of conversation {conversation_id}")
+    log_read(require_identity(), user_id, f"messages of conversation {conversation_id}")
     rows = _finished_messages(conversation_id, after=query.after or 0, limit=query.limit + 1)
     page_rows = rows[: query.limit]
     return MessagesForBrain(
@@ -40,7 +40,7 @@ def messages_for_brain(conversation_id: Id, query: HistoryQuery) -> MessagesForB
 def conversation_memory(conversation_id: Id) -> ConversationMemoryOut:
     """The memory (the digest) of a conversation."""
     owner_id = reachable_conversation(require_identity(), conversation_id).user_id
-    note_look(require_identity(), owner_id, f"digest of conversation {conversation_id}")
+    log_read(require_identity(), owner_id, f"digest of conversation {conversation_id}")
     return ConversationMemoryOut.of(get_digest(conversation_id))
 
 
@@ -48,7 +48,7 @@ def conversation_memory(conversation_id: Id) -> ConversationMemoryOut:
 def user_memories(user_id: Id, query: DigestsQuery) -> UserMemories:
     """The memories of all conversations of a user, a page at a time."""
     require_user(require_identity(), user_id)
-    note_look(require_identity(), user_id, "digests")
+    log_read(require_identity(), user_id, "digests")
     rows = digests_of_user(user_id, after=query.after or 0, limit=query.limit + 1)
     page_rows = rows[: query.limit]
     return UserMemories(

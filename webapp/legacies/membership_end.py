@@ -65,7 +65,7 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
 
 
 @membership_ending.connect
-def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach:
+def _on_membership_ending(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach:
     """Conversations become personal. Memories, which are about the subject of the space and not about the user, are
     archived among the personal ones, private; or forgotten, if the user says so. Others lose what they were told."""
     space_id = space.space_id
@@ -109,7 +109,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> Reach
 
 
 @account_ending.connect
-def _account_ends(_sender: object, *, user_id: int) -> dict[str, int]:
+def _on_account_ending(_sender: object, *, user_id: int) -> dict[str, int]:
     """End an account's memberships in all spaces; return what others lose by it."""
     lock_spaces(user_id)
     shared = select(Memory.memory_id).where(Memory.user_id == user_id, IS_SHARED)

@@ -80,11 +80,11 @@ def _remove_copies(
 ) -> Reach:
     reach = Reach()
     for other, conversation_ids in sorted(_conversations_with_memories(user_id, memory_ids).items()):
-        reach += _redact_conversations(other, sorted(conversation_ids), memory_ids, _without_own(other, texts))
+        reach += _redact_conversations(other, sorted(conversation_ids), memory_ids, _exclude_own(other, texts))
     return reach
 
 
-def _without_own(user_id: int, texts: Collection[str]) -> set[str]:
+def _exclude_own(user_id: int, texts: Collection[str]) -> set[str]:
     """Return the texts, except those that are also memories of the user's own."""
     hashes = {statement_hash(text): text for text in texts}
     own_hashes = db.session.scalars(

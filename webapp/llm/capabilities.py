@@ -63,7 +63,7 @@ class Capabilities:
         mark = self._read(base_url, model).get("unopened")
         return mark if isinstance(mark, str) else ""
 
-    def note_unopened_thought(self, base_url: str, model: str, mark: str) -> None:
+    def remember_end_mark(self, base_url: str, model: str, mark: str) -> None:
         """Remember how the model's thoughts end; an empty mark forgets it."""
         self._learn(base_url, model, unopened=mark)
 

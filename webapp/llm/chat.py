@@ -83,12 +83,12 @@ class ChatClient:
                         for part in answer.feed(event):
                             yield part
                             if isinstance(part, ThoughtSoFar):
-                                self.capabilities.note_unopened_thought(base_url, body["model"], part.mark)
+                                self.capabilities.remember_end_mark(base_url, body["model"], part.mark)
                             if not thinks and isinstance(part, ReasoningDelta):
                                 thinks = True
                                 self.capabilities.note_thinking(base_url, body["model"])
                 if unopened and not answer.has_thought:  # it answers without a thought now
-                    self.capabilities.note_unopened_thought(base_url, body["model"], "")
+                    self.capabilities.remember_end_mark(base_url, body["model"], "")
                 return
             except ModelError as error:
                 if delivered:

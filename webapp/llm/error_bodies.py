@@ -108,6 +108,6 @@ def _is_private(word: str) -> bool:
     return "://" in word or word.lstrip("(\"'").startswith("sk-") or (len(word) >= _LONG_WORD and has_digits)
 
 
-def loggable_code(codes: set[str]) -> str | None:
+def code_for_log(codes: set[str]) -> str | None:
     """Return one short identifier-like code, or None: free text must not reach the logs."""
     return next((c for c in sorted(codes) if len(c) <= 40 and c.replace("_", "").isalnum()), None)

@@ -3,7 +3,7 @@
 import re
 from typing import Any, ClassVar
 
-from .error_bodies import error_fields, loggable_code, parse_retry_after, quotable
+from .error_bodies import code_for_log, error_fields, parse_retry_after, quotable
 
 _REASON_INTRO = " The model server says: “"
 
@@ -178,7 +178,7 @@ def classify_payload(
     message, codes, inner_status = error_fields(payload)
     status = status or inner_status
     text = message.lower()
-    common: dict[str, Any] = {"status": status, "provider_code": loggable_code(codes)}
+    common: dict[str, Any] = {"status": status, "provider_code": code_for_log(codes)}
     quoted = common | {"reason": quotable(message)}
     if NoModel.code in codes:
         return NoModel(**common)

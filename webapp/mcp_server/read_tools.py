@@ -24,7 +24,7 @@ from webapp.retrieval.passages import KINDS, FoundPassage
 from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
 
-READ_ONCE_IN = 600
+READ_INTERVAL = 600
 """If one token reads the same number of things again within so many seconds, the audit has one line for both."""
 TITLE, TEXT, WHOLE = 120, 500, 20_000
 """The most characters of a title, of a passage in a context, and of a fetched text."""
@@ -164,7 +164,7 @@ def resource(user_id: int, uri: str) -> Any:
         found = view_space(user_id, space_id).model_dump(mode="json", exclude={"invited_by"})
     else:
         raise NotFound("There is no such resource.")
-    record(user_id, Action.MEMORIES_READ, _READ.get(uri, f"space {space_id}"), once_in=READ_ONCE_IN)
+    record(user_id, Action.MEMORIES_READ, _READ.get(uri, f"space {space_id}"), once_in=READ_INTERVAL)
     return found
 
 
@@ -204,7 +204,7 @@ def _note_count(user_id: int, known: int, passages: int = 0) -> None:
     parts = [count_noun(known, "memory", "memories")] if known or not passages else []
     if passages:
         parts.append(count_noun(passages, "passage"))
-    record(user_id, Action.MEMORIES_READ, ", ".join(parts), once_in=READ_ONCE_IN)
+    record(user_id, Action.MEMORIES_READ, ", ".join(parts), once_in=READ_INTERVAL)
 
 
 def _name(item: FoundPassage) -> str:

@@ -80,6 +80,6 @@ def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Seque
 def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memory]:
     """Return a page of somebody's memories for an admin, recording the access. Raises NotFound."""
     get_user(user_id)
-    audit.note_look(admin_id, user_id, "memories")
+    audit.record_admin_access(admin_id, user_id, "memories")
     log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
     return find_memories(user_id, query)

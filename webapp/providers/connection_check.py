@@ -78,7 +78,7 @@ MAX_NAME_LENGTH = 200
 _EDGE = 64
 """Edge of the test picture: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
-NONE_MAKES_VECTORS = N_("It has no embedding model.")
+NO_EMBEDDING_MODEL = N_("It has no embedding model.")
 _PROSE = "The harbour was quiet that morning, and the boats lay still on the grey water beside the wall. "
 _TOOL = {
     "type": "function",
@@ -273,7 +273,7 @@ def background_problem(settings: ModelSettings, model: str) -> str:
 def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
     model_name = model or next((name for name in names if makes_vectors(name)), None)
     if model_name is None:
-        return {"ok": False, "detail": NONE_MAKES_VECTORS}
+        return {"ok": False, "detail": NO_EMBEDDING_MODEL}
     return {**_try(lambda: _embed(settings.with_embeddings(model_name))), "model": model_name}
 
 

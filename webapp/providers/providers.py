@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-CANNOT_CHAT: tuple[str, ...] = tuple(_DATA["cannot_chat"])
+NOT_CHAT_MODELS: tuple[str, ...] = tuple(_DATA["cannot_chat"])
 """Parts of the names of models that neither chat nor make vectors."""
-MAKES_VECTORS: tuple[str, ...] = tuple(_DATA["makes_vectors"])
+EMBEDDING_MODELS: tuple[str, ...] = tuple(_DATA["makes_vectors"])
 """Parts of the names of models that make vectors."""
 
 

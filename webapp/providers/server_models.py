@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.providers.providers import CANNOT_CHAT, MAKES_VECTORS
+from webapp.providers.providers import EMBEDDING_MODELS, NOT_CHAT_MODELS
 
 MAX_FIRST_OFFERED = 12
 """All of so many models are offered; of more, the MAX_OFFERED most capable."""
@@ -34,12 +34,12 @@ class Choice:
 
 def can_chat(name: str) -> bool:
     """Return whether a model chats, as far as its name tells."""
-    return not any(part in name.lower() for part in (*CANNOT_CHAT, *MAKES_VECTORS))
+    return not any(part in name.lower() for part in (*NOT_CHAT_MODELS, *EMBEDDING_MODELS))
 
 
 def makes_vectors(name: str) -> bool:
     """Return whether a model makes vectors, as far as its name tells."""
-    return any(part in name.lower() for part in MAKES_VECTORS)
+    return any(part in name.lower() for part in EMBEDDING_MODELS)
 
 
 def choices_of(rows: Iterable[ListedModel], prefers: Sequence[str] = ()) -> list[Choice]:

@@ -175,7 +175,7 @@ def relevant(hits: Sequence[Hit], query_terms: Collection[str]) -> list[Hit]:
     return _with_ranked_near(hits, [_relevant(hit, len(query_terms), covered) for hit in hits], CLOSE_SHARE)
 
 
-def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
+def hits_to_show(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits that a search box shows: by words or meaning, and those ranked almost as high."""
     return _with_ranked_near(
         hits, [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits], SEARCH_SHARE

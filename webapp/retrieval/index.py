@@ -13,7 +13,7 @@ from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, rerank
 from webapp.retrieval.hits import KeywordScores, hits_of
 from webapp.retrieval.passages import KINDS, NO_SPACE, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.vectors import VectorStore, floor
-from webapp.retrieval.weights import ALIKE_VECTORS, MAX_CANDIDATES, FusionWeights, Weights
+from webapp.retrieval.weights import DUPLICATE_COSINE, MAX_CANDIDATES, FusionWeights, Weights
 from webapp.text.words import asks_something
 
 Floats = NDArray[np.float32]
@@ -257,7 +257,7 @@ class UserIndex:
         similar: dict[int, list[int]] = {}
         for store in self._vectors.values():
             vector_rows = store.rows_with_vector(rows)
-            for first, second in np.argwhere(store.similarities(vector_rows) >= ALIKE_VECTORS).tolist():
+            for first, second in np.argwhere(store.similarities(vector_rows) >= DUPLICATE_COSINE).tolist():
                 similar.setdefault(vector_rows[first], []).append(vector_rows[second])
         return lambda row: similar.get(row, ())
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from webapp.db.base import db
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.facts import scan_words
-from webapp.retrieval.fusion import terms_of, worth_listing
+from webapp.retrieval.fusion import hits_to_show, terms_of
 from webapp.retrieval.hydration import load_hits
 from webapp.retrieval.lookup import FEW_TERMS, Clock, Result, scope_of, was_rejected, with_phrases
 from webapp.retrieval.passages import KINDS, Filter, Scope
@@ -59,7 +59,7 @@ def search(
     )
     ranked = entry.index.search(q, meaning, filters, 3 * limit + 10, prefix=q[-1:].isalnum())
     # Of every passage its best piece, in the order of the ranking.
-    hits = list({hit.key: hit for hit in reversed(worth_listing(ranked))}.values())[::-1]
+    hits = list({hit.key: hit for hit in reversed(hits_to_show(ranked))}.values())[::-1]
     clock.lap("search")
     query_terms = terms_of(q)
     passages = [

@@ -57,7 +57,7 @@ STANDING, ALIKE_TO, MAX_CANDIDATES = 10, 3, 128
 again, by how much they resemble the best ALIKE_TO."""
 FEW, RARE = 5, 0.02
 """Passages, or share of all, up to which a name is rare: where two people talk, each is named all the time."""
-ALIKE_VECTORS = 0.96
+DUPLICATE_COSINE = 0.96
 """The cosine from which two passages say the same. Set by hand: paraphrases lie below .93."""
 BY_MEANING = 0.15
 """The weighted z-score from which "meaning" is given as a reason. Set by hand."""

@@ -30,6 +30,7 @@ from webapp.schedules import mails
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
 from webapp.usage.records import count_as_schedule
+from webapp.usage.service import ReplyRunning
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ def run(run_id: int) -> bool:
     try:
         with write_transaction():
             turn = _begin(run_id)
-    except Unavailable:
+    except (Unavailable, ReplyRunning):
         raise
     except DomainError as error:
         _end(run_id, error.detail)
@@ -170,7 +171,7 @@ def _begin(run_id: int) -> StartedTurn | None:
         conversation_id=conversation_id,
         new=None if conversation_id else NewConversation(title=schedule.title, journey=schedule.journey),
         custom_payload={"schedule": schedule.schedule_id, **_when_said(schedule)},
-        spans=() if _may_speak(schedule) else [(0, len(schedule.prompt), "pasted")],
+        spans=() if _counts_as_typed(schedule) else [(0, len(schedule.prompt), "pasted")],
     )
     turn.consent = "none"
     db.session.flush()
@@ -196,7 +197,7 @@ def _when_said(schedule: Schedule) -> dict[str, str]:
     return {SAID_AT: question.said_at.isoformat()}
 
 
-def _may_speak(schedule: Schedule) -> bool:
+def _counts_as_typed(schedule: Schedule) -> bool:
     """Return whether its words count as the person's: a program's do if it may hold conversations for them."""
     token = db.session.get(ApiToken, schedule.token_id) if schedule.token_id is not None else None
     return token is None or is_sufficient(token.scopes, {"chat"})

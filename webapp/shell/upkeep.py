@@ -42,7 +42,7 @@ T = TypeVar("T")
 MAX_DELAY_DAYS = 7
 IDEMPOTENCY_HOURS = 24
 TEMPORARY_HOURS = 24
-READ_BY_A_MODEL = ("extract", "summary", "learn")
+MODEL_JOBS = ("extract", "summary", "learn")
 """Work that stays owed while no model is connected; a title is then the first words."""
 
 
@@ -86,7 +86,7 @@ def sweep() -> dict[str, int]:
 
 
 def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
-    ids = find() if name not in READ_BY_A_MODEL or has_worker() else ()
+    ids = find() if name not in MODEL_JOBS or has_worker() else ()
     db.session.rollback()
     return enqueue_owed(name, ids)
 

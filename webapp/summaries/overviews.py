@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 BATCH = 10
 """The number of chunks that one overview stands for."""
-DUE = BATCH + 5
+MIN_CHUNKS = BATCH + 5
 """An overview is due once this many chunks of a level have none."""
 TASK = """
 
@@ -77,7 +77,7 @@ def conversations_awaiting_overview(limit: int = 500) -> Sequence[int]:
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
         .where(Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False), _has_no_overview())
         .group_by(ConversationChunk.conversation_id, ConversationChunk.level)
-        .having(func.count() >= DUE)
+        .having(func.count() >= MIN_CHUNKS)
         .limit(limit)
     )
     return list(dict.fromkeys(row.conversation_id for row in rows))
@@ -96,7 +96,7 @@ def _due_parts(conversation_id: int) -> Parts | None:
     ).all()
     for level in sorted({row.level for row in rows}):
         rows_of_level = [row for row in rows if row.level == level]
-        if len(rows_of_level) >= DUE:
+        if len(rows_of_level) >= MIN_CHUNKS:
             return Parts(conversation.space_id, rows_of_level[:BATCH], still_holds)
     return None
 

@@ -114,7 +114,7 @@ def tidy(summary: str) -> str:
 
 MAX_SENTENCES = 12
 MAX_CHARS = 220
-ALSO = "Also said:"
+ALSO_HEADING = "Also said:"
 _WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
 _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
 
@@ -142,7 +142,7 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
         for word, sentence in particulars(text).items():
             if not all(term in present for term in words(word)) and len(sentence) <= MAX_CHARS:
                 missing.setdefault(sentence)
-    room = limit - len(summary) - len(ALSO) - 2
+    room = limit - len(summary) - len(ALSO_HEADING) - 2
     additions: list[str] = []
     for sentence in list(missing)[:MAX_SENTENCES]:
         ended = sentence if sentence[-1] in ".!…。！" else f"{sentence}."
@@ -151,7 +151,7 @@ def restore_details(summary: str, texts: Iterable[str], limit: int) -> str:
             continue  # a shorter one may still find room
         room -= needed
         additions.append(ended)
-    return f"{summary}\n{ALSO} {' '.join(additions)}" if additions else summary
+    return f"{summary}\n{ALSO_HEADING} {' '.join(additions)}" if additions else summary
 
 
 def whole_sentences(text: str) -> str:

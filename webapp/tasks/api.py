@@ -4,7 +4,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import login_required, require_identity
 from webapp.background.queues import enqueue_or_find
 from webapp.digests import generation
-from webapp.digests.service import get_digest, note_look, reachable_conversation, require_user
+from webapp.digests.service import get_digest, log_read, reachable_conversation, require_user
 from webapp.extensions import app_settings, limiter, redis
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import Id
@@ -34,7 +34,7 @@ def generate_memory_for_conversation(conversation_id: Id, query: SyncQuery) -> A
     owner_id = reachable_conversation(identity, conversation_id).user_id
     if not query.sync:
         return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=conversation_id)), 202
-    note_look(identity, owner_id, f"digest of conversation {conversation_id}")
+    log_read(identity, owner_id, f"digest of conversation {conversation_id}")
     generation.generate_now(conversation_id)
     return DigestMade.of(get_digest(conversation_id))
 

@@ -17,7 +17,7 @@ from webapp.db.base import after_commit, db
 from webapp.extensions import app_settings
 from webapp.transfer.models import Export, Import
 
-OLD_SECONDS = 86_400
+MAX_AGE_SECONDS = 86_400
 """A file that is younger may belong to a row that is not committed yet."""
 
 
@@ -76,7 +76,7 @@ def drop(name: str | None) -> None:
 
 def sweep() -> int:
     """Delete old files that no row names, as a process that is killed leaves them; return how many."""
-    before = time.time() - OLD_SECONDS
+    before = time.time() - MAX_AGE_SECONDS
     old = {path.name for path in folder().iterdir() if path.stat().st_mtime < before}
     left = old.difference(*(db.session.scalars(select(model.stored_as)) for model in (Import, Export)))
     db.session.rollback()

@@ -13,7 +13,7 @@ MAX_SAMPLE = 1_000
 """Of the newest records: if no server reports anything, the search would never end."""
 DEFAULT_FACTOR = 0.8
 """Estimates are too high; for English this is about the right factor. It is used until a model has reported."""
-DOUBT = 5e-4
+PRIOR_WEIGHT = 5e-4
 """How much the usual factor weighs against one reply."""
 
 
@@ -39,8 +39,8 @@ def fit_weights(seen: Sequence[tuple[int, int, int]]) -> Weights:
         return Weights()
     a, b, d = (sum(x[i] * x[j] for x in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     right = [sum(x[i] for x in rows) for i in (0, 1)]
-    a, d = a + DOUBT, d + DOUBT
-    right[0] += DOUBT * DEFAULT_FACTOR
+    a, d = a + PRIOR_WEIGHT, d + PRIOR_WEIGHT
+    right[0] += PRIOR_WEIGHT * DEFAULT_FACTOR
     whole = a * d - b * b
     return Weights((right[0] * d - right[1] * b) / whole, (right[1] * a - right[0] * b) / whole / 4)
 

@@ -58,7 +58,7 @@ class Subscription:
 
 
 @dataclass(slots=True)
-class _Own:
+class _OwnTurn:
     """A turn that this process runs: its first entries, the id of the last, and those that Redis may not have yet."""
 
     first: Sequence[Entry] = ()
@@ -80,7 +80,7 @@ class Hub:
         self._lock = threading.Lock()
         self._positions: dict[int, str] = {}
         self._queues: dict[int, list[Subscription]] = {}
-        self._local_turns: dict[int, _Own] = {}
+        self._local_turns: dict[int, _OwnTurn] = {}
         self._wake_key = f"hub:{uuid.uuid4().hex}"
         self._wake_position = "0-0"
         self._thread: threading.Thread | None = None
@@ -99,7 +99,7 @@ class Hub:
         """Expect every entry of a turn about to begin in this process from its writer, until `release`."""
         with self._lock:
             if turn_id not in self._positions:  # two sources would overtake each other
-                self._local_turns[turn_id] = _Own()
+                self._local_turns[turn_id] = _OwnTurn()
 
     def hand_over(self, turn_id: int, entries: Sequence[Entry], unwritten: Sequence[Entry] = ()) -> None:
         """Deliver entries of a turn written in this process to its viewers; its writer keeps the `unwritten` ones."""

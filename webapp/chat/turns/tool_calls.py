@@ -76,7 +76,7 @@ WRITE_REFUSED = (
     "This call was not made: it may change something, and nobody is there while a schedule's message is answered. Say"
     " what you would have done; the user can ask for it."
 )
-UNATTENDED = (
+CANNOT_ASK = (
     "This call was not made: it may change something, and the user cannot be asked from the program that this was sent"
     " with. They can allow this tool for good in a conversation in Commonplace, and then ask again."
 )
@@ -201,7 +201,7 @@ class ToolCalling:
         consent = self._consents.get(tool.name, "once" if not tool.asks else "")
         if not consent:
             if self._ask is None or self._consent != "ask":
-                return {"status": "declined", "detail": UNATTENDED}
+                return {"status": "declined", "detail": CANNOT_ASK}
             self._writer.entry(self.turn_id, "tool_start", {**starts, "asks": True})
             consent = await self._ask(self.turn_id, starts["number"])
             if consent != "once":

@@ -16,7 +16,7 @@ from webapp.cli.client import output
 from webapp.cli.client.config import FAILED, INTERRUPTED, UNREACHABLE, USAGE, ClientError
 from webapp.cli.client.http import BrokenStream, Server, as_json, in_space, read_piped_input, server, words
 
-RESUMES = 5
+MAX_RESUMES = 5
 """How often a broken stream is resumed."""
 
 
@@ -41,7 +41,7 @@ class Reply:
     metavar="ID",
     help="Continue this conversation.",
 )
-@click.option("-C", "--continue", "goes_on", is_flag=True, help="Continue the latest conversation.")
+@click.option("-C", "--continue", "latest", is_flag=True, help="Continue the latest conversation.")
 @click.option("-t", "--temporary", is_flag=True, help="No memory, not listed, gone after a day.")
 @click.option("-m", "--model", metavar="ID", help="One of the models you can choose.")
 @click.option(
@@ -57,7 +57,7 @@ class Reply:
 def chat(
     message: tuple[str, ...],
     conversation_id: int | None,
-    goes_on: bool,
+    latest: bool,
     temporary: bool,
     model: str | None,
     files: tuple[Path, ...],
@@ -69,12 +69,12 @@ def chat(
     Without either, a conversation begins: empty lines are ignored, Ctrl-C stops a reply, Ctrl-D ends it.
     """
     api = server()
-    if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
+    if sum(map(bool, (conversation_id, latest, temporary))) > 1:
         raise ClientError("Use only one of --conversation, --continue and --temporary.", USAGE)
     text = "\n\n".join(part for part in (words(message), read_piped_input()) if part)
     if not text and not sys.stdin.isatty():
         raise ClientError("There is no message.", USAGE)
-    if goes_on:
+    if latest:
         conversations = api.get("/api/conversations", limit=1)["conversations"]
         conversation_id = conversations[0]["conversation_id"] if conversations else None
     if temporary:
@@ -122,7 +122,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
     reply, key = Reply(), uuid.uuid4().hex
     fields = {name: value for name, value in body.items() if value not in (None, [])}
     try:
-        for left in reversed(range(RESUMES + 1)):
+        for left in reversed(range(MAX_RESUMES + 1)):
             try:
                 if _follow(_stream(api, reply, fields, key), reply, show):
                     return reply
@@ -131,7 +131,7 @@ def _ask(api: Server, body: dict[str, Any], show: Callable[[str], None]) -> Repl
             except ClientError as error:
                 if error.exit_code != UNREACHABLE or error.status or not (left and reply.turn_id):
                     raise
-            time.sleep(0.2 * (RESUMES - left))
+            time.sleep(0.2 * (MAX_RESUMES - left))
     except KeyboardInterrupt:
         if reply.turn_id:
             api.post(f"/api/chat/turns/{reply.turn_id}/stop")

@@ -63,7 +63,7 @@ LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:808
 SECONDS = 0.3
 
 
-def line_about_servers(environ: Mapping[str, str], url: str) -> str:
+def describe_servers(environ: Mapping[str, str], url: str) -> str:
     """Return what to tell of them; empty if the environment names a server, or nobody wants to know."""
     if environ.get("OPENAI_API_KEY") or environ.get("OPENAI_BASE_URL"):
         return ""

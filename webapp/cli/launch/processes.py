@@ -31,7 +31,7 @@ def follow_parent() -> None:
     die_with_parent(os.getppid(), signal.SIGTERM)()
 
 
-def kill_forks_with_us() -> None:
+def kill_children_at_exit() -> None:
     """Ask the kernel to kill what this process forks from now on once it is gone, however it ends."""
     os.register_at_fork(after_in_child=lambda: _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0))
 

@@ -12,7 +12,7 @@ from webapp.environment import BOOT_ERROR, LaunchError
 
 from .child import Child
 from .plan import Plan
-from .probe import Probe, accepts_connections, line_about_servers
+from .probe import Probe, accepts_connections, describe_servers
 from .processes import children as own_children, kill_all_children
 
 STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
@@ -110,7 +110,7 @@ class Supervisor:
     def _announce(self) -> None:
         for note in self.plan.notes:
             self._say(note)
-        if line := line_about_servers(os.environ, self.plan.url):
+        if line := describe_servers(os.environ, self.plan.url):
             self._say(line)
         self._say(f"Commonplace is ready: {self.plan.url}  (Ctrl-C stops it)")
 

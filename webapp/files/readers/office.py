@@ -26,7 +26,7 @@ def read_slides(data: bytes) -> Pages:
     import pptx  # noqa: PLC0415  # a library is loaded only for its kind of file
 
     slides, left_out = [], Counter[str]()
-    for slide in pptx.Presentation(io.BytesIO(with_usual_names(data))).slides:
+    for slide in pptx.Presentation(io.BytesIO(normalise_names(data))).slides:
         first = getattr(slide.shapes.title, "shape_id", -1)
         shapes = sorted(_flat(slide.shapes), key=lambda item: (item.top or 0, item.left or 0))
         shapes.sort(key=lambda item: item.shape_id != first)  # noqa: B023 - used at once
@@ -77,7 +77,7 @@ def read_sheets(data: bytes) -> Pages:
     """Read sheets as they are shown: numbers in their format, merged cells once for each cell they cover."""
     import openpyxl  # noqa: PLC0415  # a library is loaded only for its kind of file
 
-    data, book, has_formats = _open_workbook(with_usual_names(data))
+    data, book, has_formats = _open_workbook(normalise_names(data))
     formulas = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     pages, left_out = [], Counter({"table of number formats": int(not has_formats)})
     for sheet in book.worksheets:
@@ -140,7 +140,7 @@ def _filled_rows(sheet: Any) -> Iterator[list[Any]]:
         yield [sheet.cell(row, column) for column in range(1, ends.get(row, 0) + 1)]
 
 
-def with_usual_names(data: bytes) -> bytes:
+def normalise_names(data: bytes) -> bytes:
     """Return an Office file with the usual names, which readers insist on, and no backslashes in paths."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.files.readers.mail import read_mail
-from webapp.files.readers.office import parse_xml, with_usual_names
+from webapp.files.readers.office import normalise_names, parse_xml
 from webapp.files.readers.page import read_page
 from webapp.files.readers.result import Pages, Unreadable, row_text, whole_number, whole_words
 
@@ -23,7 +23,7 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 
 def read_word(data: bytes) -> Pages:
     """Read a document with its tables, lists, text boxes, formulas, fields, notes, comments and tracked changes."""
-    with zipfile.ZipFile(io.BytesIO(with_usual_names(data))) as archive:
+    with zipfile.ZipFile(io.BytesIO(normalise_names(data))) as archive:
         names = [name for name in archive.namelist() if name.startswith("word/") and name.endswith(".xml")]
         left_out = Counter[str]()
         links, inserts = _links(archive, left_out)

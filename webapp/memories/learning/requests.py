@@ -30,7 +30,7 @@ IDLE_SECONDS = 60
 RUN_SECONDS = 86_400
 SYNC_RUNS = 5
 
-WORKING = ("queued", "started", "scheduled", "deferred", "created")
+PENDING_STATUSES = ("queued", "started", "scheduled", "deferred", "created")
 """RQ's statuses of a job that has not ended."""
 
 
@@ -67,11 +67,11 @@ def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]
         if not total.has_more:
             break
     with suppress(RedisError):
-        return total, goes_on(conversation_id, total, from_start)
+        return total, queue_rest(conversation_id, total, from_start)
     return total, None
 
 
-def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | None:
+def queue_rest(conversation_id: int, result: Result, from_start: bool) -> str | None:
     """Record what a job read, and queue the next one if messages remain; return its id, else None."""
     client, key = redis(), _key(conversation_id)
     run = run_of(conversation_id)
@@ -145,7 +145,7 @@ def progress_of(conversation_id: int, job_id: str) -> Progress:
     status = job.get_status()
     result = job.return_value() if status == "finished" else None
     counts = result if isinstance(result, dict) and "failed" not in result else None
-    if status in WORKING or (counts is not None and run is not None and not run.ended):
+    if status in PENDING_STATUSES or (counts is not None and run is not None and not run.ended):
         return Progress("working", run)
     if counts is not None:
         return Progress("done", run, run.counts if run else counts)

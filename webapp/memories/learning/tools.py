@@ -192,7 +192,7 @@ def refusal_text(reason: str, detail: str) -> dict[str, Any]:
 
 
 MAX_TARGETS = 20
-ASKS_FIRST = (
+CONFIRM_NOTE = (
     "Not forgotten yet: the user confirms it with a button under this reply. Tell them what would be forgotten."
 )
 
@@ -232,6 +232,6 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
     )
     return {
         "status": "asks_first",
-        "detail": ASKS_FIRST,
+        "detail": CONFIRM_NOTE,
         "memories": [{"memory_id": row.memory_id, "content": row.content} for row in rows],
     }

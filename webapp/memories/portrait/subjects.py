@@ -96,7 +96,7 @@ class Person:
         """Lock what sentences rest on, so that nothing of it is forgotten; return those not forgotten already."""
         versions.begin_change(self.user_id)
         ids = {number for item in sentences for number, _ in item["memories"]}
-        return _not_forgotten(sentences, dict.fromkeys(ids, self.user_id))
+        return _remaining(sentences, dict.fromkeys(ids, self.user_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Members:
         authors = {row.memory_id: row.user_id for row in rows}
         for user_id in sorted(set(authors.values())):  # in order, as when a space ends
             versions.lock(user_id)
-        return _not_forgotten(sentences, authors)
+        return _remaining(sentences, authors)
 
     def _is_legacy(self) -> bool:
         return db.session.scalar(select(Space.kind).where(Space.space_id == self.space_id)) == "legacy"
@@ -155,7 +155,7 @@ def _lock(statement: Select[int], unknown: str) -> None:
     require(db.session.scalar(statement.with_for_update()), unknown)
 
 
-def _not_forgotten(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
+def _remaining(sentences: Sentences, authors: Mapping[int, int]) -> Sentences:
     """Return the sentences whose memories have not been forgotten by any of their owners."""
     tombstones = {user_id: tombstone_set(user_id) for user_id in set(authors.values())}
 

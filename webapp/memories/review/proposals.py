@@ -71,9 +71,9 @@ def list_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
     cursor = query.cursor or ""
     proposals: list[Proposal] = []
     if query.kind == "forget":
-        return _to_forget(user_id, query)
+        return _list_forget_proposals(user_id, query)
     if query.kind is None and not cursor.startswith(MEMORIES):
-        page = _to_forget(user_id, query)
+        page = _list_forget_proposals(user_id, query)
         if page.next_cursor:
             return page
         proposals = page.items
@@ -154,7 +154,7 @@ def _forget_proposals(user_id: int) -> Select[ForgetProposal, Memory]:
     )
 
 
-def _to_forget(user_id: int, query: ProposalQuery) -> Page[Proposal]:
+def _list_forget_proposals(user_id: int, query: ProposalQuery) -> Page[Proposal]:
     keyset = Keyset("forget proposals", query, int, scope=user_id)
     page = read_page(keyset, _forget_proposals(user_id), ForgetProposal.proposal_id)
     return Page(_view_forget_proposals(user_id, page.items), page.next_cursor)

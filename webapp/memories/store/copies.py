@@ -60,7 +60,7 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     Long ones word for word, from text and reasoning; from calls and offers also what is about these memories.
     """
     significant = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
-    by_word, may_hold, forms = _by_word(significant), _may_hold(significant), _forms(texts)
+    by_word, may_hold, forms = _by_word(significant), _may_repeat(significant), _forms(texts)
     reply_ids: list[int] = []
     rewritten: list[int] = []
     for portion in messages_of(user_id, "assistant"):
@@ -89,7 +89,7 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
     ]
 
 
-def _may_hold(texts: Sequence[str]) -> ColumnElement[bool]:
+def _may_repeat(texts: Sequence[str]) -> ColumnElement[bool]:
     """Return whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
     prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
     if not prefixes or len(prefixes) > _MAX_TEXTS:
@@ -151,7 +151,7 @@ def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
     for message_id, original_id in db.session.execute(rows):
         found[message_id] += said[original_id]
     quotes = sorted({row.quote for row in evidence if has_statements(row.quote)})
-    by_word, may_hold = _by_word(quotes), _may_hold(quotes)
+    by_word, may_hold = _by_word(quotes), _may_repeat(quotes)
     for portion in messages_of(user_id, "user") if quotes else ():
         for message_id, content, texts in _holders(portion, by_word, may_hold):
             found[message_id] += [place for text in texts for place in places_of(canonical_statement(text), content)]
