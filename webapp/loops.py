@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from logging import Logger
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
@@ -14,6 +14,9 @@ OUTAGES = (RedisError, SQLAlchemyError, OSError)
 
 REPEAT_LOG_SECONDS = 60.0
 """After so many seconds without a failure, the next one is logged in any case."""
+
+CANCEL_SECONDS = 0.5
+"""For so long a task may take to end before it is cancelled again."""
 
 
 class _Failures:
@@ -54,3 +57,12 @@ async def repeat_on_loop(step: Callable[[], Awaitable[object]], log: Logger, pro
         except Exception as error:
             failures.note(error)
             await asyncio.sleep(pause)
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks until they end: before Python 3.12, wait_for, which redis-py calls, may lose a cancellation."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _done, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)

@@ -81,6 +81,8 @@ def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, use
     assert post_form(anonymous, "/login?next=//evil.example", "/login?next=//evil.example", **form).location == "/"
     assert anonymous.get("/login").location == "/"
     post_form(anonymous, "/logout", "/settings")
+    parts = [anonymous.get("/sidebar", headers={"HX-Request": "true"}).status_code for _ in range(2)]
+    assert parts == [401, 401] and anonymous.get("/login").text.count("You have been signed out.") == 1
     assert post_form(anonymous, wanted, wanted, **form).location == "/settings"
     assert anonymous.get("/settings").status_code == 200
 

@@ -197,7 +197,7 @@ def test_a_reply_stops_when_its_account_goes_out_of_use(app, client, model, way)
 def test_a_stream_ends_with_the_right_to_watch_it(app, client, model, monkeypatch, address):
     monkeypatch.setattr("webapp.chat.turns.follow.CHECK_SECONDS", 0.1)
     monkeypatch.setattr("webapp.chat.sse.app_settings", lambda: SimpleNamespace(web_threads=2))
-    monkeypatch.setattr("webapp.chat.sse._viewers", sse.OpenStreams())
+    monkeypatch.setattr("webapp.chat.sse.open_streams", sse.OpenStreams())
     model.hold_reply(after=75, reply=[f"w{n} " for n in range(150)], token_delay=0.02)
     if address.startswith("/v1"):
         body = {"model": "test-chat", "messages": [{"role": "user", "content": "Hello"}], "stream": True}

@@ -30,7 +30,7 @@ def test_reextract_show_and_forget_user(app, user, make_user, model, monkeypatch
     with app.app_context(), write_transaction():
         db.session.add(Memory(user_id=user.user_id, memory_type="fact", content="Sails", statement_hash="0" * 64))
     monkeypatch.setattr(forgetting, "BATCH", 1)
-    with forgetting.being_forgotten.connected_to(lambda _, texts, **__: 1 / ("Sails" not in texts)):
+    with forgetting.pre_forget.connected_to(lambda _, texts, **__: 1 / ("Sails" not in texts)):
         assert run(app, "forget-user", "--email", user.email, "--yes")[0] == 1
     assert [memory.content for memory in memories_of(app, user.user_id)] == ["Sails"]  # stopped, and taken up again
     assert run(app, "forget-user", "--email", user.email, "--yes") == (0, "1 memories forgotten\n")

@@ -288,10 +288,9 @@ class Memories(RuleBasedStateMachine):
 @pytest.mark.parametrize("examples", [2, pytest.param(12, marks=pytest.mark.slow)])
 def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples, monkeypatch):
     Memories.app = app
-    few = {name: kind._replace(limit=2) for name, kind in always_used._KINDS.items()}
-    monkeypatch.setattr(always_used, "_KINDS", few)
+    few = {name: kind._replace(limit=2) for name, kind in always_used.KNOWN_KINDS.items()}
+    monkeypatch.setattr(always_used, "KNOWN_KINDS", few)
     monkeypatch.setattr(always_used, "SPARE_ROWS", 1)
-    monkeypatch.setattr(always_used, "_queries", always_used._queries.__wrapped__)
     run_state_machine_as_test(
         Memories,
         # No shrinking: on a real database it would take minutes, and the steps are printed anyway.

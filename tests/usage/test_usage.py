@@ -3,12 +3,14 @@
 import re
 import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
 from sqlalchemy import event
 
-from testkit.people import post_form
+from testkit.people import api_client, post_form
+from tests.support.interleaving import at_once
 from tests.support.queries import count_queries
 from webapp.db.base import db, now, reads_only, write_transaction
 from webapp.i18n.numbers import round_count
@@ -149,12 +151,21 @@ def test_limits_that_mean_nothing_are_refused_and_change_nothing(api, make_user)
     assert admin.put("/api/users/999999/quotas", json=held).status_code == 404
 
 
-def test_a_limit_of_nothing_is_used_up(app, client, user, login):
+def test_replies_that_begin_together_overrun_no_limit(app, client, user, model):
     with app.app_context(), write_transaction():
-        service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=0)])
-    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
-    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
-    assert "You have reached the limit." in login(user).get("/usage").text
+        service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=20_000)])
+    held = model.hold_reply()
+    talks = [client.post("/api/conversations", json={}).get_json()["conversation_id"] for _ in range(4)]
+
+    def ask(talk):
+        return api_client(app, user).post(f"/api/conversations/{talk}/messages", json={"content": "Hello"})
+
+    answers = sorted(at_once(*[partial(ask, talk) for talk in talks]), key=lambda answer: answer.status_code)
+    assert [answer.status_code for answer in answers] == [202, 429, 429, 429]
+    assert "is being written" in answers[1].get_json()["detail"] and answers[1].headers["Retry-After"] == "10"
+    held.release()
+    assert client.get(f"/api/messages/{answers[0].get_json()['message']['id']}/response?wait=20").status_code == 200
+    assert ask(talks[0]).status_code == 202
 
 
 def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):
@@ -184,7 +195,7 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
     assert "You have reached your limit for today; you can continue" in ended, "what the reply cost is said as it ends"
 
 
-def test_limits_hold_for_answers_anew_and_edits(app, client, user):
+def test_a_limit_of_nothing_is_used_up_for_answers_anew_and_edits_too(app, client, user, login):
     _talk(client)
     (talk,) = client.get("/api/conversations").get_json()["conversations"]
     asked, reply = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"]
@@ -193,6 +204,9 @@ def test_limits_hold_for_answers_anew_and_edits(app, client, user):
     service.forget()
     assert client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", json={}).status_code == 429
     assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429
+    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
+    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
+    assert "You have reached the limit." in login(user).get("/usage").text
 
 
 def test_own_limits_take_the_place_of_everybodys(app, client, user):

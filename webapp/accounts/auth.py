@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from flask import Flask, Request, Response, current_app, g, request, session
+from flask import Flask, Request, Response, current_app, flash, g, request, session
 from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
@@ -49,6 +49,7 @@ from webapp.http.views import (
     wants_json,
     wants_partial,
 )
+from webapp.i18n.marks import N_
 
 log = logging.getLogger(__name__)
 
@@ -218,6 +219,7 @@ def _redirect_to_login() -> Response:
     if request.method in SAFE_METHODS and not wants_partial():
         return redirect_to(_login_address(request.full_path.rstrip("?")), 401)
     # A fragment of a page cannot become the login page, so the whole page goes there; and a form is filled in again.
+    flash(N_("You have been signed out. Sign in to go on."))
     page = urlsplit(request.headers.get("HX-Current-URL") or request.referrer or "")
     return redirect_to(_login_address(page.path + ("?" + page.query if page.query else "")), 401)
 

@@ -78,7 +78,7 @@ class OpenStream(Iterator[T]):
             self._leave()
 
 
-_viewers = OpenStreams()
+open_streams = OpenStreams()
 
 
 def view(user_id: int, chunks: Iterator[T]) -> OpenStream[T]:
@@ -86,7 +86,7 @@ def view(user_id: int, chunks: Iterator[T]) -> OpenStream[T]:
     process's threads for one person, seven eighths for all: pages need some, too.
     """
     threads = app_settings().web_threads
-    return _viewers.open(user_id, chunks, max(1, threads * 5 // 8), max(1, threads * 7 // 8))
+    return open_streams.open(user_id, chunks, max(1, threads * 5 // 8), max(1, threads * 7 // 8))
 
 
 def response(chunks: Iterable[bytes]) -> Response:

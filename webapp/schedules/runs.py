@@ -30,6 +30,7 @@ from webapp.schedules import mails
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
 from webapp.usage.records import count_as_schedule
+from webapp.usage.service import ReplyRunning
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ def run(run_id: int) -> bool:
     try:
         with write_transaction():
             turn = _begin(run_id)
-    except Unavailable:
+    except (Unavailable, ReplyRunning):
         raise
     except DomainError as error:
         _end(run_id, error.detail)

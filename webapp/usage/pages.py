@@ -184,5 +184,5 @@ def bars(lines: Sequence[UsageLine]) -> list[list[Part]]:
 
 def limit_bar(state: QuotaState) -> list[Part]:
     """Return a bar of the part of a limit that is used, full at the limit."""
-    share = min(1.0, state.share)
+    share = min(1.0, state.share())
     return stack([share], ["over" if share >= 1 else "chat"], 1)

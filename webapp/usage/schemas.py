@@ -63,10 +63,11 @@ class QuotaState(BaseModel):
     dollars: float | None
     dollars_used: float
 
-    @property
-    def share(self) -> float:
-        """Return how much of it is used, of tokens or of dollars, whichever is more; all of a limit of nothing."""
-        return max(_share(self.tokens_used, self.tokens), _share(self.dollars_used, self.dollars))
+    def share(self, tokens: int = 0) -> float:
+        """Return how much of it is used, of tokens or of dollars, whichever is more; all of a limit of nothing. With
+        `tokens`, once so many more are, at the price of those so far."""
+        dollars = tokens * self.dollars_used / max(self.tokens_used, 1)
+        return max(_share(self.tokens_used + tokens, self.tokens), _share(self.dollars_used + dollars, self.dollars))
 
 
 class UsageReport(BaseModel):

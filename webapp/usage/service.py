@@ -11,9 +11,10 @@ from sqlalchemy import and_, delete, or_, select
 
 from webapp.accounts.groups import groups_of
 from webapp.accounts.models import User
-from webapp.conversations.models import Conversation
-from webapp.db.base import after_commit, db, now
+from webapp.conversations.models import Conversation, Message
+from webapp.db.base import after_commit, count_rows, db, now
 from webapp.errors import Invalid, TooMany
+from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.catalogue import catalogue
@@ -73,17 +74,36 @@ _SPENT_THIS_MONTH = N_(
     "You have reached your limit for this month. Your message was not sent; you can continue next month (UTC), "
     "or ask your administrator."
 )
+_MAY_BE_SPENT = N_(
+    "The reply that is being written may take what is left of your limit. Your message was not sent; send it again "
+    "when that is done."
+)
+RUNNING_SECONDS = 10
+"""After which somebody may try again who waits for a reply to be written."""
+
+
+class ReplyRunning(TooMany):
+    """A reply that is being written may take what is left of a limit."""
 
 
 def require_room(user_id: int) -> None:
-    """Raise TooMany if a user has spent all they may. Costs next to nothing while nobody has a quota."""
+    """Raise TooMany if a user has spent all they may, or what is being written may. Costs next to nothing while nobody
+    has a quota; otherwise replies of one person begin one after another."""
     if not _any_quotas():
         return
+    db.session.execute(select(User.user_id).where(User.user_id == user_id).with_for_update())
+    running = count_rows(
+        Message.status == "streaming",
+        Message.conversation_id.in_(select(Conversation.conversation_id).where(Conversation.user_id == user_id)),
+    )
+    each = app_settings().context_tokens + app_settings().reply_tokens
+    needed = (running + 1) * each if running else 0
     for state in states(user_id):
-        over_tokens = state.tokens is not None and state.tokens_used >= state.tokens
-        if over_tokens or (state.dollars is not None and state.dollars_used >= state.dollars):
+        if state.share() >= 1:
             seconds = max(1, int((_ends(state.period) - now()).total_seconds()))
             raise TooMany(_SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH, retry_after=seconds)
+        if state.share(needed) >= 1:
+            raise ReplyRunning(_MAY_BE_SPENT, retry_after=RUNNING_SECONDS)
 
 
 _NEAR = N_(
@@ -104,7 +124,7 @@ def limit_notice(user_id: int) -> str:
     """Return a notice, without a query, for somebody who has used most of a limit, in their language; or empty."""
     if not _quotas[1]:
         return ""
-    near = [(state.share, state.period) for state in states(user_id) if state.share >= NOTICE_SHARE]
+    near = [(share, state.period) for state in states(user_id) if (share := state.share()) >= NOTICE_SHARE]
     if not near:
         return ""
     share, period = max(near)

@@ -12,7 +12,7 @@ from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations import branches
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.memories.store import forgetting
+from webapp.memories.store import forgetting, reach
 
 SAID = "I'm allergic to walnuts"
 CONTENT = "Allergic to walnuts."
@@ -51,10 +51,15 @@ def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user,
     assert change["cause"] == "forget" and change["changes"][0]["after"] is None
 
 
-def test_the_log_says_how_many_memories_went_and_not_what_they_said(app, client, user, model, walnuts, login):
+def test_the_log_says_how_many_memories_went_and_not_what_they_said(
+    app, client, user, model, walnuts, login, monkeypatch
+):
     asked = f"forget that {SAID.upper()}"
     learn(client, model, converse(app, user.user_id, f"Please {asked}"), operation(asked, about="how_to_answer"))
     (_, rest) = memories_of(app, user.user_id)
+    monkeypatch.setattr(reach, "MAX_READ", 1)
+    with app.app_context():
+        assert reach.find_retelling(user.user_id, [], {SAID}) == [rest.memory_id], "the newest are read"
     assert client.delete(f"/api/memories/{walnuts[1]}").json["still_in"] == [rest.memory_id]
     client.delete(f"/api/memories/{rest.memory_id}")
     page = login(user).get("/memories/changes").text

@@ -12,6 +12,8 @@ from webapp.llm.errors import ModelError
 from webapp.memories.history import change_sets, revisions
 from webapp.memories.learning import duplicates
 from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryChanges
+from webapp.memories.service import update_memories
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.reach import lock_affected_conversations
@@ -105,6 +107,9 @@ def test_of_two_that_deny_each_other_the_earlier_waits_for_the_user_once(
 
 def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, user, model, keep, run_jobs):
     ids = [*keep(user.user_id, (CAR[0], 1)), *keep(user.user_id, (CAR[1], 2))]
+    for is_archived in (True, False):
+        with app.app_context(), write_transaction():
+            changed = update_memories(user.user_id, ids[1:], MemoryChanges(is_archived=is_archived), cause="archived")
     model.script(match="same_memories", structured={"same": [1]})
     nightly(app, run_jobs)
     (aside,) = [row.memory_id for row in memories_of(app, user.user_id) if row.is_archived]
@@ -122,6 +127,9 @@ def test_what_the_user_had_back_is_not_set_aside_the_next_night(app, client, use
         (kept,) = {*ids} - {aside}
         change_sets.undo(user.user_id, revisions.revisions_of(user.user_id, kept)[0].change_set_id)
         assert not db.session.get(Memory, aside).is_archived, "nor is it lost with what it was set aside for"
+        db.session.rollback()
+        change_sets.undo(user.user_id, changed)
+        assert [db.session.get(Memory, number).is_archived for number in (aside, kept)] == [False, True]
         db.session.rollback()
     assert aside in ids and client.put(f"/api/memories/{aside}", json={"is_archived": False}).status_code == 200
     nightly(app, run_jobs)

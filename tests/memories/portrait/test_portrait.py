@@ -91,13 +91,7 @@ def test_a_sentence_rests_on_the_notes_that_have_its_words(text, notes, memories
 
 @pytest.mark.parametrize(
     ("note", "text", "wording"),
-    [
-        ("My husband Tom teaches chemistry", "You teach chemistry.", "“My husband Tom teaches chemistry”"),
-        ("My mother lives in Leeds", "You live in Leeds.", "“My mother lives in Leeds”"),
-        ("I do not drink alcohol", "You drink alcohol.", "“I do not drink alcohol”"),
-        ("I like strong black tea", "You only like strong black tea.", "“I like strong black tea”"),
-        ("I live in a flat in Bath", "You live in a flat in Bath.", "You live in a flat in Bath."),
-    ],
+    CASES["test_a_model_that_is_not_trusted_changes_no_more_than_short_words"],
 )
 def test_a_model_that_is_not_trusted_changes_no_more_than_short_words(note, text, wording):
     answer = WrittenPortrait.model_validate(portrait_answer((text, [1])))

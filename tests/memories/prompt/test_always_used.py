@@ -91,9 +91,8 @@ def test_a_memory_that_is_behind_or_ahead_is_read_anew(app_context, user):
 
 
 def test_later_memories_take_no_earlier_ones_from_an_old_conversation(app_context, user, monkeypatch):
-    monkeypatch.setitem(always_used._KINDS, "fact", always_used._KINDS["fact"]._replace(limit=2))
+    monkeypatch.setitem(always_used.KNOWN_KINDS, "fact", always_used.KNOWN_KINDS["fact"]._replace(limit=2))
     monkeypatch.setattr(always_used, "SPARE_ROWS", 0)
-    monkeypatch.setattr(always_used, "_queries", always_used._queries.__wrapped__)
     for number in (1, 2):
         add(user.user_id, number)
     since = now()

@@ -65,7 +65,7 @@ OUTCOMES = ("superseded", "in_review", "overruled")
 )
 @pytest.mark.parametrize("keyed", [True, False])
 def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed):
-    state = State(say("I live in Rome", "I live in Oslo"))
+    state = State(say("I live in Rome", "I live in Oslo", "I live in Oslo"))
     first = fact(1, "I live in Rome", "identity/location", "Rome", known)
     later = fact(2, "I live in Oslo", "identity/location", "Oslo", said)
     if not keyed:
@@ -80,6 +80,8 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, counted, keyed)
     assert decide([later], state).effects == ()
     (stands,) = current(state)
     assert ("Oslo" in stands.content) is (counted == "superseded")
+    if keyed and counted == "overruled":
+        assert isinstance(decide([later.model_copy(update={"message_number": 3})], state).effects[0], AddEvidence)
     if counted == "superseded":
         rome = next(memory for memory in state.memories if "Rome" in memory.content)
         assert rome.valid_to == state.messages[1].said_at and rome.superseded_by == stands.ref
@@ -215,14 +217,14 @@ def test_a_denial_that_was_doubtful_at_first_is_not_made_anew_once_it_is_sure():
     assert decide(batch, done).effects == ()
 
 
-def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
-    said = ("I run on Tuesdays", "My left knee is bad", "My legs are sore", "My name is Alex")
-    state = State(say(*said))
+def test_a_key_that_an_untrusted_answer_gives_to_three_values_or_a_name_is_none():
+    said = ("I run on Tuesdays", "My left knee is bad", "My legs are sore", "I live in Rome", "My dog Biscuit barks")
+    state, home = State(say(*said)), "identity/location"
     job = [fact(n, text, "work/job", text, 1.0) for n, text in enumerate(said[:3], 1)]
-    batch = [*job, fact(4, said[3], NAME, "Alex", 1.0)]
+    batch = [*job, fact(4, said[3], home, "Rome", 1.0), fact(5, said[4], NAME, "Biscuit", 1.0)]
     memories = current(apply(state, decide(batch, state, ANY)))
-    assert sorted(memory.slot or "" for memory in memories) == ["", "", "", NAME]
-    assert len(current(apply(state, decide(batch, state)))) == 2, "a trusted model's last word replaces the others"
+    assert sorted(memory.slot or "" for memory in memories) == ["", "", "", "", home]
+    assert len(current(apply(state, decide(batch, state)))) == 3, "a trusted model's last word replaces the others"
     corrected = [*job[:2], batch[3]]
     assert len([memory for memory in current(apply(state, decide(corrected, state, ANY))) if memory.slot]) == 2
 

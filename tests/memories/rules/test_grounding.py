@@ -50,15 +50,7 @@ def test_what_a_statement_adds_from_outside():
 
 @pytest.mark.parametrize(
     ("content", "before", "value", "expected"),
-    [
-        ("Lives in Bergen", "Lives in Oslo.", "Oslo", "Bergen"),
-        ("Lives in Oslo, by the sea.", "Lives in Oslo.", "Oslo", "Oslo"),
-        ("我住在上海。", "我住在北京。", "北京", "上海"),
-        ("Has a son and a dog.", "Has a cat and a dog.", "cat", "son"),
-        ("Likes tea.", "Lives in Oslo.", "Oslo", None),
-        ("Lives in", "Lives in Oslo.", "Oslo", None),
-        ("Born on 3 May 1990.", "Born on 2 May 1990.", "1990-05-02", None),
-    ],
+    CASES["test_the_value_of_a_fact_whose_words_were_changed"],
 )
 def test_the_value_of_a_fact_whose_words_were_changed(content, before, value, expected):
     assert value_after(content, before, value) == expected

@@ -24,7 +24,7 @@ from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool
-from webapp.loops import repeat_on_loop
+from webapp.loops import end_tasks, repeat_on_loop
 from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, open_async_redis
 from webapp.telemetry import tracing
 from webapp.tools.client_tools import ClientTools
@@ -253,9 +253,7 @@ class TurnRunner:
                 task.cancel(SHUTDOWN)
             if late:
                 await asyncio.wait(late, timeout=10)
-        for task in self._upkeep:
-            task.cancel()
-        await asyncio.gather(*self._upkeep, return_exceptions=True)
+        await end_tasks(self._upkeep)
         await self._writer.close()
         await self._chat.aclose()
         await self._redis.aclose()

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.turnlog import Entry, OpenTurn, Rows, fields, log_key, merge, order
-from webapp.loops import repeat_on_loop
+from webapp.loops import end_tasks, repeat_on_loop
 from webapp.redis.clients import Wire
 
 log = logging.getLogger(__name__)
@@ -132,8 +132,7 @@ class TurnWriter:
         self._urgent.discard(turn_id)
 
     async def close(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await end_tasks([self._task])
 
     def _mark(self, turn_id: int, *, urgent: bool) -> None:
         self._dirty.add(turn_id)

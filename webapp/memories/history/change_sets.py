@@ -166,7 +166,9 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
     withdraw(user_id, _withdrawals(plan))
-    aside = db.session.scalars(archived_for(plan.removals)).all()
+    out_of_use = [ref for ref, fields in plan.returns.items() if not Snapshot(0, fields).is_current]
+    since = archived_for(out_of_use).where(Memory.updated_at > original.created_at)
+    aside = {*db.session.scalars(archived_for(plan.removals)), *db.session.scalars(since)}
     returns = dict(plan.returns) | dict.fromkeys(aside, {"is_archived": False, "superseded_by_id": None})
     if plan.removals:
         for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(plan.removals))):

@@ -77,7 +77,7 @@ def _is_fact(row: Row[Any]) -> bool:
     return row.known_rank is not None and at_least(row.known_rank, KNOWN_IMPORTANCE)
 
 
-_KINDS = {
+KNOWN_KINDS = {
     "pinned": _Kind(lambda row: row.is_pinned, "updated_at", MAX_LASTING, (Memory.is_pinned,), "pinned"),
     "fact": _Kind(_is_fact, "known_rank", MAX_LASTING, (Memory.known_rank >= KNOWN_IMPORTANCE - TOLERANCE,), "known"),
     "recent": _Kind(
@@ -93,7 +93,7 @@ _KINDS = {
     NEW: _Kind(lambda _row: True, "updated_at", MAX_NEW, (), "listing"),
     INSTRUCTION: _Kind(lambda _row: True, "updated_at", MAX_LASTING, (), "type"),
 }
-_RANKS = {name: attrgetter(kind.column, "memory_id") for name, kind in _KINDS.items()}
+_RANKS = {name: attrgetter(kind.column, "memory_id") for name, kind in KNOWN_KINDS.items()}
 
 
 class AlwaysUsed:
@@ -111,7 +111,7 @@ class AlwaysUsed:
         """`kinds` holds the memories of each, the greatest rank first, and whether these are all; `place` is the user
         and the space."""
         self.version, self._place = version, place
-        self._kinds = kinds or dict.fromkeys(_KINDS, ((), True))
+        self._kinds = kinds or dict.fromkeys(KNOWN_KINDS, ((), True))
         self._items: tuple[tuple[date, datetime | None] | None, list[KnownItem]] = None, []
 
     @classmethod
@@ -126,7 +126,7 @@ class AlwaysUsed:
         if the others have to be read again to tell."""
         kinds = dict(self._kinds)
         for name, (before, is_all) in self._kinds.items():
-            rank, limit = _RANKS[name], _KINDS[name].limit
+            rank, limit = _RANKS[name], KNOWN_KINDS[name].limit
             found = [row for row in rows if _is_of(name, row) and (is_all or rank(row) >= rank(before[-1]))]
             left = [row for row in before if row.memory_id not in changed_ids]
             if not found and len(left) == len(before):
@@ -156,10 +156,10 @@ class AlwaysUsed:
             rows, is_all = self._kinds[name]
             if since is not None:
                 rows = [row for row in rows if (row.updated_at > since) is (name == NEW)]
-                if name != NEW and not is_all and len(rows) < _KINDS[name].limit:
+                if name != NEW and not is_all and len(rows) < KNOWN_KINDS[name].limit:
                     unchanged = _queries(*self._place)[name].where(Memory.updated_at <= since)
                     rows = db.session.execute(unchanged).all()
-            return list(islice((row for row in rows if not is_over(row, moment)), _KINDS[name].limit))
+            return list(islice((row for row in rows if not is_over(row, moment)), KNOWN_KINDS[name].limit))
 
         pinned = sorted(usable("pinned"), key=lambda row: row.memory_id)
         facts = sorted(
@@ -215,22 +215,21 @@ def shared_memories(space_id: int, limit: int) -> list[tuple[int, KnownItem]]:
 
 
 def _most(name: str) -> int:
-    return _KINDS[name].limit + SPARE_ROWS
+    return KNOWN_KINDS[name].limit + SPARE_ROWS
 
 
 def _is_of(name: str, row: Row[Any]) -> bool:
     """Return whether a memory of the user's is of a kind."""
-    is_instruction = row.memory_type == INSTRUCTION
-    return (
-        is_instruction if name == INSTRUCTION else not is_instruction and row.space_id is None and _KINDS[name].has(row)
-    )
+    if INSTRUCTION in (name, row.memory_type):
+        return {name, row.memory_type} == {INSTRUCTION}
+    return row.space_id is None and KNOWN_KINDS[name].has(row)
 
 
 @lru_cache(maxsize=256)
 def _queries(user_id: int, space_id: int | None) -> dict[str, _Query]:
     """Return the statements that read each kind of memory; of a space, what the user may read there."""
     queries = {}
-    for name, kind in _KINDS.items():
+    for name, kind in KNOWN_KINDS.items():
         scope = visible(user_id).where(Memory.space_slot == 0, Memory.memory_type != INSTRUCTION)
         if name == INSTRUCTION:
             if space_id is not None:

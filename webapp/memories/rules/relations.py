@@ -113,6 +113,13 @@ def similar_memories(claim: Claim, board: Board) -> list[KnownMemory]:
     return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
 
 
+def earlier_loss(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
+    """Return the record that the same value has lost to the same fact before."""
+    slot, value = claim.draft.slot, claim.draft.value
+    lost = board.find_all(lambda m: not m.is_open and m.superseded_by == current.ref and m.slot == slot)
+    return next((m for m in lost if (m.value == value if slot else m.has_wording(claim.form))), None)
+
+
 def stale_proposals(history: Sequence[KnownMemory], claim: Claim) -> list[KnownMemory]:
     """Return the values waiting for the user that are settled by a usable one said later."""
     return [
