@@ -329,6 +329,9 @@ def test_what_the_environment_takes_is_installed_first_and_what_still_does_not_r
 def test_this_machine_has_all_that_the_tests_need(monkeypatch):
     monkeypatch.setattr(machine, "apt_install", lambda *_: pytest.fail("nothing should be missing"))
     install_system_packages(for_tests=True)
+    code = "import os, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGINT)"
+    with pytest.raises(KeyboardInterrupt):  # what Ctrl-C ends is not begun again
+        shell.succeeds([shell.sys.executable, "-c", code])
 
 
 def test_every_requirement_is_pinned():

@@ -127,7 +127,9 @@ async def _addresses(url: str, allowed: AllowedHosts) -> list[str]:
     try:
         addresses = await resolve(host, parts.port or (443 if parts.scheme == "https" else 80))
     except (OSError, UnicodeError):
-        raise RequestFailed(UNKNOWN) from None
+        addresses = []
+    if not addresses:
+        raise RequestFailed(UNKNOWN)
     if plain_host(host) not in allowed.hosts:
         for address in addresses:
             check_address(address, allowed)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -49,11 +50,13 @@ def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env:
 
 
 def succeeds(command: Sequence[object]) -> bool:
-    """Return whether the command exits with 0; its output is discarded."""
+    """Return whether the command exits with 0; its output is discarded. Raises KeyboardInterrupt if Ctrl-C ended it."""
     try:
         result = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, check=False)
     except OSError:
         return False
+    if result.returncode == -signal.SIGINT:
+        raise KeyboardInterrupt  # which only the main thread would get: no other way is tried
     return result.returncode == 0
 
 
