@@ -24,6 +24,7 @@ document.addEventListener("keydown", (event) => {
     const undo = $$("#toasts [data-undo] button").at(-1);
     if (!undo) return;
     event.preventDefault();
+    undo.focus(); // out of the list, which waits with what comes back while it has the focus
     undo.click();
   } else if (event.key === "?" && !isTyping(event.target) && !command) {
     $("#keys")?.showModal();

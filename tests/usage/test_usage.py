@@ -204,6 +204,9 @@ def test_a_limit_of_nothing_is_used_up_for_answers_anew_and_edits_too(app, clien
     asked, reply = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"]
     with app.app_context(), write_transaction():
         service.set_quotas(user.user_id, [service.QuotaFields(period="day", tokens=0)])
+    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
+    assert "You have reached your limit for today; you can continue" in login(user).get("/").text
+    assert "You have reached the limit." in login(user).get("/usage").text
     service.forget()
     assert client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", json={}).status_code == 429
     assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429

@@ -23,7 +23,6 @@ collect_consequences = Signal()
 originals_deleted = Signal()
 """`digests=`: the contents of files that were the originals of documents just deleted."""
 
-
 portrait_disabled = Signal()
 """`space_id=`: the owner no longer wants a portrait of a space."""
 

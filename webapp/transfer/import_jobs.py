@@ -262,8 +262,6 @@ def _item(row: Import, part: Part, result: WriteResult, left_out: dict[str, int]
 
 
 def _name(part: Part) -> str:
-    if isinstance(part, ReadMemory):
-        return "Memory"
     field = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
     return str(getattr(part, field) or "Untitled")
 
