@@ -165,7 +165,10 @@ def test_replies_that_begin_together_overrun_no_limit(app, client, user, model):
     assert "is being written" in answers[1].get_json()["detail"] and answers[1].headers["Retry-After"] == "10"
     held.release()
     assert client.get(f"/api/messages/{answers[0].get_json()['message']['id']}/response?wait=20").status_code == 200
-    assert ask(talks[0]).status_code == 202
+    with app.app_context(), count_queries() as sent:
+        assert ask(talks[0]).status_code == 202
+    locks = [re.findall(r"FROM (\w+)", statement)[0] for statement in sent if "FOR UPDATE" in statement]
+    assert locks[:2] in ([], ["conversations", "users"]), "as a job does that writes something of theirs"
 
 
 def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):
