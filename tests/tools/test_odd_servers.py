@@ -110,19 +110,22 @@ def test_a_token_goes_to_no_other_address(site):
     assert {asked.path for asked in site.asked} == {"/mcp"}
 
 
+@pytest.mark.parametrize("older", [True, False])
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((400, JSON, b'{"id": 2, "error": {"code": -32602, "message": "cups: not a number"}}'), "cups: not a number"),
+        ((400, JSON, b'{"id": "N", "error": {"code": -32602, "message": "cups: not a number"}}'), "cups: not a number"),
         ((429, JSON, b'{"error": "slow down"}'), "slow down"),
+        ((400, JSON, b'{"id": "N", "error": {"code": -32022}}'), "another version|does not say why"),
         ((500, {}, b"<html>"), r"an error \(500\)"),
-        ((500, JSON, b'{"id": 2, "result": {"content": "It is."}}'), r"an error \(500\)"),
+        ((500, JSON, b'{"id": "N", "result": {"content": "It is."}}'), r"an error \(500\)"),
     ],
 )
-def test_the_reason_beside_a_status_is_said(site, answer, said):
-    server = odd(site, plain)
-    usual = site.answer
-    site.answer = lambda asked: answer if b"tools/call" in asked.body else usual(asked)
+def test_the_reason_beside_a_status_is_said(site, answer, said, older):
+    server = odd(site, plain, older=older)
+    usual, (status, headers, body) = site.answer, answer
+    body = body.replace(b"N", b"2" if older else b"1")
+    site.answer = lambda asked: (status, headers, body) if b"tools/call" in asked.body else usual(asked)
     with pytest.raises(ToolFailed, match=said):
         asyncio.run(mcp.call(server, "look", {}))
 
