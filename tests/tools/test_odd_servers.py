@@ -103,8 +103,12 @@ def test_a_server_may_send_on_to_another_of_its_own_addresses(site, status):
     assert all(asked.headers["authorization"] == "Bearer secret" for asked in site.asked)
 
 
-def test_a_token_goes_to_no_other_address(site):
-    site.answer = lambda asked: (307, {"Location": f"http://localhost:{site.port}/stolen"}, b"")
+ELSEWHERE = ("http://localhost:{port}/stolen", "http://[::1", "//[")
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_token_goes_to_no_other_address(site, where):
+    site.answer = lambda asked: (307, {"Location": where.format(port=site.port)}, b"")
     with pytest.raises(ToolFailed, match="another address"):
         asyncio.run(mcp.tools(mcp.Server("Odd", f"{site.url}/mcp", is_internal=True, token="secret")))
     assert {asked.path for asked in site.asked} == {"/mcp"}
@@ -268,8 +272,9 @@ def test_the_first_transport_is_spoken(site, status):
     assert all(asked.headers["authorization"] == "Bearer secret-token" for asked in site.asked)
 
 
-def test_requests_go_to_no_other_address_that_a_stream_names(site):
-    server = first_transport(site, f"http://localhost:{site.port}/messages")
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_requests_go_to_no_other_address_that_a_stream_names(site, where):
+    server = first_transport(site, where.format(port=site.port))
     with pytest.raises(ToolFailed, match="another address"):
         asyncio.run(mcp.tools(server))
     assert {asked.path for asked in site.asked} == {"/sse"}

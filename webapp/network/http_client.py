@@ -56,13 +56,18 @@ def request(
     allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
     schemes: tuple[str, ...] = ("https", "http"),
 ) -> Answer:
-    """Return at most `most` bytes, within `seconds`, from the address checked. Raises RequestRefused, RequestFailed."""
+    """Return the answer, within `seconds`, from the address checked. Its body is not read if `most` is 0.
+
+    A body of more than `most` bytes is a failure. Raises RequestRefused, RequestFailed.
+    """
     check_url(url, schemes=schemes)
     fixed = {"User-Agent": "Commonplace", "Accept-Encoding": "identity", **(headers or {}), "Connection": "close"}
 
     async def ask() -> Answer:
         data = bytearray()
         async with asyncio.timeout(seconds), open_response(method, url, fixed, body, seconds, allowed) as response:
+            if most == 0:
+                return Answer(response.status_code, dict(response.headers), b"")
             async for piece in response.aiter_raw():
                 data += piece
                 if len(data) > most:

@@ -7,11 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 from webapp.tools.mcp_client import wire
 from webapp.tools.mcp_client.wire import HANDSHAKE, STATELESS, ListedTool
-from webapp.tools.remote_calls import RemoteRequest, keys_in, mask, send_request
+from webapp.tools.remote_calls import RemoteRequest, follow, keys_in, mask, send_request
 from webapp.tools.toolset import Output, ToolFailed
 
 MAX_REDIRECTS = 2
@@ -120,8 +119,8 @@ class _McpSession:
         self.stream = _messages(response.pieces)
         async for message in self.stream:
             if isinstance(message, dict) and wire.ENDPOINT in message:
-                self.url = urljoin(response.url, message[wire.ENDPOINT])
-                if urlsplit(self.url)[:2] != urlsplit(response.url)[:2]:  # requests have a token
+                self.url, is_same_server = follow(response.url, message[wire.ENDPOINT])
+                if not is_same_server:  # requests have a token
                     raise ToolFailed(f"{self.server.name} redirects to another address.")
                 return True
         return False
