@@ -98,7 +98,7 @@ def test_a_reply_that_nobody_saw_reaches_the_browser_and_tells_nothing(client, p
     token, _, key = headers["authorization"].removeprefix("vapid t=").partition(", k=")
     assert key == client.get("/api/push").json["public_key"]
     claims = jwt.decode(token, ECKey.import_key(point_to_jwk(key)), algorithms=["ES256"]).claims
-    assert claims["sub"].startswith("mailto:") and claims["aud"] == "http://127.0.0.1"
+    assert claims["sub"].startswith("mailto:") and claims["aud"] == receiver.url.removesuffix("/hook")
 
 
 def point_to_jwk(key: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from io import BytesIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -110,17 +111,22 @@ def _sender() -> WebPush:
 
 def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) -> int | None:
     """Return how a browser's maker answered; None without an answer."""
+    import httpx2  # noqa: PLC0415 - as above
     from webpush import WebPushSubscription  # noqa: PLC0415 - as above
 
     keys = {"p256dh": row.p256dh, "auth": row.auth}
     message = sender.get(text, WebPushSubscription.model_validate({"endpoint": row.endpoint, "keys": keys}))
-    headers = {**message.headers, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}
+    url = httpx2.URL(row.endpoint)
+    # For the endpoint's origin (RFC 8292); the library's own header leaves out the port.
+    origin = SimpleNamespace(scheme=url.scheme, host=url.netloc.decode())
+    signed = sender.vapid.get_authorization_header(origin, sender.subscriber, sender.expiration)
+    about = {"authorization": signed, "content-type": "application/octet-stream", "topic": f"turn-{message_id}"}
     try:
         answer = http_client.request(
             "POST",
             row.endpoint,
             body=message.encrypted,
-            headers=headers,
+            headers={**message.headers, **about},
             seconds=SEND_SECONDS,
             most=0,
             allowed=app_settings().outbound_allowed,
