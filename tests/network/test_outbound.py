@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -15,7 +15,8 @@ from unittest.mock import Mock
 import pytest
 import trustme
 
-from tests.support.serving import Handler, run_server
+from tests.support.receiver import Answering
+from tests.support.serving import run_server
 from webapp.network import http_client, outbound
 from webapp.network.outbound import AllowedHosts, RequestFailed, RequestRefused, is_public
 
@@ -98,25 +99,6 @@ def test_addresses_of_the_internet_may_be_asked(address):
 def test_addresses_that_are_none(url):
     with pytest.raises(RequestRefused):
         outbound.check_url(url)
-
-
-class Answering(HTTPServer):
-    """A server on loopback that answers as the test says, and keeps what it was asked."""
-
-    def __init__(self, answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
-        self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
-        asked = self.asked
-
-        class Answer(Handler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                asked.append((self.command, self.path, dict(self.headers), body))
-                answer(self)
-
-            do_GET = do_POST
-
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.url = f"http://127.0.0.1:{self.server_port}"
 
 
 @pytest.fixture

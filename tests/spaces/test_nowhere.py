@@ -136,7 +136,7 @@ def test_nothing_that_another_member_can_open_tells_it(app, api, make_user, mode
     assert words_in(fetch_export(anna, hers)) == BOTH, "what is withdrawn stays hers"
     assert anna.delete(f"/api/memories/{forgotten_id}").status_code == 200
     assert leaks(told_to_programs(app, ben.person, ids["message_id"])) == []
-    receiver.got.clear()
+    receiver.asked.clear()
     receiver.status = 200
     make_due(app)
     with app.app_context():
