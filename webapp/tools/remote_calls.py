@@ -112,10 +112,9 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                 if outbound.redirects and response.status_code in _REDIRECTS and target:
                     if not left:
                         raise ToolFailed(f"{host} redirects too many times.")
-                    target, is_same_server = follow(url, target)
+                    url, is_same_server = follow(url, target)
                     if outbound.headers and not is_same_server:  # they may have a token
                         raise ToolFailed(f"{host} redirects to another address.")
-                    url = target
                     continue
                 yield RemoteResponse(url, response.status_code, dict(response.headers), _decompress(response))
                 return

@@ -74,8 +74,6 @@ class _McpSession:
                 raise ToolFailed(f"{self.server.name} needs a token.")
             if response.status in (401, 403):
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
-            if response.status >= 300 and self.age == STATELESS and method == "tools/list":
-                raise _HandshakeNeeded
             session = response.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
@@ -89,13 +87,13 @@ class _McpSession:
                 if not is_error:
                     raise
                 answer = {}
+            if self.age == STATELESS and method == "tools/list" and (is_error or "error" in answer):
+                raise _HandshakeNeeded
             if is_error and "error" not in answer:
                 kind = _SessionLost if is_lost else _OtherTransport if response.status in _OLD_SERVER else ToolFailed
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
             # With its number it was taken up, and may have had effects.
             is_lost = is_lost and (answer.get("id") is None or wire.refuses_version(answer))
-        if self.age == STATELESS and method == "tools/list" and "error" in answer:
-            raise _HandshakeNeeded
         try:
             return wire.result_of(answer, self.server.name)
         except ToolFailed as error:
