@@ -154,9 +154,9 @@ def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, 
         " static requestPermission() { return Promise.resolve('granted'); } };"
     )
     tab.go("/settings")
-    page.get_by_label("Notify me when a longer reply is done").check()
+    page.get_by_label("Notify me when a long reply is finished").check()
     page.reload()
-    expect(page.get_by_label("Notify me when a longer reply is done")).to_be_checked()
+    expect(page.get_by_label("Notify me when a long reply is finished")).to_be_checked()
     tab.go("/")
     hold = model.hold_reply()
     send(page, "Take your time")
@@ -197,7 +197,7 @@ def test_who_wants_notifications_is_notified_by_the_server_until_they_do_not(ope
         with app.app_context():
             return [row.endpoint for row in list_subscriptions(user.user_id)]
 
-    box = page.get_by_label("Notify me when a longer reply is done")
+    box = page.get_by_label("Notify me when a long reply is finished")
     box.check()
     until(page, lambda: list_endpoints() == [given["endpoint"]], "subscribed")
     with app.app_context():

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import trustme
@@ -231,12 +232,15 @@ def test_what_does_not_answer(monkeypatch):
         with pytest.raises(RequestFailed, match="Nothing answers"):
             http_client.request("GET", f"http://127.0.0.1:{taken.getsockname()[1]}/", allowed=HERE)
 
-    def unknown(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "unknown")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", Mock(side_effect=socket.gaierror(socket.EAI_NONAME, "unknown")))
     with pytest.raises(RequestFailed, match="no host"):
         http_client.request("GET", "http://nowhere.invalid/", allowed=HERE)
+    done, found = threading.Event(), []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: found.append(done.wait(10)))
+    with pytest.raises(RequestFailed, match="in time"):  # the lookup of its address takes longer, and is not waited for
+        http_client.request("GET", "http://slow.invalid/", allowed=HERE, seconds=0.1)
+    assert found == []
+    done.set()
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "300.1.1.1", "::1/200"])

@@ -27,6 +27,7 @@ class Receiver(HTTPServer):
                 receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(receiver.status)
                 self.end_headers()
+                self.wfile.write(b"Thank you. " * 10_000)
 
         super().__init__(("127.0.0.1", 0), Receiving)
         self.url = f"http://127.0.0.1:{self.server_port}/hook"

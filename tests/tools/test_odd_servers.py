@@ -103,26 +103,33 @@ def test_a_server_may_send_on_to_another_of_its_own_addresses(site, status):
     assert all(asked.headers["authorization"] == "Bearer secret" for asked in site.asked)
 
 
-def test_a_token_goes_to_no_other_address(site):
-    site.answer = lambda asked: (307, {"Location": f"http://localhost:{site.port}/stolen"}, b"")
+ELSEWHERE = ("http://localhost:{port}/stolen", "http://[::1", "//[")
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_token_goes_to_no_other_address(site, where):
+    site.answer = lambda asked: (307, {"Location": where.format(port=site.port)}, b"")
     with pytest.raises(ToolFailed, match="another address"):
         asyncio.run(mcp.tools(mcp.Server("Odd", f"{site.url}/mcp", is_internal=True, token="secret")))
     assert {asked.path for asked in site.asked} == {"/mcp"}
 
 
+@pytest.mark.parametrize("older", [True, False])
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((400, JSON, b'{"id": 2, "error": {"code": -32602, "message": "cups: not a number"}}'), "cups: not a number"),
+        ((400, JSON, b'{"id": "N", "error": {"code": -32602, "message": "cups: not a number"}}'), "cups: not a number"),
         ((429, JSON, b'{"error": "slow down"}'), "slow down"),
+        ((400, JSON, b'{"id": "N", "error": {"code": -32022}}'), "another version|does not say why"),
         ((500, {}, b"<html>"), r"an error \(500\)"),
-        ((500, JSON, b'{"id": 2, "result": {"content": "It is."}}'), r"an error \(500\)"),
+        ((500, JSON, b'{"id": "N", "result": {"content": "It is."}}'), r"an error \(500\)"),
     ],
 )
-def test_the_reason_beside_a_status_is_said(site, answer, said):
-    server = odd(site, plain)
-    usual = site.answer
-    site.answer = lambda asked: answer if b"tools/call" in asked.body else usual(asked)
+def test_the_reason_beside_a_status_is_said(site, answer, said, older):
+    server = odd(site, plain, older=older)
+    usual, (status, headers, body) = site.answer, answer
+    body = body.replace(b"N", b"2" if older else b"1")
+    site.answer = lambda asked: (status, headers, body) if b"tools/call" in asked.body else usual(asked)
     with pytest.raises(ToolFailed, match=said):
         asyncio.run(mcp.call(server, "look", {}))
 
@@ -265,8 +272,9 @@ def test_the_first_transport_is_spoken(site, status):
     assert all(asked.headers["authorization"] == "Bearer secret-token" for asked in site.asked)
 
 
-def test_requests_go_to_no_other_address_that_a_stream_names(site):
-    server = first_transport(site, f"http://localhost:{site.port}/messages")
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_requests_go_to_no_other_address_that_a_stream_names(site, where):
+    server = first_transport(site, where.format(port=site.port))
     with pytest.raises(ToolFailed, match="another address"):
         asyncio.run(mcp.tools(server))
     assert {asked.path for asked in site.asked} == {"/sse"}

@@ -181,6 +181,9 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(client, m
     searxng.answer = lambda asked: (302, {"Location": asked.path}, b"")
     calls(model, ("read_page", {"url": url}))
     assert "redirects too many times" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
+    searxng.answer = lambda asked: (302, {"Location": "http://[::1"}, b"")
+    calls(model, ("read_page", {"url": url}))
+    assert "not a web address" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
 
 
 def _drip() -> Iterator[bytes]:

@@ -13,10 +13,12 @@ from testkit.people import api_client, post_form
 from tests.support.interleaving import at_once
 from tests.support.queries import count_queries
 from webapp.db.base import db, now, reads_only, write_transaction
+from webapp.errors import Unavailable
 from webapp.i18n.numbers import round_count
 from webapp.llm.complete import Completion
 from webapp.llm.usage import Usage
 from webapp.providers import catalogue
+from webapp.schedules import runs
 from webapp.usage import records, service
 from webapp.usage.models import UsageRecord
 from webapp.usage.records import cost
@@ -151,7 +153,7 @@ def test_limits_that_mean_nothing_are_refused_and_change_nothing(api, make_user)
     assert admin.put("/api/users/999999/quotas", json=held).status_code == 404
 
 
-def test_replies_that_begin_together_overrun_no_limit(app, client, user, model):
+def test_replies_that_begin_together_overrun_no_limit(app, client, user, model, monkeypatch):
     with app.app_context(), write_transaction():
         service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=20_000)])
     held = model.hold_reply()
@@ -163,9 +165,15 @@ def test_replies_that_begin_together_overrun_no_limit(app, client, user, model):
     answers = sorted(at_once(*[partial(ask, talk) for talk in talks]), key=lambda answer: answer.status_code)
     assert [answer.status_code for answer in answers] == [202, 429, 429, 429]
     assert "is being written" in answers[1].get_json()["detail"] and answers[1].headers["Retry-After"] == "10"
+    monkeypatch.setattr(runs, "_begin", lambda _run_id: service.require_room(user.user_id))
+    with app.app_context(), pytest.raises(Unavailable):  # a schedule's waits, as while no turns are taken
+        runs.run(1)
     held.release()
     assert client.get(f"/api/messages/{answers[0].get_json()['message']['id']}/response?wait=20").status_code == 200
-    assert ask(talks[0]).status_code == 202
+    with app.app_context(), count_queries() as sent:
+        assert ask(talks[0]).status_code == 202
+    locks = [re.findall(r"FROM (\w+)", statement)[0] for statement in sent if "FOR UPDATE" in statement]
+    assert locks[:2] in ([], ["conversations", "users"]), "as a job does that writes something of theirs"
 
 
 def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, run_jobs, browser):

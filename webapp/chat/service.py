@@ -74,15 +74,15 @@ def start_turn(
 
     Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
+    existing = None if conversation_id is None else get_conversation(user_id, conversation_id, lock=True)
     usage.require_room(user_id)
     check_choice(model)
     embed_ahead(user_id, content)
-    if conversation_id is None:
+    if existing is None:
         parent_id = None
         conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
     else:
-        conversation = get_conversation(user_id, conversation_id, lock=True)
-        parent_id = messages.last_message_id(conversation_id)
+        parent_id, conversation = messages.last_message_id(existing.conversation_id), existing
     question, reply = messages.add_exchange(
         conversation,
         content,
@@ -178,11 +178,11 @@ def _streaming_after(message: Message) -> Sequence[int]:
 def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ()) -> StartedTurn:
     """Add a new version of a user message, and a reply; the rest is superseded. Raises NotFound, Conflict, TooMany."""
     runtime().runner.require_room()
-    usage.require_room(user_id)
     message = messages.get_message(user_id, message_id)
     if message.role != "user":
         raise Invalid.field("message_id", "only a message of your own can be edited")
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    usage.require_room(user_id)
     db.session.refresh(message)  # it may have changed before we held the conversation
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")

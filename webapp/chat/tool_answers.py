@@ -36,8 +36,8 @@ def continue_reply(user_id: int, reply: Message, results: Mapping[str, str]) -> 
     Raises Conflict if the conversation went on otherwise or a later reply is being written; TooMany; Unavailable.
     """
     runtime().runner.require_room()
-    usage.require_room(user_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
+    usage.require_room(user_id)
     db.session.refresh(reply)
     rest = messages.current_messages(conversation.conversation_id, after=reply.message_id)
     if reply.superseded_by_id is not None or any(row.role == "user" for row in rest):

@@ -26,7 +26,6 @@ from webapp.gateway.service import (
 )
 from webapp.gateway.wire import GatewayRequest
 from webapp.tools.client_tools import CLIENT
-from webapp.usage.service import require_room
 
 RESPONSE = "response"
 """Where a reply keeps what only this protocol asks for: `store`, `metadata`, `previous`."""
@@ -90,7 +89,6 @@ def begin_after(reply: Message, asked: UserRequest, results: Mapping[str, str]) 
     `start_turn` raises.
     """
     user_id = asked.user_id
-    require_room(user_id)
     _check_preferences(get_conversation(user_id, reply.conversation_id), asked.preferences)
     if reply.superseded_by_id is not None:
         raise Conflict("Another version of this response has taken its place.")

@@ -27,7 +27,6 @@ from webapp.providers.catalogue import HOME_ID
 from webapp.providers.model_choice import choices
 from webapp.tools.client_tools import waiting_record
 from webapp.usage.models import UsageRecord
-from webapp.usage.service import require_room
 
 
 class UnknownModel(NotFound):
@@ -100,7 +99,6 @@ def begin(asked: UserRequest) -> LaunchableReply:
 
     The same question replaces its reply; an edited or unknown history begins a new conversation.
     """
-    require_room(asked.user_id)
     if asked.request.rounds and (reply := _continue_with_answers(asked)) is not None:
         return reply
     return _prepare_and_return(asked, with_pictures(asked, _begin))

@@ -8,9 +8,10 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from webapp.i18n.marks import say
@@ -55,13 +56,18 @@ def request(
     allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
     schemes: tuple[str, ...] = ("https", "http"),
 ) -> Answer:
-    """Return at most `most` bytes, within `seconds`, from the address checked. Raises RequestRefused, RequestFailed."""
+    """Return the answer, within `seconds`, from the address checked. Its body is not read if `most` is 0.
+
+    A body of more than `most` bytes is a failure. Raises RequestRefused, RequestFailed.
+    """
     check_url(url, schemes=schemes)
     fixed = {"User-Agent": "Commonplace", "Accept-Encoding": "identity", **(headers or {}), "Connection": "close"}
 
     async def ask() -> Answer:
         data = bytearray()
         async with asyncio.timeout(seconds), open_response(method, url, fixed, body, seconds, allowed) as response:
+            if most == 0:
+                return Answer(response.status_code, dict(response.headers), b"")
             async for piece in response.aiter_raw():
                 data += piece
                 if len(data) > most:
@@ -89,7 +95,7 @@ async def open_response(
     tls = await asyncio.to_thread(certificates)
     try:
         async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
-            *others, last = [None] if allowed is None else await _addresses(url, allowed)
+            *others, last = await _addresses(url, allowed)
             for address in others:
                 with suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
                     response = await _send(client, method, url, headers, body, address)
@@ -105,23 +111,21 @@ async def open_response(
 
 
 async def _send(
-    client: AsyncClient, method: str, url: str, headers: Mapping[str, str], body: bytes | None, address: str | None
+    client: AsyncClient, method: str, url: str, headers: Mapping[str, str], body: bytes | None, address: str
 ) -> Response:
-    """Return the head of a response; with an address, from there, asked by the name of the URL's host."""
+    """Return the head of a response from an address, asked by the name of the URL's host."""
     import httpx2  # noqa: PLC0415 - as above
 
-    target = httpx2.URL(url)
-    extensions: dict[str, Any] = {}
-    if address is not None:
-        headers = {**headers, "Host": target.netloc.decode()}
-        extensions = {"sni_hostname": target.raw_host.decode()}
-        target = target.copy_with(host=address)
-    request = client.build_request(method, target, headers=dict(headers), content=body, extensions=extensions)
+    named = httpx2.URL(url)
+    headers = {**headers, "Host": named.netloc.decode()}
+    extensions = {"sni_hostname": named.raw_host.decode()}
+    target = named.copy_with(host=address)
+    request = client.build_request(method, target, headers=headers, content=body, extensions=extensions)
     return await client.send(request, stream=True)
 
 
-async def _addresses(url: str, allowed: AllowedHosts) -> list[str]:
-    """Return addresses of a URL's host. Raises RequestRefused if any is inside, RequestFailed if there are none."""
+async def _addresses(url: str, allowed: AllowedHosts | None) -> list[str]:
+    """Return addresses of a URL's host. Raises RequestRefused if any is not allowed, RequestFailed without any."""
     parts = urlsplit(url)
     host = (parts.hostname or "").partition("%")[0]
     try:
@@ -130,7 +134,7 @@ async def _addresses(url: str, allowed: AllowedHosts) -> list[str]:
         addresses = []
     if not addresses:
         raise RequestFailed(UNKNOWN)
-    if plain_host(host) not in allowed.hosts:
+    if allowed is not None and plain_host(host) not in allowed.hosts:
         for address in addresses:
             check_address(address, allowed)
     return addresses[:MAX_ADDRESSES]
@@ -140,7 +144,13 @@ async def resolve(host: str, port: int) -> list[str]:
     """Return the IP addresses of a host, which may be one. Raises OSError, UnicodeError."""
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    lookup = ThreadPoolExecutor(1)  # its own: a loop waits at its end for the threads of the one it has
+    try:
+        rows = await asyncio.get_running_loop().run_in_executor(
+            lookup, socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM
+        )
+    finally:
+        lookup.shutdown(wait=False)
     return list(dict.fromkeys(str(row[4][0]) for row in rows))
 
 

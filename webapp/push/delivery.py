@@ -122,6 +122,7 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
             body=message.encrypted,
             headers=headers,
             seconds=SEND_SECONDS,
+            most=0,
             allowed=app_settings().outbound_allowed,
         )
     except outbound.RequestRefused:

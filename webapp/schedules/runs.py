@@ -130,8 +130,10 @@ def run(run_id: int) -> bool:
     try:
         with write_transaction():
             turn = _begin(run_id)
-    except (Unavailable, ReplyRunning):
+    except Unavailable:
         raise
+    except ReplyRunning as busy:
+        raise Unavailable(busy.detail) from busy
     except DomainError as error:
         _end(run_id, error.detail)
         return False

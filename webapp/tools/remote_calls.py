@@ -7,7 +7,7 @@ import asyncio
 import json
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urljoin, urlsplit
@@ -112,8 +112,8 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
                 if outbound.redirects and response.status_code in _REDIRECTS and target:
                     if not left:
                         raise ToolFailed(f"{host} redirects too many times.")
-                    target = urljoin(url, target)
-                    if outbound.headers and urlsplit(target)[:2] != urlsplit(url)[:2]:  # they may have a token
+                    target, is_same_server = follow(url, target)
+                    if outbound.headers and not is_same_server:  # they may have a token
                         raise ToolFailed(f"{host} redirects to another address.")
                     url = target
                     continue
@@ -129,6 +129,14 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
         if error.reason == TIMEOUT:
             raise ToolFailed(f"{host} did not answer in time.") from None
         raise ToolFailed(f"{host} could not be reached.") from None
+
+
+def follow(url: str, target: str) -> tuple[str, bool]:
+    """Return where a server sends whoever asks at a URL, unchecked, and whether it is the same server."""
+    with suppress(ValueError):
+        target = urljoin(url, target)
+        return target, urlsplit(target)[:2] == urlsplit(url)[:2]
+    return target, False
 
 
 async def json_of(outbound: RemoteRequest) -> Any:

@@ -88,7 +88,7 @@ class ReplyRunning(TooMany):
 
 def require_room(user_id: int) -> None:
     """Raise TooMany if a user has spent all they may, or what is being written may. Costs next to nothing while nobody
-    has a quota; otherwise replies of one person begin one after another."""
+    has a quota; otherwise replies of one person begin one after another: lock a conversation before."""
     if not _any_quotas():
         return
     db.session.execute(select(User.user_id).where(User.user_id == user_id).with_for_update())

@@ -120,7 +120,7 @@ def _send(letter: _Letter) -> _Outcome:
             body=letter.body,
             headers=letter.headers,
             seconds=SEND_SECONDS,
-            most=65_536,
+            most=0,
             allowed=app_settings().outbound_allowed,
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:

@@ -22,7 +22,7 @@ from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.paraphrases import ForgottenStatements, without_repeats
 from webapp.memories.rules.tombstones import has_statements
 from webapp.text.canonical import canonical_statement
-from webapp.text.provenance import FORGOTTEN
+from webapp.text.provenance import FORGOTTEN, forgotten_in
 from webapp.text.quotes import merge_spans, places_of
 
 FORGOTTEN_MARK = "[forgotten]"
@@ -150,15 +150,26 @@ def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
     )
     for message_id, original_id in db.session.execute(rows):
         found[message_id] += said[original_id]
+    _mark(found)
     quotes = sorted({row.quote for row in evidence if has_statements(row.quote)})
     by_word, may_hold = _by_word(quotes), _may_repeat(quotes)
     for portion in messages_of(user_id, "user") if quotes else ():
-        for message_id, content, texts in _holders(portion, by_word, may_hold):
-            found[message_id] += [place for text in texts for place in places_of(canonical_statement(text), content)]
-    messages = select(Message).where(Message.message_id.in_(found)).options(load_only(Message.spans))
-    for message in db.session.scalars(messages):
-        places = merge_spans(found[message.message_id])
-        message.spans = [*message.provenance, *((start, end, FORGOTTEN) for start, end in places)]
+        holders = _holders(portion, by_word, may_hold)
+        _mark(
+            {
+                message_id: [place for text in texts for place in places_of(canonical_statement(text), content)]
+                for message_id, content, texts in holders
+            }
+        )
+
+
+def _mark(places: Mapping[int, Iterable[tuple[int, int]]]) -> None:
+    """Mark what is forgotten in messages, by their ids, once however often it is."""
+    messages = select(Message).where(Message.message_id.in_(places)).options(load_only(Message.spans))
+    for message in db.session.scalars(messages) if places else ():
+        forgotten = merge_spans([*forgotten_in(message.provenance), *places[message.message_id]])
+        others = [span for span in message.provenance if span[2] != FORGOTTEN]
+        message.spans = [*others, *((start, end, FORGOTTEN) for start, end in forgotten)] or None
     db.session.flush()
 
 

@@ -7,11 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 from webapp.tools.mcp_client import wire
 from webapp.tools.mcp_client.wire import HANDSHAKE, STATELESS, ListedTool
-from webapp.tools.remote_calls import RemoteRequest, keys_in, mask, send_request
+from webapp.tools.remote_calls import RemoteRequest, follow, keys_in, mask, send_request
 from webapp.tools.toolset import Output, ToolFailed
 
 MAX_REDIRECTS = 2
@@ -37,7 +36,7 @@ class Server:
 
 
 class _HandshakeNeeded(Exception):
-    """The server accepts requests only after a handshake."""
+    """The server lists its tools only after a handshake."""
 
 
 class _OtherTransport(ToolFailed):
@@ -49,7 +48,7 @@ class _Refusal(ToolFailed):
 
 
 class _SessionLost(ToolFailed):
-    """The server refuses a request of a session: it may have forgotten it."""
+    """The server refuses a request as one of a session it has forgotten, or as one without a session."""
 
 
 @dataclass(slots=True)
@@ -75,13 +74,13 @@ class _McpSession:
                 raise ToolFailed(f"{self.server.name} needs a token.")
             if response.status in (401, 403):
                 raise ToolFailed(f"{self.server.name} did not accept the token.")
-            if response.status >= 300 and self.age == STATELESS:
+            if response.status >= 300 and self.age == STATELESS and method == "tools/list":
                 raise _HandshakeNeeded
             session = response.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
             is_error = response.status >= 300
-            is_lost = bool(self.session) and response.status in (400, 404)
+            is_lost = bool(self.session or self.age == STATELESS) and response.status in (400, 404)
             try:
                 async with aclosing(response.pieces) as pieces:
                     answers = self.stream if self.stream and not is_error else _messages(pieces)
@@ -93,7 +92,8 @@ class _McpSession:
             if is_error and "error" not in answer:
                 kind = _SessionLost if is_lost else _OtherTransport if response.status in _OLD_SERVER else ToolFailed
                 raise kind(f"{self.server.name} answered with an error ({response.status}).")
-            is_lost = is_lost and answer.get("id") is None  # with its number it was taken up, and may have had effects
+            # With its number it was taken up, and may have had effects.
+            is_lost = is_lost and (answer.get("id") is None or wire.refuses_version(answer))
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _HandshakeNeeded
         try:
@@ -119,8 +119,8 @@ class _McpSession:
         self.stream = _messages(response.pieces)
         async for message in self.stream:
             if isinstance(message, dict) and wire.ENDPOINT in message:
-                self.url = urljoin(response.url, message[wire.ENDPOINT])
-                if urlsplit(self.url)[:2] != urlsplit(response.url)[:2]:  # requests have a token
+                self.url, is_same_server = follow(response.url, message[wire.ENDPOINT])
+                if not is_same_server:  # requests have a token
                     raise ToolFailed(f"{self.server.name} redirects to another address.")
                 return True
         return False
@@ -187,7 +187,7 @@ async def call(server: Server, name: str, arguments: dict[str, Any]) -> Output:
         try:
             mcp = _McpSession(server, STATELESS)
             return wire.output_of(await mcp.ask("tools/call", name=name, arguments=arguments))
-        except _HandshakeNeeded:
+        except (_SessionLost, _OtherTransport):
             raise ToolFailed(
                 f"{server.name} now speaks another version of the protocol. Test it again in the settings."
             ) from None

@@ -202,6 +202,12 @@ def is_answer(message: Any, number: int) -> bool:
     )
 
 
+def refuses_version(answer: Mapping[str, Any]) -> bool:
+    """Return whether an answer says that the request's revision is not spoken."""
+    error = answer.get("error")
+    return isinstance(error, Mapping) and error.get("code") == -32022
+
+
 def refusal_of(message: Any) -> dict[str, Any] | None:
     """Return what a server's own request is answered with; None for another message."""
     if not isinstance(message, dict) or message.get("id") is None or not isinstance(message.get("method"), str):
