@@ -215,17 +215,16 @@ def test_a_history_is_its_owners(app, client, api, make_user):
 
 
 def test_bad_requests_and_unknown_models_are_said_as_openai_says_them(client):
-    hi = {"messages": [{"role": "user", "content": "Hi"}]}
     wizard = {"messages": [{"role": "wizard", "content": "Hi"}]}
-    choice = {**hi, "tool_choice": "required"}
+    choice = {"messages": [{"role": "user", "content": "Hi"}], "tool_choice": "required"}
     for param, body in (
         *(("messages", body) for body in ({}, {"messages": []})),
-        *(("n", {**hi, "n": 3}), ("messages.0.role", wizard), ("tool_choice", choice)),
+        *(("messages.0.role", wizard), ("tool_choice", choice)),
     ):
         answer = client.post("/v1/chat/completions", json=body)
         error = answer.get_json()["error"]
         assert (answer.status_code, error["type"], error["param"]) == (400, "invalid_request_error", param)
-        assert error["message"]
+        assert not error["message"].startswith(f"{param}: {param}")
     answer = ask(client, ("user", "Hello"), model="gpt-nonsense")
     assert (answer.status_code, answer.get_json()["error"]["type"]) == (404, "not_found_error")
 

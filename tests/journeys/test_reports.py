@@ -97,7 +97,7 @@ def test_the_turn_is_told(garden, client, learn):
 
 
 @once
-def test_a_summary_in_between_is_made_when_asked_for(garden, client, run_jobs, monkeypatch, learn):
+def test_a_summary_in_between_is_made_when_asked_for(garden, client, run_jobs, monkeypatch, learn, caplog):
     conversation_id = begin(client)
     path = f"/memory/conversation/{conversation_id}/summary"
     assert_problem(client.get(f"{path}/download/"), 409)
@@ -107,6 +107,7 @@ def test_a_summary_in_between_is_made_when_asked_for(garden, client, run_jobs, m
     waiting = client.get(f"{path}/download/")
     assert (waiting.status_code, waiting.json["status"], waiting.headers["Retry-After"]) == (202, "pending", "3")
     run_jobs()
+    assert "subset" not in caplog.text  # the fonts are logged by hundreds of lines
     assert client.get(f"{path}/download/").data.startswith(b"%PDF-")
 
 

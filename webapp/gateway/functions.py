@@ -46,7 +46,7 @@ def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool |
     if not tools:
         if choice in (None, "none", "auto"):
             return None
-        raise UnsupportedRequest("tool_choice", "tool_choice can ask for a tool only when there are tools.")
+        raise UnsupportedRequest("tool_choice", "can ask for a tool only when there are tools")
     if len(tools) > MAX_TOOLS:
         raise UnsupportedRequest("tools", f"At most {MAX_TOOLS} tools can be sent.")
     definitions = [_definition(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
@@ -77,9 +77,7 @@ def _allowed_tools(
     if choice == "required":
         return ClientTools(definitions, "required", parallel, alone=True)
     if isinstance(choice, str):
-        raise UnsupportedRequest(
-            "tool_choice", f"tool_choice has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool."
-        )
+        raise UnsupportedRequest("tool_choice", f"has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool")
     name = _function_name(choice, names)
     return ClientTools(definitions, {"type": "function", "function": {"name": name}}, parallel, alone=True)
 
@@ -89,7 +87,7 @@ def _function_name(choice: Any, names: Sequence[str]) -> str:
     function = choice.get("function", choice) if isinstance(choice, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(name, str) or choice.get("type") != "function" or name not in names:
-        raise UnsupportedRequest("tool_choice", "tool_choice has to name one of the tools.")
+        raise UnsupportedRequest("tool_choice", "has to name one of the tools")
     return name
 
 
@@ -115,7 +113,7 @@ def read_definition(source: Mapping[str, Any], param: str, schema_field: str) ->
     if not isinstance(source.get("description"), str | None):
         raise UnsupportedRequest(f"{param}.description", "A description must be a text.")
     if not isinstance(source.get("strict"), bool | None):
-        raise UnsupportedRequest(f"{param}.strict", "strict must be true or false.")
+        raise UnsupportedRequest(f"{param}.strict", "must be true or false")
     if depth_of(source.get(schema_field)) > MAX_SCHEMA_DEPTH:
         raise UnsupportedRequest(f"{param}.{schema_field}", f"A schema can have at most {MAX_SCHEMA_DEPTH} levels.")
     names = ("name", "description", schema_field, "strict")
@@ -234,7 +232,7 @@ def format_instructions(form: Mapping[str, Any] | None) -> str:
 
 def _named_schema(value: Any, param: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UnsupportedRequest(param, "json_schema must have a name and a schema.")
+        raise UnsupportedRequest(param, "must have a name and a schema")
     definition = read_definition(value, param, "schema")
     schema = definition.get("schema")
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":

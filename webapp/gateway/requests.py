@@ -92,10 +92,10 @@ def read_preferences(model: str, conversation_id: int | None = None) -> Preferen
         if value := request.headers.get(header, "").strip():
             values[field] = parse_id(value)
             if values[field] is None:
-                raise Invalid.field(header, f"{header} has to be an id.")
+                raise Invalid.field(header, "has to be an id")
     if memory := request.headers.get(MEMORY, "").strip().lower():
         if memory not in wire.MEMORY:
-            raise Invalid.field(MEMORY, f"{MEMORY} has to be one of {', '.join(wire.MEMORY)}.")
+            raise Invalid.field(MEMORY, f"has to be one of {', '.join(wire.MEMORY)}")
         values["memory"] = memory
     values |= suffixes | ({"conversation_id": conversation_id} if conversation_id else {})
     result = Preferences(**values, chosen=frozenset(values) - {"model"})

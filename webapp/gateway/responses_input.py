@@ -163,7 +163,7 @@ def _check(request: ResponseRequest) -> None:
     if request.prompt is not None:
         raise UnsupportedRequest("prompt", "There are no stored prompts here.")
     if (request.text or {}).get("verbosity") not in (None, "low", "medium", "high"):
-        raise UnsupportedRequest("text.verbosity", "verbosity must be one of low, medium, high.")
+        raise UnsupportedRequest("text.verbosity", "must be one of low, medium, high")
 
 
 def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> GatewayRequest:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 SUMMARIES = {
-    "backup": "Everything that has to be kept, in one file.",
+    "backup": "Back up and restore everything, in one file.",
     "db": "Perform database migrations.",
     "doctor": "Check keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault.",
     "embeddings": "Vectors for search.",

@@ -88,7 +88,7 @@ def configure(log_format: str, log_level: str) -> None:
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     root.addHandler(handler)
     root.setLevel(log_level)
-    for noisy in ("httpx2", "httpcore2", "openai", "alembic", "rq.worker", "rq.scheduler"):
+    for noisy in ("httpx2", "httpcore2", "openai", "alembic", "fontTools", "rq.worker", "rq.scheduler"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -217,14 +217,14 @@ def test_a_denial_that_was_doubtful_at_first_is_not_made_anew_once_it_is_sure():
     assert decide(batch, done).effects == ()
 
 
-def test_a_key_that_an_untrusted_answer_gives_to_three_values_or_a_name_is_none():
-    said = ("I run on Tuesdays", "My left knee is bad", "My legs are sore", "I live in Rome", "My dog Biscuit barks")
-    state, home = State(say(*said)), "identity/location"
+def test_a_key_that_an_untrusted_answer_gives_to_three_values_is_none():
+    said = ("I run on Tuesdays", "My left knee is bad", "My legs are sore", "My name is Alex")
+    state = State(say(*said))
     job = [fact(n, text, "work/job", text, 1.0) for n, text in enumerate(said[:3], 1)]
-    batch = [*job, fact(4, said[3], home, "Rome", 1.0), fact(5, said[4], NAME, "Biscuit", 1.0)]
+    batch = [*job, fact(4, said[3], NAME, "Alex", 1.0)]
     memories = current(apply(state, decide(batch, state, ANY)))
-    assert sorted(memory.slot or "" for memory in memories) == ["", "", "", "", home]
-    assert len(current(apply(state, decide(batch, state)))) == 3, "a trusted model's last word replaces the others"
+    assert sorted(memory.slot or "" for memory in memories) == ["", "", "", NAME]
+    assert len(current(apply(state, decide(batch, state)))) == 2, "a trusted model's last word replaces the others"
     corrected = [*job[:2], batch[3]]
     assert len([memory for memory in current(apply(state, decide(corrected, state, ANY))) if memory.slot]) == 2
 

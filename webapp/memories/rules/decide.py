@@ -24,7 +24,6 @@ from webapp.memories.rules.relations import (
     was_proposed,
 )
 from webapp.memories.rules.state import Close, Flag, KnownMemory, Origin, Revise, State
-from webapp.memories.rules.statements import OWN_NAMES
 from webapp.memories.rules.working_copy import Board, Plan
 from webapp.text.canonical import canonical_statement, plain_text
 
@@ -36,7 +35,7 @@ def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin =
     """Return an effect, or a rejection, for each operation of a call, in the order the user said them."""
     board = Board(state.memories)
     if not state.is_trusted:
-        operations = _drop_doubtful_keys(operations)
+        operations = _drop_scattered_keys(operations)
     claims: list[Claim] = []
     rejections: dict[int, Refusal] = {}
     for index, operation in enumerate(operations):
@@ -52,17 +51,15 @@ def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin =
     return Plan(tuple(board.effects), dict(sorted(rejections.items())))
 
 
-def _drop_doubtful_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """Return the operations without the keys of the user's names, which weak models give to pets and projects, and
-    those that one answer gives more than two values (an old and a new one)."""
+def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
+    """Return the operations, without those keys that one answer gives more than two values (an old and a new one)."""
     values: dict[str | None, set[str]] = {}
     for operation in operations:
         slot = canonical_fact_key(operation.fact_key, operation.category)
         values.setdefault(slot, set()).add(canonical_value(operation.fact_value, operation.content))
-    doubtful = OWN_NAMES | {slot for slot, found in values.items() if len(found) > MAX_VALUES}
     return [
         operation.model_copy(update={"fact_key": None, "fact_value": None})
-        if canonical_fact_key(operation.fact_key, operation.category) in doubtful
+        if operation.fact_key and len(values[canonical_fact_key(operation.fact_key, operation.category)]) > MAX_VALUES
         else operation
         for operation in operations
     ]

@@ -13,11 +13,12 @@ from os.path import commonprefix
 from typing import NamedTuple
 
 from webapp.memories.rules.capitals import capital_runs, count_small, parts_of
-from webapp.memories.rules.statements import KEYS, OWN_NAMES
+from webapp.memories.rules.statements import KEYS
 from webapp.text.words import fold_marks, is_paired
 
 _NAMING_KEYS = frozenset({KEYS["home"], KEYS["origin"], KEYS["employer"]})
 """The keys of facts whose value names something around the person."""
+_OWN = frozenset({KEYS["name"], KEYS["called"]})
 _MAX_NAME_WORDS = 4
 """Words of a name: more capitals in a row are a heading."""
 _MAX_LETTERS = 40
@@ -60,8 +61,7 @@ def names_of(notes: Sequence[Note], calendar: Collection[str] = ()) -> list[Name
     _add_capitalised(mentions, notes)
     _add_known(mentions, notes)
     _join(mentions)
-    own_values = [note.value or "" for note in notes if note.fact_key in OWN_NAMES]
-    own_names = {fold_marks(word) for value in own_values for word in value.split()}
+    own_names = {fold_marks(word) for note in notes if note.fact_key in _OWN for word in (note.value or "").split()}
     names = []
     for key, places in mentions.items():
         is_day = _is_of_calendar(key, calendar) and not any(_is_subject(key[0], notes[number]) for number in places)

@@ -58,7 +58,6 @@ KEYS: dict[str, str] = {
     "diet": "health/diet",
 }
 """What people have only one of at a time, by the word that the model uses, and the key it is stored under."""
-OWN_NAMES = frozenset({KEYS["name"], KEYS["called"]})
 NO_KEY = "none"
 
 KINDS = tuple(kind for kind in MemoryType if kind.is_offered)
