@@ -54,13 +54,12 @@ def request(
     seconds: float = 10.0,
     most: int = 65_536,
     allowed: AllowedHosts = AllowedHosts(),  # noqa: B008  (frozen)
-    schemes: tuple[str, ...] = ("https", "http"),
 ) -> Answer:
     """Return the answer, within `seconds`, from the address checked. Its body is not read if `most` is 0.
 
     A body of more than `most` bytes is a failure. Raises RequestRefused, RequestFailed.
     """
-    check_url(url, schemes=schemes)
+    check_url(url)
     fixed = {"User-Agent": "Commonplace", "Accept-Encoding": "identity", **(headers or {}), "Connection": "close"}
 
     async def ask() -> Answer:

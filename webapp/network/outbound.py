@@ -100,15 +100,17 @@ class AllowedHosts:
         return cls(frozenset(hosts), tuple(networks))
 
 
-def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:
+def check_url(url: str) -> SplitResult:
     """Return the parts of a URL. Raises RequestRefused for a malformed one or one of other schemes."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         raise RequestRefused("This is not an address.") from None
-    if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
-        raise RequestRefused(_scheme_message(schemes))
+    if parts.scheme not in ("https", "http") or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
+        raise RequestRefused(
+            say("The address must begin with %(scheme)s or %(other)s.", scheme="https://", other="http://")
+        )
     if parts.username or parts.password or parts.fragment:
         raise RequestRefused("The address must have neither a password nor a fragment.")
     try:
@@ -116,13 +118,6 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     except UnicodeError:
         raise RequestRefused("This is not a host name.") from None
     return parts
-
-
-def _scheme_message(schemes: tuple[str, ...]) -> str:
-    first, *others = (f"{scheme}://" for scheme in schemes)
-    if not others:
-        return say("The address must begin with %(scheme)s.", scheme=first)
-    return say("The address must begin with %(scheme)s or %(other)s.", scheme=first, other=" or ".join(others))
 
 
 def check_host(url: str, allowed: AllowedHosts) -> None:

@@ -71,7 +71,6 @@ def _document(client_id: str) -> Metadata:
             seconds=DOCUMENT_SECONDS,
             most=DOCUMENT_BYTES,
             allowed=app_settings().outbound_allowed,
-            schemes=("https",),
         )
     except (outbound.RequestRefused, outbound.RequestFailed) as error:
         raise Invalid.field(
