@@ -25,6 +25,7 @@ from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import touch
+from webapp.text.canonical import canonical_statement
 
 Place = tuple[str | None, str | None, int | None]
 """Where a keyed fact belongs: key, category and space."""
@@ -126,11 +127,14 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
             or_(condition, Memory.fact_key == draft.fact_key) if draft.fact_key else condition,
         )
     ).all()
-    effects = store_user_value(draft, writing.load_known(ids), moment)
+    known = writing.load_known(ids)
+    effects = store_user_value(draft, known, moment)
     journal = Journal(user_id, cause)
     created = writing.apply_plan(effects, journal, space_id=fields.space_id)
     memory = get_or_raise(Memory, created[-1])
-    memory.is_pinned = fields.is_pinned
+    memory.is_pinned = fields.is_pinned or any(
+        item.is_pinned for item in known if item.form == canonical_statement(draft.content)
+    )
     memory.visibility = fields.visibility
     memory.only_conversation_id = fields.only_conversation_id
     memory.asserted_at = memory.valid_from = moment

@@ -86,6 +86,6 @@ def test_what_is_written_by_hand_takes_its_place(state):
         effects = store_user_value(draft, state.memories, LATER)
         assert isinstance(effects[-1], Insert)
         done = apply_effects(state.memories, effects)
-        rivals = [m for m in done if m.is_open and m.slot == draft.slot]
+        rivals = [m for m in done if m.is_open and m.slot == effects[-1].draft.slot]
         assert sum(m.slot == NAME or canonical_statement(m.content) == "i like tea" for m in rivals) == 1
         assert [m.content for m in done if m.is_current and m.ref == -1] == [draft.content]

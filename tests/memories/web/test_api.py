@@ -124,6 +124,9 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
     second = write(client, "Works at Bolt.", fact_key="work/employer", fact_value="Bolt")
     closed = client.get(f"/api/memories/{first['memory_id']}").json
     assert closed["valid_to"] and closed["superseded_by_id"] == second["memory_id"]
+    client.put(f"/api/memories/{second['memory_id']}", json={"is_pinned": True})
+    second = write(client, "works at  Bolt")
+    assert (second["fact_key"], second["fact_value"], second["is_pinned"]) == ("work/employer", "Bolt", True)
     third = write(client, "Works somewhere.")
     refused = client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == second["memory_id"]

@@ -1,6 +1,7 @@
 """A user's decisions: memories in review, contradictions, and statements written by hand."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -76,10 +77,13 @@ def _reinstate(memory: KnownMemory, other: KnownMemory | None, moment: datetime)
     return {other.ref: {"valid_to": moment, "superseded_by": memory.ref}} | edits
 
 
-def store_user_value(draft: Draft, memories: Iterable[KnownMemory], moment: datetime) -> tuple[Effect, ...]:
+def store_user_value(draft: Draft, memories: Collection[KnownMemory], moment: datetime) -> tuple[Effect, ...]:
     """Store what the user wrote (reference -1): it replaces any other value of its key and any other memory in the same
-    words, waiting ones included. `memories` are those of the same scope."""
+    words, waiting ones included, whose key it takes if it has none. `memories` are those of the same scope."""
     form = canonical_statement(draft.content)
+    keyed = [memory for memory in memories if memory.is_current and memory.form == form and memory.slot]
+    if keyed and draft.slot is None:
+        draft = replace(draft, fact_key=keyed[0].fact_key, category=keyed[0].category, fact_value=keyed[0].fact_value)
     replaced = [
         memory
         for memory in memories
