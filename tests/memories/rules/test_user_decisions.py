@@ -14,6 +14,7 @@ LATER = NOON + timedelta(days=1)
 OLD = memory(7, "Likes tea")
 NEW = memory(8, "Hates tea", needs_review=True, contradicts=7)
 CLEARED = {"needs_review": False, "contradicts": None}
+ACCEPTED = CLEARED | {"asserted_at": NOON}
 
 
 def edits(*arguments):
@@ -62,9 +63,9 @@ def test_the_later_replaces_the_earlier_whichever_waits():
 
 def test_a_doubtful_memory_is_simply_accepted():
     doubtful = memory(9, "Likes figs", needs_review=True)
-    assert edits(Decision.ACCEPT, doubtful, None, NOON) == ((9, CLEARED),)
+    assert edits(Decision.ACCEPT, doubtful, None, NOON) == ((9, ACCEPTED),)
     closed = memory(7, "Likes tea", valid_to=NOON)
-    assert edits(Decision.ACCEPT, NEW, closed, NOON) == ((8, CLEARED),)
+    assert edits(Decision.ACCEPT, NEW, closed, NOON) == ((8, ACCEPTED),)
 
 
 @pytest.mark.parametrize(

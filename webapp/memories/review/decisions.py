@@ -195,7 +195,7 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
         journal = Journal(user_id, f"review_{decision.value}")
         rows = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
         for memory in db.session.scalars(rows.execution_options(populate_existing=True)).all():
-            memory.needs_review, memory.contradicts_id = False, None
+            memory.needs_review, memory.contradicts_id, memory.asserted_at = False, None, now()
             journal.record_change(memory)
         journal.close({"updated": len(free)})
     return len(free), len(queue) - len(free), gone

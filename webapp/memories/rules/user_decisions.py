@@ -47,7 +47,7 @@ def settle(
     current = other if other is not None and other.is_open and other.ref != memory.ref else None
     accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
     if decision is Decision.ACCEPT and current is None:
-        return {memory.ref: accepted}
+        return {memory.ref: accepted | {"asserted_at": moment}}
     if current is None:
         raise Conflict(f"'{decision.value}' needs the other memory.")
     if decision is Decision.BOTH:
