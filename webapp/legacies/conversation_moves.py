@@ -12,7 +12,7 @@ from webapp.errors import Conflict
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import key_holder
 from webapp.memories.store import forgetting, versions
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import record_changes
 from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -85,15 +85,15 @@ def _move_memories(_sender: object, *, conversation: Conversation, to: int | Non
     if move.withdrawn:
         withdraw(conversation.user_id, move.withdrawn)
     if move.dependents:
-        journal = Journal(conversation.user_id, "moved", conversation_id=conversation.conversation_id)
         ids = {memory.memory_id for memory in move.set_aside}
         for memory in move.dependents:
             touch(memory.space_id)
             memory.is_archived = memory.is_archived or memory.memory_id in ids
             memory.space_id, memory.visibility = to, "private"
-            db.session.flush()
-            journal.record_change(memory)
-        journal.close({"moved": len(move.dependents)})
+        counts = {"moved": len(move.dependents)}
+        record_changes(
+            conversation.user_id, "moved", move.dependents, counts, conversation_id=conversation.conversation_id
+        )
     db.session.execute(
         update(ConversationChunk)
         .where(ConversationChunk.conversation_id == conversation.conversation_id)

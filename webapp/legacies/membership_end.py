@@ -9,7 +9,7 @@ from webapp.db.base import count_rows, db
 from webapp.i18n.marks import say_n
 from webapp.memories.models import Memory
 from webapp.memories.store import forgetting, versions
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import record_changes
 from webapp.memories.store.reach import Reach, lock_withdrawal, reach_of, withdraw
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -98,12 +98,9 @@ def _on_membership_ending(_sender: object, *, space: Space, user_id: int, forget
         forgetting.forget(user_id, [row.memory_id for row in rows], cause="space_ended")
     elif rows:
         reach = withdraw(user_id, [row for row in rows if row.visibility == "shared"])
-        journal = Journal(user_id, "space_ended")
         for row in rows:
             row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False
-            db.session.flush()
-            journal.record_change(row)
-        journal.close({"archived": len(rows)})
+        record_changes(user_id, "space_ended", rows, {"archived": len(rows)})
     changes.note(user_id, Change("memories"))  # everything of theirs in the space has moved
     return reach
 

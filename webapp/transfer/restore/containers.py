@@ -1,4 +1,4 @@
-"""Rows that conversations and memories depend on: settings, folders, spaces, documents, files, journeys."""
+"""Rows that conversations and memories depend on: settings, spaces, documents, files, journeys."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,6 @@ from sqlalchemy import insert, select
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.background.queues import enqueue_after_commit
-from webapp.conversations.models import Folder
 from webapp.db.base import add_row, db
 from webapp.errors import DomainError
 from webapp.files.uploads import keep_after_commit, store_content
@@ -42,14 +41,6 @@ def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
             read["dismissed_arrivals"] = {}  # they are ids of where it was exported
             user.settings = {name: value for name, value in read.items() if name in line["settings"]}
     db.session.flush()
-
-
-def folders(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Restore folders for conversations."""
-    rows = [Folder(user_id=batch.user_id, **attributes(Folder, line, {"folder_id"})) for line in lines]
-    db.session.add_all(rows)
-    db.session.flush()
-    batch.note("folder", zip((line.get("folder_id") for line in lines), (r.folder_id for r in rows), strict=True))
 
 
 def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
