@@ -53,7 +53,7 @@ RECEIVERS = {
     "digests": "redaction service",
     "files": "documents service",
     "journeys": "authoring guides setup",
-    "legacies": "conversation_moves membership_end visibility",
+    "legacies": "memory_moves visibility",
     "memories": "history.revisions portrait.service prompt.always_used",
     "retrieval": "changes setup",
     "saved_prompts": "service",
