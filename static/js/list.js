@@ -37,14 +37,16 @@ on("focusout", "#side-list", (event, element) => {
 export const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
 otherTabs?.addEventListener("message", refreshSoon);
 
+const tellTabs = () => otherTabs?.postMessage("changed");
+
 function publishChange() {
-  otherTabs?.postMessage("changed");
+  tellTabs();
   refreshSoon();
 }
 
 document.addEventListener("conversations:changed", publishChange);
-// Whatever the work after a reply changed is in the list by then.
-document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && publishChange());
+// The stream brought the title, and here the reply is read; a list out of sight must say that it is not.
+document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && (document.hidden ? publishChange : tellTabs)());
 
 // Not from the list: of what is asked from one place at a time, htmx gives up the third.
 const postSeen = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
@@ -67,15 +69,14 @@ async function markSeen() {
   if ($("#thread [data-streaming]")) return; // told when it has ended
   delete page.dataset.unseen;
   await postSeen(page);
-  otherTabs?.postMessage("changed");
+  tellTabs();
 }
-// The list itself is fetched again after the work that follows a reply.
 document.addEventListener("reply:finished", async () => {
   const page = $(".conversation[data-seen]");
   if (!page || document.hidden) return;
   clearState($(`#side-${page.dataset.conversation}`));
   await postSeen(page);
-  otherTabs?.postMessage("changed");
+  tellTabs();
 });
 document.addEventListener("htmx:after:swap", markSeen);
 document.addEventListener("htmx:after:settle", () => setTimeout(markSeen));

@@ -120,6 +120,9 @@ def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, use
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".side-item[data-unread]")).to_have_count(0)
     expect(other.locator(".side-item[data-unread]")).to_have_count(0)
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")  # another window is in front
+    send(page, "Another one")
+    expect(page.locator(".side-item[data-unread]")).to_have_count(1)
 
 
 def test_a_temporary_conversation_leaves_nothing_and_is_gone_when_left(tab, model, page):

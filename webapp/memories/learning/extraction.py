@@ -21,16 +21,19 @@ from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import Effect, State
+from webapp.memories.rules.statements import Extraction
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import read_again, tombstone_set, watch
+from webapp.memories.store.tombstones import earlier_versions, read_again, tombstone_set, watch
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
 
 MAX_CALLS = 4
 """The most model calls in one run; a longer backlog continues in the next one."""
+NO_ANSWER = Answer(Extraction(()), None, "", None, None)
+"""The answer about messages that say nothing; what their authors took out of them is seen without a model."""
 
 
 def extract(
@@ -143,11 +146,12 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: SimilarMemorie
         if conversation.space_id != batch.space_id or not is_extraction_on(conversation):
             return Result()
         result = Result(read=True)
-        if answer is not None:
+        if answer is not None or earlier_versions({source.message_id for source in batch.call.sources}):
             versions.begin_change(conversation.user_id)
             still_holds = batch.still_holds()
-            result = _apply(batch, answer, nearby)
-            if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
+            result = _apply(batch, answer or NO_ANSWER, nearby)
+            # Points hold the model's own words; memories are checked against the tombstones one by one.
+            if answer is not None and still_holds:
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
         place = last_message_read(batch, answer)
         watermark = max(batch.watermark or 0, place or 0)
@@ -239,7 +243,7 @@ def store(
     journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
     writing.apply_plan(effects, journal, space_id=batch.space_id, vectors=answer.vectors)
     change_set = journal.close(counts, reasons)
-    change_set.model = answer.model
+    change_set.model = answer.model or None
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens
     return change_set

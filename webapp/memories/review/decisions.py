@@ -150,9 +150,13 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     if body.other_id is not None:
         get_memory(user_id, body.other_id, lock=True)
     other_id = _other_of(user_id, memory, body.other_id)
-    memories = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
+    ids = {memory_id, *([other_id] if other_id else [])}
+    if memory.fact_key:
+        same_key = (*writing.scope_of(user_id, memory.space_id), Memory.fact_key == memory.fact_key)
+        ids.update(db.session.scalars(select(Memory.memory_id).where(*same_key, *awaits_decision()).with_for_update()))
+    memories = {item.ref: item for item in writing.load_known(ids)}
     other = memories.get(other_id) if other_id else None
-    edits = settle(body.decision, memories[memory_id], other, now(), body.until)
+    edits = settle(body.decision, memories[memory_id], other, now(), body.until, memories.values())
     if body.decision is Decision.REJECT:
         return forgetting.forget_one(user_id, memory_id, cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
@@ -193,7 +197,7 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
         statement = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
         rows = db.session.scalars(statement.execution_options(populate_existing=True)).all()
         for memory in rows:
-            memory.needs_review, memory.contradicts_id = False, None
+            memory.needs_review, memory.contradicts_id, memory.asserted_at = False, None, now()
         record_changes(user_id, f"review_{decision.value}", rows, {"updated": len(rows)})
     return len(free), len(queue) - len(free), gone
 
