@@ -34,12 +34,17 @@ _LINES = re.compile(r"\n{3,}")
 
 
 def read_page(data: bytes) -> Pages:
-    """Read a page in UTF-8 or the encoding it names, if it is in that: pages are saved in UTF-8 under an old name."""
+    """Read a page."""
+    return Pages([text_of_html(decode_page(data) or decode(data))])
+
+
+def decode_page(data: bytes, charset: str = "") -> str:
+    """Return a page in UTF-8, whatever it names, or the encoding it came with or names; empty if in none of them."""
     match = _CHARSET.search(data[:4_096])
-    for encoding in ([] if data.isascii() else ["utf-8"]) + ([match[1].decode()] if match else []):
-        with suppress(LookupError, UnicodeError):
-            return Pages([text_of_html(data.decode(encoding))])
-    return Pages([text_of_html(decode(data))])
+    for encoding in ("" if data.isascii() else "utf-8", charset, match[1].decode() if match else ""):
+        with suppress(LookupError, ValueError):
+            return data.decode(encoding)
+    return ""
 
 
 def text_of_html(html: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
