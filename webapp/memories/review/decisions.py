@@ -19,7 +19,7 @@ from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.forgetting import ForgetReport
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import Journal, record_changes
 
 review_groups = Signal()
 """Sent with `user_id`; domains that bring memories in return a list of Group."""
@@ -173,12 +173,10 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
 def mark_as_distinct(user_id: int, memory_ids: Collection[int]) -> None:
     """Record that some memories are no duplicates of each other. Raises NotFound."""
     versions.begin_change(user_id)
-    journal = Journal(user_id, f"review_{Decision.BOTH.value}")
-    for memory_id in sorted(memory_ids):
-        memory = get_memory(user_id, memory_id, lock=True)
-        memory.settled_with = sorted({*(memory.settled_with or ()), *memory_ids} - {memory_id})
-        journal.record_change(memory)
-    journal.close({"updated": len(memory_ids)})
+    memories = [get_memory(user_id, memory_id, lock=True) for memory_id in sorted(memory_ids)]
+    for memory in memories:
+        memory.settled_with = sorted({*(memory.settled_with or ()), *memory_ids} - {memory.memory_id})
+    record_changes(user_id, f"review_{Decision.BOTH.value}", memories, {"updated": len(memories)})
 
 
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int, int]:
@@ -196,12 +194,11 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
         # Of two with one key, the second would contradict the first.
         free.setdefault(_place_of(memory) if memory.fact_key else memory.memory_id, memory.memory_id)
     if free:
-        journal = Journal(user_id, f"review_{decision.value}")
-        rows = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
-        for memory in db.session.scalars(rows.execution_options(populate_existing=True)).all():
+        statement = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
+        rows = db.session.scalars(statement.execution_options(populate_existing=True)).all()
+        for memory in rows:
             memory.needs_review, memory.contradicts_id, memory.asserted_at = False, None, now()
-            journal.record_change(memory)
-        journal.close({"updated": len(free)})
+        record_changes(user_id, f"review_{decision.value}", rows, {"updated": len(rows)})
     return len(free), len(queue) - len(free), gone
 
 
@@ -210,9 +207,7 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
     versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None
-    journal = Journal(user_id, "confirmed")
-    journal.record_change(memory)
-    journal.close({"merged": 1})
+    record_changes(user_id, "confirmed", [memory], {"merged": 1})
     return memory
 
 
