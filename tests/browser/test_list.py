@@ -341,6 +341,11 @@ def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, pa
     expect(page.locator("[data-unread]")).to_have_count(1)
     with page.expect_response(re.compile("/seen$")):
         tab.go(f"/c/{conversation_id}")
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    send(page, "Are you there?")
+    expect(replies(page)).to_have_count(1)
+    with page.expect_response(re.compile("/seen$")):  # once it is in sight again
+        page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
     tab.go("/settings")
     expect(page.locator(".side-item")).to_have_count(1)
     expect(page.locator("[data-unread]")).to_have_count(0)

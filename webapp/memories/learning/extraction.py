@@ -15,7 +15,7 @@ from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import ground_assessments
-from webapp.memories.learning.later_domains import COUNTS, Result, guide, reader_of
+from webapp.memories.learning.later_domains import COUNTS, Reader, Result, guide, reader_of
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import is_extraction_on
@@ -48,12 +48,10 @@ def extract(
         conversation = db.session.get(Conversation, conversation_id) if from_start else None
         about_somebody = reader_of()(conversation) if conversation is not None else None
         db.session.remove()
-        if about_somebody is not None:
-            return about_somebody(conversation_id, after, on_start)
         total = Result()
         place = after if from_start else None
         for _ in range(MAX_CALLS):
-            step = _next_step(conversation_id, place, on_start)
+            step = _next_step(about_somebody or ABOUT_USER, conversation_id, place, on_start)
             on_start = None
             if step is None:
                 return total
@@ -64,17 +62,19 @@ def extract(
         return total
 
 
-def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
+def _next_step(
+    reader: Reader, conversation_id: int, place: int | None, on_start: Callable[[], None] | None
+) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
     batch = None
-    for batch in inputs.batches(conversation_id, place):
+    for batch in reader.batches(conversation_id, place):
         if on_start is not None:
             on_start()
             on_start = None
         with suppress(CutOffAnswer):
-            return _step(batch)
+            return reader.read(batch)
     if batch is not None:
-        return replace(_write(batch, None), unreadable=1)
+        return replace(reader.skip(batch), unreadable=1)
     _withdraw_request(conversation_id)
     return None
 
@@ -124,6 +124,8 @@ def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
             return None  # it is made again in the next turn
         return title if set_automatic_title(batch.conversation_id, title) else None
 
+
+ABOUT_USER = Reader(inputs.batches, _step, lambda batch: _write(batch, None))
 
 SimilarMemories = tuple[int, Collection[int]]
 """A version of a user's memory, and the ids of memories near some vectors at that version."""
@@ -201,7 +203,6 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | Non
         {name: counts.get(name, 0) for name in COUNTS},
         reasons,
         read=True,
-        calls=int(answer is not NO_ANSWER),
     )
 
 

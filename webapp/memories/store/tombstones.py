@@ -1,7 +1,6 @@
 """A user's tombstones, their keys, and the check for something forgotten between reading and writing."""
 
 import base64
-import hashlib
 import hmac
 import re
 from collections import defaultdict
@@ -17,6 +16,7 @@ from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Message
 from webapp.db.base import db
+from webapp.db.encryption import keyed_hash
 from webapp.memories.models import MemoryTombstone, TombstoneKey
 from webapp.memories.rules.state import SourceMessage
 from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
@@ -128,7 +128,7 @@ def import_tombstones(user_id: int, rows: Iterable[Mapping[str, Any]]) -> int:
 
 def default_key() -> bytes:
     """Return the tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
-    return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
+    return keyed_hash(b"memory tombstones").digest()
 
 
 def _secrets() -> list[bytes]:
