@@ -343,7 +343,7 @@ def test_the_web_names_jobs_by_string():
 
 def test_models_know_no_domain():
     """The language models' package knows nothing of the application but what any program has."""
-    own = ("webapp.llm", "webapp.llm.process_memory")
+    own = ("webapp.llm", "webapp.llm.process")
     found = [
         f"{name} imports {other}"
         for name, imported in IMPORTS.items()

@@ -102,8 +102,8 @@ def test_no_script_of_a_reply_runs(tab, model, contexts, page):
         *(attack for attack in ATTACKS if "\ud83d" not in attack),
         *(f"\\( {attack} \\)" for attack in attacks),
         *(f"$$\\text{{{attack}}}$$" for attack in attacks),
-        *(f"```svg\n<svg viewBox='0 0 9 9'>{attack}</svg>\n```" for attack in attacks[::3]),
-        *(f'```mermaid\nflowchart LR\n  a["{attack}"]\n```' for attack in attacks[::5]),
+        *(f"```svg\n<svg viewBox='0 0 9 9'>{attack}</svg>\n```" for attack in attacks[::6]),
+        *(f'```mermaid\nflowchart LR\n  a["{attack}"]\n```' for attack in attacks[::10]),
         '```mermaid\nflowchart LR\n  a --> b\n  click a "javascript:alert(1)"\n  click b call alert(1)\n```',
         '```mermaid\n%%{init: {"securityLevel": "loose"}}%%\nflowchart LR\n  a[<img src=x onerror=alert(1)>]\n```',
     ]
@@ -115,7 +115,7 @@ def test_no_script_of_a_reply_runs(tab, model, contexts, page):
     expect(page.locator("#composer")).to_be_visible()
     assert page.title() != "gone"
     diagrams = page.locator(".code:is([data-lang=svg], [data-lang=mermaid])").count()
-    assert diagrams > 25
+    assert diagrams > 15
     expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=LONG)
     for link in page.locator(".prose a").all():
         assert re.match("(https?|mailto):", link.get_attribute("href") or "")

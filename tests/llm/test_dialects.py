@@ -107,6 +107,7 @@ def test_a_name_loses_what_a_template_has_left_around_it():
         "Brew",
         '"brew"',
         "default_api:brew",
+        "brew()",
     ):
         assert calls.tool_name(name) == "brew"
     assert calls.tool_name("steep") == "steep"

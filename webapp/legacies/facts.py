@@ -10,7 +10,7 @@ from webapp.db.base import db
 from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset
 from webapp.http.validation import Page, PageQuery
-from webapp.legacies.fact_list import KnownFact, category_of
+from webapp.legacies.fact_list import KnownFact, category_of, fact_line
 from webapp.memories import service
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
@@ -69,18 +69,13 @@ def count_waiting(user_id: int, space_id: int) -> int:
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """Return the facts for a user's prompt in a legacy, own and shared, in order of extraction, which is stable."""
     newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MAX_LISTED)
-    return [
-        KnownFact(
-            fact.memory.memory_id,
-            fact.memory.revision,
-            fact.category,
-            fact.memory.content,
-            fact.memory.visibility,
-            fact.by or "",
-            _weight(fact.memory),
-        )
-        for fact in reversed(_facts(user_id, newest))
-    ]
+    return list(map(_known_fact, reversed(_facts(user_id, newest))))
+
+
+def _known_fact(fact: Fact) -> KnownFact:
+    row = fact.memory
+    line = fact_line(fact.category, row.content, row.visibility, fact.by)
+    return KnownFact(row.memory_id, *line, row.revision, row.content, bool(fact.by), _weight(row))
 
 
 def _weight(memory: Memory) -> float:

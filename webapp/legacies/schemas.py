@@ -6,9 +6,9 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.validation import Id, Input, Instant, ListOut, Output
 from webapp.i18n.marks import say
-from webapp.legacies.conversation_moves import Move
 from webapp.legacies.fact_list import CATEGORIES
 from webapp.legacies.facts import Fact
+from webapp.legacies.memory_moves import Move
 from webapp.memories.schemas import Statement, Visibility
 
 

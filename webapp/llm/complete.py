@@ -19,7 +19,7 @@ from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
 from .reply_markup import answer_text
 from .request_format import adapt_body, learn_rejection, rejects_format
-from .sdk import ProcessClient, json_of, post, with_retries
+from .sdk import json_of, post, process_client, with_retries
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
 from .usage import ROOM, Usage, has_thought, is_limit_used_up, usage_of
@@ -47,7 +47,7 @@ class CompletionClient:
     def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
-        self._client = ProcessClient(settings)
+        self._client = process_client(settings)
 
     def complete_text(
         self,
@@ -149,7 +149,7 @@ class CompletionClient:
 
     def _request(self, body: dict[str, Any], read: float) -> Completion:
         base_url, key = self.settings.endpoint()
-        client = self._client.get()
+        client = self._client()
         spent = Usage(requests=0)
         while True:
             thinks = self.capabilities.thinks(base_url, body["model"])

@@ -10,8 +10,8 @@ from webapp.errors import Invalid
 from webapp.http.views import PageBlueprint, ViewResult
 from webapp.i18n.request_language import gettext as _, ngettext
 from webapp.memories.models import Memory
-from webapp.memories.review.queue import show_queue
 from webapp.memories.rules.user_decisions import Decision
+from webapp.memories.web.decision_pages import show_queue
 from webapp.transfer import proposals, service
 
 blueprint = PageBlueprint("proposal_pages", __name__, access="user")

@@ -650,7 +650,7 @@ def test_what_is_rewritten_replaces_what_said_it_and_nothing_else():
     state, dog = State(say("My name is Alice.", before)), "Has a dog called Rex"
     known = [op("add", 2, before, text) for text in ("Works in Rome", dog, "Lives in Rome")]
     state = apply(state, decide([fact(1, "My name is Alice.", NAME, "Alice"), *known], state))
-    later = {"message_id": 199, "said_at": NOON + timedelta(hours=1), "previous": (102, before)}
+    later = {"message_id": 199, "said_at": NOON + timedelta(hours=1), "previous": ((102, before),)}
     state = replace(state, messages=(replace(state.messages[1], content=now, **later),))
     new = apply(state, decide([op("add", 2, now, f"{does} in Oslo") for does in ("Lives", "Works")], state))
     texts = {memory.content for memory in current(new)}
@@ -660,6 +660,12 @@ def test_what_is_rewritten_replaces_what_said_it_and_nothing_else():
     # Nor does a model that is not trusted choose by a key what the user's words replace.
     new = apply(state, decide([op("add", 2, now, fact_key=NAME, fact_value="Oslo")], state, ANY))
     assert "Alice" in {memory.fact_value for memory in current(new)}
+    # What is only taken out waits, until the user has answered that it is right.
+    state = replace(state, messages=(replace(state.messages[0], content="I live with Rex."),))
+    waiting = [memory for memory in apply(state, decide([], state)).memories if memory.needs_review]
+    assert {memory.content for memory in waiting} == {"Works in Rome", "Lives in Rome"}
+    accepted = (replace(waiting[0], needs_review=False, asserted_at=NOON), *waiting[1:])
+    assert decide([], replace(state, memories=accepted)).effects == ()
 
 
 def test_a_number_taken_at_random_costs_nothing():

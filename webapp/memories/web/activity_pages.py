@@ -30,12 +30,12 @@ from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.prompt import conversation_memory
 from webapp.memories.review import decisions
 from webapp.memories.review.decisions import groups_of, outside_groups
-from webapp.memories.review.queue import decide_next, redirect_to_position, requested_position, show_queue
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, texts
 from webapp.memories.showing.change_lines import ChangeLine
 from webapp.memories.store import forgetting
 from webapp.memories.store.reach import Uses, uses_of
+from webapp.memories.web.decision_pages import decide_next, redirect_to_position, requested_position, show_queue
 from webapp.memories.web.pages import CHANGED, fragment, undo_in_notice
 from webapp.rendering import reader_zone
 
