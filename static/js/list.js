@@ -45,8 +45,8 @@ function publishChange() {
 }
 
 document.addEventListener("conversations:changed", publishChange);
-// The stream brought the title, and here the reply is read; a list out of sight must say that it is not.
-document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && (document.hidden ? publishChange : tellTabs)());
+// Their lists have not heard what the work after a reply changed; this one got the title by the stream.
+document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && tellTabs());
 
 // Not from the list: of what is asked from one place at a time, htmx gives up the third.
 const postSeen = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
@@ -71,12 +71,12 @@ async function markSeen() {
   await postSeen(page);
   tellTabs();
 }
-document.addEventListener("reply:finished", async () => {
+document.addEventListener("reply:finished", () => {
   const page = $(".conversation[data-seen]");
-  if (!page || document.hidden) return;
+  if (!page) return;
+  page.dataset.unseen = "";
   clearState($(`#side-${page.dataset.conversation}`));
-  await postSeen(page);
-  tellTabs();
+  markSeen();
 });
 document.addEventListener("htmx:after:swap", markSeen);
 document.addEventListener("htmx:after:settle", () => setTimeout(markSeen));

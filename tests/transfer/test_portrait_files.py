@@ -76,7 +76,7 @@ def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
     assert answer.headers["Cache-Control"] == "private, no-store"
     assert re.fullmatch(r'attachment; filename="portrait-\d{4}-\d\d-\d\d\.pdf"', answer.headers["Content-Disposition"])
     text = " ".join(text_of(answer.data, tmp_path).split())
-    assert "What I know of you" in text and f"{ADA}¹ {KESTREL}²" in text
+    assert "What I know about you" in text and f"{ADA}¹ {KESTREL}²" in text
     assert f"1. {DAUGHTER} “I have a daughter, Ada” 3 May 2026 · At the harbour 2. {BOAT}" in text
     assert text.endswith("1/1")
     monkeypatch.setattr(portrait_files, "WRITER", "webapp.transfer.writers.portrait_data")
