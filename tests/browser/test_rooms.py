@@ -92,7 +92,20 @@ def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
         expect(page.get_by_text(seen, exact=True).first).to_be_visible()
 
 
-def test_rooms_by_keyboard_and_by_name(page):
+def test_the_search_field_is_one_line_and_finds_rooms_by_keyboard_and_by_name(page):
+    for device in (PHONE, DESKTOP):
+        page.set_viewport_size(device["viewport"])
+        page.keyboard.press("Control+k")
+        field = page.get_by_role("combobox", name="Search everything")
+        expect(field).to_be_focused()
+        boxes = [item.bounding_box() for item in (field, page.get_by_role("button", name="Close search"))]
+        palette = page.locator("#palette").bounding_box()
+        assert abs(boxes[0]["y"] + boxes[0]["height"] / 2 - boxes[1]["y"] - boxes[1]["height"] / 2) < 4
+        assert boxes[0]["width"] > palette["width"] * 0.6
+        assert all(box["x"] + box["width"] <= palette["x"] + palette["width"] for box in boxes)
+        field.fill("something")
+        page.keyboard.press("Escape")
+        expect(page.locator("#palette")).to_be_hidden()
     for typed, place in (("memory switch", "/settings/personalisation"), ("security", "/settings/security")):
         page.keyboard.press("Control+k")
         page.locator("#palette-text").fill(typed)
