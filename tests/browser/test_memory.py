@@ -85,7 +85,7 @@ def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(model,
     expect(page.locator("[data-memory-count]")).to_have_text("0")
 
 
-def test_edit_in_place_history_and_restore(memory_page):
+def test_edit_in_place_history_restore_and_an_undo_that_is_refused(memory_page):
     page = memory_page
     card = open_memory(page, "green tea")
     card.get_by_label("Edit this memory").click()
@@ -106,12 +106,7 @@ def test_edit_in_place_history_and_restore(memory_page):
     expect(changed.locator(".revision")).to_have_count(2)
     changed.get_by_role("button", name="Restore revision 1").click()
     expect(cards(page).filter(has_text="Restored as revision 3")).to_contain_text("green tea")
-
-
-def test_undo_from_the_reply_and_honest_refusal(memory_page):
-    page = memory_page
-    card = open_memory(page, "green tea")
-    card.get_by_label("Pin this memory").click()
+    open_memory(page, "green tea").get_by_label("Pin this memory").click()
     expect(cards(page).filter(has_text="Pinned: included in every reply")).to_have_count(1)
     trace(page, "Remembered: The user's name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
@@ -147,7 +142,7 @@ def test_forgetting_asks_once_and_reports(memory_page):
     expect(page.locator(".message-user")).to_contain_text("green tea")
 
 
-def test_a_quotation_leads_to_the_words_also_from_another_conversation(memory_page):
+def test_a_quotation_leads_to_the_words_and_a_receipt_under_the_reply_is_answered(memory_page):
     page = memory_page
     # They are marked for some seconds only.
     page.evaluate("""() => {
@@ -166,10 +161,6 @@ def test_a_quotation_leads_to_the_words_also_from_another_conversation(memory_pa
     expect(page.locator(".message-user")).to_be_focused()
     expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+&said=0-14"))
     assert page.evaluate("window.marked") == "My name is Ada"
-
-
-def test_a_receipt_under_the_reply_and_its_answers(memory_page, model):
-    page = memory_page
     send(page, "Do I prefer green tea?")
     expect(trace(page, "relevant")).to_have_count(1)
     trace(page, "relevant").click()

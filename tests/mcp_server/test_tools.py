@@ -132,6 +132,8 @@ def test_a_token_that_may_write_writes(app, user, anonymous):
     done = call(anonymous, secret, "remember", content="Plays the cello", quote="I play the cello since school")
     number = done["structuredContent"]["memory"]["memory_id"]
     call(anonymous, secret, "update_memory", memory_id=number, content="Plays the viola")
+    again = call(anonymous, secret, "remember", content="plays the viola.", quote="I play the viola.")
+    assert again["structuredContent"]["status"] == "known"
     assert contents(app, user) == [("Plays the viola", False)]
     talk = converse(app, user.user_id, "What do I play?")
     (reply,) = replies(app, talk)

@@ -57,10 +57,10 @@ def _load_sidebar() -> message_views.Sidebar:
     return cast(message_views.Sidebar, g.sidebar)
 
 
-def render_conversation(conversation: Conversation, **extra: Any) -> str:
+def render_conversation(conversation: Conversation, thread: message_views.Thread | None = None, **extra: Any) -> str:
     """Return a conversation as a page, or, for HTMX, as the part beside the sidebar."""
     message_id = parse_id(request.args.get("at"))
-    thread = message_views.thread(conversation.conversation_id, message_id=message_id)
+    thread = thread or message_views.thread(conversation.conversation_id, message_id=message_id)
     context: dict[str, Any] = {
         "conversation": conversation,
         "current_conversation_id": conversation.conversation_id,
@@ -113,9 +113,7 @@ def show(conversation_id: int) -> ViewResult:
             messages=thread.messages,
             earlier_cursor=thread.earlier_cursor,
         )
-    return render_conversation(
-        conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor, has_later=True
-    )
+    return render_conversation(conversation, thread)
 
 
 @blueprint.get("/c/<int:conversation_id>/title")
@@ -145,12 +143,10 @@ def rename(conversation_id: int) -> ViewResult:
         if in_sidebar:
             raise Invalid(problem) from None
         conversation = service.get_conversation(current_user_id(), conversation_id)
-        context = {"conversation": conversation, "editing": True, "error": problem}
-        return (
-            render_template("conversations/_title.html", **context)
-            if wants_partial()
-            else render_conversation(conversation, **context)
-        ), 422
+        context: dict[str, Any] = {"editing": True, "error": problem}
+        if wants_partial():
+            return render_template("conversations/_title.html", conversation=conversation, **context), 422
+        return render_conversation(conversation, **context), 422
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".show", conversation_id=conversation_id), 303)

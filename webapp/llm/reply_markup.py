@@ -282,13 +282,8 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def answer_text(text: str) -> str:
-    """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    return answer_and_thought(text)[0]
-
-
 def answer_and_thought(text: str) -> tuple[str, str]:
-    """Return the same, and the thoughts."""
+    """Return a whole answer without marks, and its thoughts; what is only an unfinished thought is the answer."""
     markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):

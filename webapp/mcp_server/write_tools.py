@@ -4,14 +4,16 @@ from typing import Any
 
 from webapp.audit.actions import Action
 from webapp.audit.service import record
+from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound
 from webapp.mcp_server import access, schemas
 from webapp.mcp_server.read_tools import memory_of, require_memory
 from webapp.memories import service as memories
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import keeps_names_and_numbers, value_after
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.forgetting import forget_one
+from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
@@ -38,6 +40,9 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     if not access.may_write():
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)
+    same = memories.visible(user_id).where(*IN_USE, Memory.statement_hash == statement_hash(args.content))
+    if known := db.session.scalars(same.where(Memory.space_slot == (args.space_id or 0))).first():
+        return {"status": "known", "memory": memory_of(known)}
     fields = MemoryFields(memory_type=args.kind, content=args.content, space_id=args.space_id)
     row = memories.create_memory(user_id, fields, cause=CAUSE)
     record(user_id, Action.MEMORIES_CHANGED, "1 memory added", detail={"memory_id": row.memory_id})
