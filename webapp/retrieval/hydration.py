@@ -173,7 +173,8 @@ def _chunks_by_id() -> Select[*tuple[Any, ...]]:
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
-    for number, text, created_at, space, first_id, owner, *place, is_tainted in db.session.execute(_chunks_by_id(), {"ids": ids}):
+    rows = db.session.execute(_chunks_by_id(), {"ids": ids})
+    for number, text, created_at, space, first_id, owner, *place, is_tainted in rows:
         item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, place[0], first_id, place[1])
         yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
 
