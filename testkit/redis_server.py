@@ -8,7 +8,7 @@ from pathlib import Path
 from testkit.processes import end, spawn, wait_until
 from webapp.cli.launch.plan import redis_options
 from webapp.cli.launch.probe import accepts_connections
-from webapp.cli.prepare.packages import newest_redis
+from webapp.cli.redis_programs import newest_redis
 
 
 class RedisServer:

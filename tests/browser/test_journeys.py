@@ -74,7 +74,7 @@ def test_from_the_first_click_to_the_pdf(garden, model, tmp_path, page):
         assert words in text
 
 
-def test_two_clicks_ask_once(garden, model, page):
+def test_two_clicks_ask_once_and_ask_a_question_offers_the_usual_ones(garden, model, page):
     model.script(match="(?s)Conversation Point", reply="How large is your garden?", first_delay=0.5)
     begin(page)
     button = page.locator("#point-place").get_by_role("button", name=re.compile("The place"))
@@ -83,6 +83,19 @@ def test_two_clicks_ask_once(garden, model, page):
     button.click()
     expect_settled(page)
     expect(page.locator(".message-assistant")).to_have_count(1)
+    ask = page.get_by_role("button", name="Ask a question")
+    expect(ask).to_have_attribute("aria-expanded", "true")  # questions of the topic that was begun with
+    ask.click()
+    expect(page.locator(".suggestion-bubble").first).to_be_hidden()
+    ask.click()
+    for words in (
+        "Can you tell me more about...",
+        "What other options haven't we mentioned yet?",
+        "Help me decide between these options...",
+    ):
+        expect(page.get_by_role("link", name=words)).to_be_visible()
+    ask.click()
+    expect(page.locator(".suggestion-bubble").first).to_be_hidden()
 
 
 @pytest.mark.parametrize("slow", ["GET", "POST"])
@@ -109,23 +122,6 @@ def test_what_was_told_elsewhere_is_offered_and_a_click_while_the_points_are_fet
     expect(place.get_by_text("From other conversations")).to_have_count(0)
     if slow == "GET":
         assert serious_findings(page) == []
-
-
-def test_ask_a_question_offers_the_usual_ones(garden, page):
-    begin(page)
-    ask = page.get_by_role("button", name="Ask a question")
-    expect(ask).to_have_attribute("aria-expanded", "true")  # questions of the topic that was begun with
-    ask.click()
-    expect(page.locator(".suggestion-bubble").first).to_be_hidden()
-    ask.click()
-    for words in (
-        "Can you tell me more about...",
-        "What other options haven't we mentioned yet?",
-        "Help me decide between these options...",
-    ):
-        expect(page.get_by_role("link", name=words)).to_be_visible()
-    ask.click()
-    expect(page.locator(".suggestion-bubble").first).to_be_hidden()
 
 
 def test_points_on_a_phone(garden, open_tab, user, model):

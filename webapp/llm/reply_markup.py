@@ -2,8 +2,7 @@
 
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
 beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
-it, where without an opening one (eaten by a template) all before it was a thought; an end of the turn at a line's end
-or without a space around it.
+it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this.
 """
 
 import re
@@ -188,16 +187,13 @@ class ReplyMarkup:
             return
         self._buffer = self._buffer[len(mark[0]) :]
         if mark["opens"]:
-            self._opening = next(
-                opening for opening in THOUGHTS if re.fullmatch(any_of([opening]), mark[0], re.IGNORECASE)
-            )
+            self._opening = next(tag for tag in THOUGHTS if re.fullmatch(any_of([tag]), mark[0], re.IGNORECASE))
             self._close, self._depth = THOUGHTS[self._opening], 1
         elif mark["ends"] or mark["turns"]:
             self._is_over = True
         else:
             self._answer_close = ANSWERS.get(mark[0].lower(), "")
             self._strips = not self._line.strip()
-        yield from ()
 
     def _withdraw(self, before: str, mark: str) -> Iterator[Event]:
         """Turn all text so far into a thought."""
@@ -286,13 +282,8 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def answer_text(text: str) -> str:
-    """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    return answer_and_thought(text)[0]
-
-
 def answer_and_thought(text: str) -> tuple[str, str]:
-    """Return the same, and the thoughts."""
+    """Return a whole answer without marks, and its thoughts; what is only an unfinished thought is the answer."""
     markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):
