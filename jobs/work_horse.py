@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from webapp.background.time_slices import has_unfinished_work
-from webapp.llm.process_memory import resident_megabytes, return_free_memory
+from webapp.llm.process import resident_megabytes, return_free_memory
 from webapp.telemetry import tracing
 
 log = logging.getLogger(__name__)

@@ -73,7 +73,7 @@ class PatientWorker(Worker):
         """Hand it to the process of the previous job, or to a new one."""
         order = Order(job.id, next(iter(self.executions)), queue.name)
         if self._horse is None or not self._horse.send_order(order):
-            self._horse = WorkHorse.fork(self._run, order)
+            self._horse = WorkHorse.fork(self.run_order, order)
         self._horse_pid = self._horse.pid
 
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
@@ -108,7 +108,7 @@ class PatientWorker(Worker):
         if pipeline is not None or state != self._state:
             super().set_state(state, pipeline)
 
-    def _run(self, order: Order) -> bool:
+    def run_order(self, order: Order) -> bool:
         """Run an order, in the other process, as RQ does; return whether others may follow a job."""
         if not self._is_horse:
             random.seed()

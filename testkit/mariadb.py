@@ -4,7 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from testkit.processes import ServerFailed, answers, end, last_output, spawn, wait_until
+from testkit.processes import ServerFailed, end, last_output, spawn, wait_until
+from webapp.cli.launch.probe import accepts_connections
 from webapp.cli.prepare.database import data_directory_template, mariadb_program, run_as
 
 # Nothing here has to survive a power failure, and everything has to be fast.
@@ -60,7 +61,7 @@ class MariaDB:
             *self._options,
         ]
         self._process = spawn(command, self.log)
-        wait_until(lambda: answers(self.socket), "MariaDB", process=self._process, log=self.log)
+        wait_until(lambda: accepts_connections(str(self.socket)), "MariaDB", process=self._process, log=self.log)
         if died:
             raise ServerFailed(f"MariaDB died and was started again:\n{last_output(self.log)}")
 

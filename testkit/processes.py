@@ -85,16 +85,6 @@ def end(process: subprocess.Popen[bytes] | None, patience: float = 15.0) -> None
         process.wait()
 
 
-def answers(path: str | Path) -> bool:
-    """True if a server accepts connections on this Unix socket."""
-    with socket.socket(socket.AF_UNIX) as attempt:
-        try:
-            attempt.connect(str(path))
-        except OSError:
-            return False
-    return True
-
-
 def free_port() -> int:
     """A loopback port that is free at the moment, and unlikely to be taken before it is used."""
     while True:

@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testkit.processes import answers, end, spawn, wait_until
+from testkit.processes import end, spawn, wait_until
 from webapp.cli.launch.plan import redis_options
-from webapp.cli.prepare.packages import newest_redis
+from webapp.cli.launch.probe import accepts_connections
+from webapp.cli.redis_programs import newest_redis
 
 
 class RedisServer:
@@ -34,7 +35,7 @@ class RedisServer:
         program = newest_redis(Path(sys.prefix), os.environ.get("PATH", ""))
         assert program is not None, "there is no redis-server; make setup installs one"
         self._process = spawn([program.path, *redis_options(str(self.socket), self.directory)], self.log)
-        wait_until(lambda: answers(self.socket), "redis-server", process=self._process, log=self.log)
+        wait_until(lambda: accepts_connections(str(self.socket)), "redis-server", process=self._process, log=self.log)
 
     def stop(self) -> None:
         """Stop it; its data is gone."""

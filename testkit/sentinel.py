@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from testkit.processes import end, free_port, spawn, wait_until
-from webapp.cli.prepare.packages import newest_redis
+from webapp.cli.redis_programs import newest_redis
 
 SERVICE = "commonplace"
 OPTIONS = """\

@@ -343,7 +343,7 @@ def test_the_web_names_jobs_by_string():
 
 def test_models_know_no_domain():
     """The language models' package knows nothing of the application but what any program has."""
-    own = ("webapp.llm", "webapp.llm.process_memory")
+    own = ("webapp.llm", "webapp.llm.process")
     found = [
         f"{name} imports {other}"
         for name, imported in IMPORTS.items()
@@ -504,6 +504,7 @@ def test_imports_stand_at_the_top():
 
 
 MASTER = "import runpy, sys; runpy.run_path('webapp/cli/gunicorn.conf.py')"
+LAUNCHER = "import sys, webapp.cli.launch.__main__"
 APPLICATION = """
 import sys, jobs.worker, jobs.model_work, jobs.data_work, jobs.upkeep, webapp
 from webapp.accounts.passwords import password_problem
@@ -514,7 +515,10 @@ RARE = "boto3 botocore s3transfer webauthn fpdf fontTools PIL lxml opentelemetry
 """For buckets, passkeys, setting pages and traces; and of leaked passwords only the list."""
 
 
-@pytest.mark.parametrize(("code", "rare"), [(APPLICATION, RARE), (MASTER, "sqlalchemy redis openai")])
+@pytest.mark.parametrize(
+    ("code", "rare"),
+    [(APPLICATION, RARE), (MASTER, "sqlalchemy redis openai"), (LAUNCHER, "dataclasses hashlib tempfile")],
+)
 def test_what_is_rare_is_not_loaded_at_the_start(code, rare):
     """Checked in another process, as this one has loaded most of it by now."""
     code += f"\nprint([name for name in '{rare}'.split() if name in sys.modules])"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from flask import Flask, request_finished
@@ -34,6 +35,7 @@ from webapp.db.failures import database_is_away, database_is_full
 from webapp.extensions import make_redis
 from webapp.files import uploads
 from webapp.redis import clients
+from webapp.redis.clients import Wire
 
 
 @pytest.fixture
@@ -247,10 +249,9 @@ def test_while_redis_is_away_a_turn_is_told_from_the_tables(app, client, model, 
     monkeypatch.setattr("webapp.chat.turns.runner.SAVE_SECONDS", 0.3)
     runner = app.extensions["chat"].runner
     runner.start()
-    nowhere = Redis.from_url("unix:///nonexistent/redis.sock")
-    monkeypatch.setitem(app.extensions, "redis", nowhere)
-    monkeypatch.setattr(app.extensions["chat"].hub, "_client", nowhere)
-    monkeypatch.setattr(runner._writer._client, "connection_pool", _Broken())
+    nowhere = Mock(get_connection=Mock(side_effect=RedisAway("away")))
+    monkeypatch.setattr(app.extensions["redis"], "connection_pool", nowhere)
+    monkeypatch.setattr(Wire, "send", AsyncMock(side_effect=RedisAway("away")))
     hold = model.hold_reply(after=30, reply=[f"w{n} " for n in range(60)])
     events = []
     for found in iterate(client.post("/api/chat/stream", json={"message": "Hello"})):
@@ -260,10 +261,3 @@ def test_while_redis_is_away_a_turn_is_told_from_the_tables(app, client, model, 
     assert names(events) == ["turn", "delta", "done"]
     assert deltas(events) == "".join(f"w{n} " for n in range(60))
     assert len([event for event in events if event.name == "delta"]) > 1, "as it grows"
-
-
-class _Broken:
-    """A pool without connections."""
-
-    def __getattr__(self, _name: str) -> Any:
-        raise RedisAway("away")

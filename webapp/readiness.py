@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting
 from webapp.db.base import db, expect_writes
+from webapp.db.conflicts import forget_session
 from webapp.db.engine import database_file
 from webapp.db.failures import database_is_full
 from webapp.db.migrations import migrate
@@ -51,15 +52,7 @@ def _database() -> str:
         return "full" if database_is_full(error) else "away"
     finally:
         expect_writes(False)
-        end_transaction()
-
-
-def end_transaction() -> None:
-    """End what the session has begun, even on a connection that is dead."""
-    try:
-        db.session.rollback()
-    except SQLAlchemyError:
-        db.session().invalidate()
+        forget_session()
 
 
 def _redis() -> str:

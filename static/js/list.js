@@ -37,14 +37,16 @@ on("focusout", "#side-list", (event, element) => {
 export const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
 otherTabs?.addEventListener("message", refreshSoon);
 
+const tellTabs = () => otherTabs?.postMessage("changed");
+
 function publishChange() {
-  otherTabs?.postMessage("changed");
+  tellTabs();
   refreshSoon();
 }
 
 document.addEventListener("conversations:changed", publishChange);
-// Whatever the work after a reply changed is in the list by then.
-document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && publishChange());
+// Their lists have not heard what the work after a reply changed; this one got the title by the stream.
+document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && tellTabs());
 
 // Not from the list: of what is asked from one place at a time, htmx gives up the third.
 const postSeen = (page) => htmx.ajax("POST", page.dataset.seen, { target: "#side-list", swap: "none", source: ".conversation" });
@@ -67,15 +69,14 @@ async function markSeen() {
   if ($("#thread [data-streaming]")) return; // told when it has ended
   delete page.dataset.unseen;
   await postSeen(page);
-  otherTabs?.postMessage("changed");
+  tellTabs();
 }
-// The list itself is fetched again after the work that follows a reply.
-document.addEventListener("reply:finished", async () => {
+document.addEventListener("reply:finished", () => {
   const page = $(".conversation[data-seen]");
-  if (!page || document.hidden) return;
+  if (!page) return;
+  page.dataset.unseen = "";
   clearState($(`#side-${page.dataset.conversation}`));
-  await postSeen(page);
-  otherTabs?.postMessage("changed");
+  markSeen();
 });
 document.addEventListener("htmx:after:swap", markSeen);
 document.addEventListener("htmx:after:settle", () => setTimeout(markSeen));

@@ -6,52 +6,12 @@ from playwright.sync_api import Route, expect
 
 from .conftest import (
     PHONE,
-    on_every_screen,
     replies,
     rest_position,
-    script_title,
-    scrolls_sideways,
     send,
     serious_findings,
     until,
 )
-
-RICH = """## A heading
-
-A [link](https://example.org), `code`, and a list:
-
-1. one
-2. two
-
-> A quotation.
-
-| a | b |
-|:--|--:|
-| 1 | 2 |
-
-```python
-def answer() -> int:
-    return 42  # of course
-```
-"""
-
-
-@on_every_screen
-def test_a_conversation_and_what_is_found_in_it_are_accessible(open_tab, make_user, model, device, colour):
-    model.script(reply=RICH)
-    script_title(model, "Everything at once")
-    tab = open_tab(make_user(is_admin=True), device, colour=colour)
-    page = tab.page
-    assert serious_findings(page) == []
-    page.get_by_label("Message", exact=True).fill("Show me everything")
-    page.get_by_role("button", name="Send").click()
-    expect(replies(page)).to_have_count(1)
-    expect(page.locator(".title-text")).to_have_text("Everything at once")
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
-    tab.go("/find?q=everything")
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
 
 
 def test_pages_before_signing_in_are_accessible(open_tab, user):

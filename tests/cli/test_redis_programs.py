@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from webapp.cli.prepare import packages
-from webapp.cli.prepare.packages import newest_redis
+from webapp.cli import redis_programs
+from webapp.cli.redis_programs import newest_redis
 
 
 @pytest.fixture(autouse=True)
 def _only_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "SBIN", ())
+    monkeypatch.setattr(redis_programs, "SBIN", ())
 
 
 def program(path: Path, said: str, *, code: int = 0) -> None:

@@ -144,8 +144,8 @@ def test_after_what_the_clock_asks_for_nothing_is_expected(app, monkeypatch, nam
     assert job_id
     queues = [job_specs.rq_queue(redis, queue) for queue in job_specs.Queue]
     worker = PatientWorker(queues, connection=redis, serializer=JSONSerializer, model=app.extensions["settings"].model)
-    monkeypatch.setattr(worker, "_is_horse", True)
+    monkeypatch.setattr(worker, "setup_work_horse_signals", bool)
     ran: list[str] = []
     monkeypatch.setattr(worker, "perform_job", lambda job, *_others: ran.append(job.id))
-    assert worker._run(Order(job_id, "execution", job_specs.JOBS[name].queue)) is stays
+    assert worker.run_order(Order(job_id, "execution", job_specs.JOBS[name].queue)) is stays
     assert ran == [job_id]

@@ -203,7 +203,7 @@ def test_what_gave_way_is_closed_when_its_last_user_is_done(server, embeddings, 
     first = embeddings.now()
     assert isinstance(first, OpenAIEmbedder)
     first.embed_passages(["bees"])
-    client = first._client.get()
+    client = first._client()
     for number in range(MAX_KEPT):
         choices.append(settings_for(server, api_key=f"key {number}"))
         embeddings.now()

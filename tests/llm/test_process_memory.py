@@ -6,7 +6,7 @@ import sys
 from testkit.processes import ROOT
 
 HOLDS_AND_FREES = """
-from webapp.llm.process_memory import resident_megabytes, return_free_memory
+from webapp.llm.process import resident_megabytes, return_free_memory
 
 print(resident_megabytes())
 pieces = [bytes(1_000) for _ in range(60_000)]  # too small for memory of their own: they come from the heap

@@ -3,7 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import update
 
+from tests.support.queries import execute
+from webapp.accounts.models import User
 from webapp.rendering import asset, highlight, model_name, time_tag
 
 
@@ -60,6 +63,7 @@ def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymo
 
 def test_what_anybodys_cache_may_keep_comes_without_a_session(app, browser):
     """A shared cache would hand it to others, and a browser whose cookie differs would fetch the file again."""
+    execute(app, update(User).values(last_seen_at=None))  # a visit is due, with which a cookie is sent
     for name in ("css/tokens.css", "icon.svg"):
         with app.test_request_context():
             address = asset(name)

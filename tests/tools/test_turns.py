@@ -94,11 +94,17 @@ def test_an_example_of_a_call_is_neither_run_nor_cut(client, model):
 def test_a_call_that_makes_no_sense_is_answered(client, model):
     senseless = ['{"expression": "1/0"}', "{", "[]", '{"expression": NaN}', '{"expression": 1e999}', "[" * 3_000]
     calls = [{"name": "calculate", "arguments": arguments} for arguments in senseless]
+    calls += [{"name": "no tool: " + "x" * 99, "arguments": '{"cups": 2,}'}]
     model.script(match=HELLO, reply="Done.", times=1)
     model.script(match=HELLO, tool_calls=calls, times=1)
     reply = send(client, "Calculate")
     assert reply["status"] == "complete"
     assert [call["output"]["status"] for call in reply["tool_calls"]] == ["error"] * len(calls)
+    (sent,) = [body for body in model.calls() if str(body.get("messages", [{}])[-1].get("role")) == "tool"]
+    returned = [call["function"] for message in sent["messages"] for call in message.get("tool_calls", ())]
+    last = returned.pop()
+    assert {call["arguments"] for call in returned} == {'{"expression": "1/0"}', "{}"}  # what servers read again
+    assert last == {"name": "no_tool__" + "x" * 55, "arguments": '{"cups": 2}'}
 
 
 def test_records_are_such_as_every_database_holds(client, model):

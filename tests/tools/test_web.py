@@ -198,6 +198,8 @@ def _drip() -> Iterator[bytes]:
         (gzip.compress(PAGE.encode()), "text/html", {"Content-Encoding": "gzip"}, "They fish."),
         ("Zażółć".encode("iso-8859-2"), "text/plain; charset=iso-8859-2", {}, "Zażółć"),
         (b'<meta charset="windows-1252"><p>caf\xe9', "text/html", {}, "café"),
+        (b"<p>caf\xe9 \x96 tea", "text/html; charset=iso-8859-1", {}, "café – tea"),
+        ("<p>café".encode(), "text/html; charset=iso-8859-1", {}, "café"),
         (b"<p>caf\xff \x00 & </p><p><![CDATA[ <b", "text/html; charset=nonsense", {}, "caf"),
         (b"%PDF-1.7", "application/pdf", {}, "is a PDF"),
         (b"\x89PNG", "image/png", {}, "is no text"),

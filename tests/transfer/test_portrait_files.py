@@ -47,8 +47,8 @@ def tell(app: Flask, person: Person, memory_id: int, quote: str) -> None:
     """Have a memory rest on a message."""
     with app.app_context(), write_transaction():
         row = create_conversation(person.user_id, NewConversation(title="At the harbour"))
-        add_past_messages(row, [("user", f"{quote}.", SAID), ("assistant", "I see.", SAID)])
-        said = select(Message.message_id).where(Message.conversation_id == row.conversation_id, Message.role == "user")
+        add_past_messages(row, [Message(role="user", content=f"{quote}.", created_at=SAID)])
+        said = select(Message.message_id).where(Message.conversation_id == row.conversation_id)
         message_id = db.session.scalars(said).one()
         place = {"message_id": message_id, "quote": quote, "start": 0, "end": len(quote), "said_at": SAID}
         db.session.add(MemoryEvidence(memory_id=memory_id, **place))

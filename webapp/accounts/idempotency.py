@@ -1,12 +1,11 @@
 """Idempotency-Key: the same key, URL and body repeat the first answer, others give 409; per user, for a day."""
 
-import hmac
 import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, overload
 
-from flask import Response, current_app, g, request
+from flask import Response, g, request
 from pydantic import BaseModel
 from sqlalchemy.exc import IntegrityError
 
@@ -57,7 +56,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
             digest = _fingerprint()
             row = IdempotencyKey(
                 user_id=require_identity().user_id,  # of a service token whoever made it
-                key=_keyed_hash(key.encode()).hexdigest(),
+                key=encryption.keyed_hash(key.encode()).hexdigest(),
                 request_hash=digest,
                 status=0,
                 body=None,
@@ -102,7 +101,8 @@ def commit(answer: A, status: int | None = None) -> A:
 def _fingerprint() -> str:
     """Return what tells one request from another: its URL and what its body says, but not its spacing or CSRF token."""
     query = b"?" + request.query_string if request.query_string else b""
-    digest = _keyed_hash(request.path.encode() + query + b"\n")
+    # Keyed: what a program sends may hold a password, or what is forgotten later.
+    digest = encryption.keyed_hash(request.path.encode() + query + b"\n")
     if request.mimetype not in FORMS:
         digest.update(json.dumps(request.get_json(), sort_keys=True).encode())
         return digest.hexdigest()
@@ -115,11 +115,6 @@ def _fingerprint() -> str:
             digest.update(piece)
         file.stream.seek(0)
     return digest.hexdigest()
-
-
-def _keyed_hash(data: bytes) -> hmac.HMAC:
-    """Begin a keyed hash of what a program sent: that may hold a password, or what is forgotten later."""
-    return hmac.new(current_app.config["SECRET_KEY"].encode(), data, "sha256")
 
 
 def encrypt_answer(payload: Any) -> str:

@@ -1,6 +1,7 @@
 """Passwords: which are good enough (NIST SP 800-63B: long and not common), and how they are stored (Argon2id)."""
 
 import os
+import secrets
 import threading
 import unicodedata
 from functools import lru_cache
@@ -16,6 +17,7 @@ MAX_PASSWORD = 1_000
 # 19 MiB and two passes (OWASP): a crowd signing in at once must not exhaust the memory of a small machine.
 HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _SLOTS = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
+_CLEAR = "abcdefghjkmnpqrstuvwxyz23456789"
 _RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop")
 
 
@@ -32,6 +34,11 @@ def password_problem(password: str, email: str = "") -> str | None:
     if email and lowercase in {email.casefold(), local, domain, local + domain}:
         return "must not be the e-mail address or a part of it"
     return None
+
+
+def random_code(groups: int, length: int) -> str:
+    """Return letters and digits that are not taken for each other, about 5 bits each: `k7mzp-h4q9t-…`."""
+    return "-".join("".join(secrets.choice(_CLEAR) for _ in range(length)) for _ in range(groups))
 
 
 def hash_password(password: str) -> str:

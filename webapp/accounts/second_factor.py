@@ -1,7 +1,6 @@
 """The second step of signing in: time-based one-time passwords (RFC 6238), and codes for when the phone is lost."""
 
 import hmac
-import secrets
 import time
 
 import pyotp
@@ -9,6 +8,7 @@ from sqlalchemy import select
 
 from webapp.accounts import signals
 from webapp.accounts.models import SecondFactor, User
+from webapp.accounts.passwords import random_code
 from webapp.db.base import db, now
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, Invalid
@@ -17,7 +17,6 @@ ISSUER = "Commonplace"
 RECOVERY_CODES = 10
 DRIFT_STEPS = 1
 """How many steps of 30 seconds a phone's clock may be off, either way."""
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 def is_on(user_id: int) -> bool:
@@ -65,7 +64,7 @@ def confirm(user_id: int, code: str) -> list[str]:
         raise Conflict("There is nothing to confirm.")
     if not _is_current(row, code):
         raise Invalid.field("code", "is not the current code. Check that your phone’s clock is right")
-    codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
+    codes = [random_code(4, 4) for _ in range(RECOVERY_CODES)]
     row.recovery_hashes, row.confirmed_at = [_digest(code) for code in codes], now()
     db.session.flush()
     signals.note(user_id, "two_factor_on")
@@ -118,10 +117,6 @@ def _is_current(row: SecondFactor, code: str) -> bool:
             db.session.flush()
             return True
     return False
-
-
-def _recovery_code() -> str:
-    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
 
 
 def _digest(code: str) -> str:

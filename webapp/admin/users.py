@@ -1,27 +1,21 @@
 """An admin's actions on other accounts; the rules for accounts in general are in webapp/accounts/service.py."""
 
-import secrets
-from collections.abc import Callable
-
 from webapp.accounts import deletion, service, tokens
 from webapp.accounts.models import User
+from webapp.accounts.passwords import random_code
 from webapp.accounts.schemas import NewUser, Registration, UserChanges
 from webapp.conversations.models import Conversation
 from webapp.db.base import count_rows, db
 from webapp.errors import Conflict, Invalid
 
 # Without letters and digits that look alike: the password is read out or typed.
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-
-
-def generate_password(choice: Callable[[str], str] = secrets.choice) -> str:
-    """Return a password to hand over, about 99 bits: `k7mzp-h4q9t-…`."""
-    return "-".join("".join(choice(_ALPHABET) for _ in range(5)) for _ in range(4))
+PASSWORD = (4, 5)
+"""Groups and characters of a password to hand over: about 99 bits."""
 
 
 def add(data: NewUser) -> tuple[User, str]:
     """Create an account for somebody; return it and the password to hand over."""
-    password = generate_password()
+    password = random_code(*PASSWORD)
     user = service.create_user(Registration(email=data.email, name=data.name, password=password))
     return _note_shown_password(user), password
 
@@ -35,7 +29,7 @@ def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
 def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
     """Return a new password to hand over; the user's sessions end. Raises Conflict for oneself."""
     _require_other_user(admin_id, user_id)
-    password = generate_password()
+    password = random_code(*PASSWORD)
     return _note_shown_password(service.reset_password(user_id, password)), password
 
 

@@ -20,7 +20,7 @@ import gunicorn.util  # type: ignore[import-untyped]
 from gunicorn.http.unreader import SocketUnreader  # type: ignore[import-untyped]
 
 from webapp.config import Settings, exit_on_config_error
-from webapp.llm.process_memory import return_free_memory
+from webapp.llm.process import return_free_memory
 from webapp.llm.sdk import warm_up
 
 with exit_on_config_error():

@@ -3,12 +3,13 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from markupsafe import Markup
 from sqlalchemy import ColumnElement, CompoundSelect, Select, false, or_, select, union
 from sqlalchemy.orm import with_expression
+from sqlalchemy.sql.base import ExecutableOption
 
 from webapp.conversations.folders import get_folder
 from webapp.conversations.journey_links import journey_id_of
@@ -68,7 +69,7 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
         statement, position = owned_conversations(user_id).where(Conversation.conversation_id.in_(ids)), None
     statement = _after_position(statement, position, pinned_first=pinned_first)
     if pinned_first:
-        statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
+        statement = statement.options(_with_is_writing())
         # An open conversation was loaded before, without the columns that only the list needs.
         statement = statement.execution_options(populate_existing=True)
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
@@ -108,12 +109,14 @@ def _after_position(statement: Statement, position: tuple[Any, ...] | None, *, p
     return statement.where(later).order_by(*order)
 
 
-def _is_writing() -> ColumnElement[bool]:
-    """Return whether a reply is being written: there are few at any time, and they have an index."""
+@cache
+def _with_is_writing() -> ExecutableOption:
+    """Load whether a reply is being written: there are few at any time, and they have an index."""
     statement = select(Message.conversation_id).where(
         Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
     )
-    return statement.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql").exists()
+    indexed = statement.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql")
+    return with_expression(Conversation.is_writing, indexed.exists())
 
 
 def _first_mentions(

@@ -269,6 +269,7 @@ def mark_seen(user_id: int, conversation_id: int) -> None:
             Conversation.deleted_at.is_(None),
         )
         .values(seen_at=now(), updated_at=Conversation.updated_at)
+        .execution_options(synchronize_session=False)  # this session holds none of it
     )
     if rows_changed(statement) != 1:
         raise NotFound("There is no such conversation.")

@@ -26,6 +26,10 @@ def unseal(purpose: bytes, stored: str) -> str | None:
         return None
 
 
+def keyed_hash(data: bytes) -> hmac.HMAC:
+    """Begin a hash that nobody without SECRET_KEY can make."""
+    return hmac.new(current_app.config["SECRET_KEY"].encode(), data, "sha256")
+
+
 def _box(purpose: bytes) -> Fernet:
-    key = hmac.new(current_app.config["SECRET_KEY"].encode(), purpose, hashlib.sha256).digest()
-    return Fernet(base64.urlsafe_b64encode(key))
+    return Fernet(base64.urlsafe_b64encode(keyed_hash(purpose).digest()))

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from operator import methodcaller
 from pathlib import Path
 from shutil import copyfileobj
-from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
 import boto3
@@ -25,6 +24,7 @@ from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.files.folder import digest_of
 from webapp.i18n.marks import N_
+from webapp.llm.process import PerProcess
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +47,7 @@ class Bucket:
         self._name = settings.s3_bucket
         self._prefix = f"{settings.s3_prefix.strip('/')}/" if settings.s3_prefix.strip("/") else ""
         self._parts = settings.var_dir.absolute() / "files" / "parts"
-        self._made: tuple[int, Any] | None = None
-        self._making = Lock()
+        self._client = PerProcess(self._new_client)
         self._away_until = 0.0
         for name in ("boto3", "botocore", "s3transfer", "urllib3"):
             logging.getLogger(name).setLevel(logging.WARNING)  # they would log what is signed, and every URL
@@ -169,13 +168,6 @@ class Bucket:
                     self._away_until = time.monotonic() + RETRY_SECONDS if status >= 500 else 0.0
                     raise Unavailable(UNREACHABLE) from None
         raise AssertionError("the second try returns or raises")
-
-    def _client(self) -> Any:
-        """Return the client of this process: connections must not be shared with a fork."""
-        with self._making:
-            if self._made is None or self._made[0] != os.getpid():
-                self._made = (os.getpid(), self._new_client())
-            return self._made[1]
 
     def _new_client(self) -> Any:
         settings = self._settings

@@ -1,7 +1,7 @@
 """Response headers that keep a page from doing anything we did not write: strict CSP, no framing, no sniffing; and
 which other sites' pages may use the programs' addresses."""
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 from flask.sessions import SecureCookieSessionInterface, SessionMixin
 
 POLICY = (
@@ -62,6 +62,10 @@ class Sessions(SecureCookieSessionInterface):
 
     def get_cookie_secure(self, app: Flask) -> bool:
         return super().get_cookie_secure(app) or request.is_secure
+
+    def should_set_cookie(self, app: Flask, session: SessionMixin) -> bool:
+        """Return whether it has changed, or a visit is about to be recorded, from which its days count anew."""
+        return session.modified or (session.permanent and "note_use" in g)
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         """Set the cookie, and declare that the answer depends on it, unless the answer is public."""

@@ -1,28 +1,15 @@
 """Dates as people say them, in the reader's time zone."""
 
+import calendar
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 
 UNDATED = datetime(1971, 1, 1, tzinfo=UTC)
 """Stands for the date of what was imported without one: the earliest that a TIMESTAMP column holds in any time zone."""
 _ZONES = frozenset(available_timezones())
-# Not with strftime, which is slow and follows the machine's language.
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "",
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+# English, whatever the machine speaks: Python takes on no locale by itself.
+DAYS, MONTHS = tuple(calendar.day_name), tuple(calendar.month_name)
+"""MONTHS[1] is January."""
 
 
 def is_time_zone(name: str) -> bool:

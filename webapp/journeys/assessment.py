@@ -12,9 +12,11 @@ from webapp.db.base import db, now
 from webapp.journeys.assessment_merge import (
     Assessment,
     PointState,
+    Replacement,
     after_lost_evidence,
     assign,
     assign_data,
+    find_replaced,
     is_settled,
     keep_settled,
     keyword_count,
@@ -26,7 +28,6 @@ from webapp.journeys.guides import apply_request, lock_point_memory
 from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
-from webapp.journeys.replacements import Replacement, find_replaced
 from webapp.journeys.report_job import request_reports
 from webapp.journeys.reports import report_due
 from webapp.memories.learning.journey_points import GroundedAssessment

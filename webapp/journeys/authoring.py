@@ -5,6 +5,7 @@ A journey without an owner is for everyone and managed by the admins; one from a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 from sqlalchemy import Select, delete, false, or_, select
@@ -26,7 +27,8 @@ from webapp.llm.errors import ModelError
 from webapp.providers.clients import completions
 
 MAX_OWN = 50
-TRIES = 50
+MAX_SLUG = 90
+"""Characters of a slug that stand before the number of its variants."""
 
 
 PREVIEW_TOKENS = 400
@@ -80,7 +82,11 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     if owner_id is not None and count_rows(Journey.owner_id == owner_id) >= MAX_OWN:
         raise Conflict("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN)
     fixture = body.complete()
-    slug = _free_slug(user_id, fixture.slug, is_asked_for=body.slug is not None)
+    if body.slug is not None:
+        holder = db.session.scalar(select(Journey).where(Journey.slug == fixture.slug))
+        if holder is not None and holder.owner_id in (None, user_id):
+            raise Conflict("There is already a journey with this slug.")
+    slug = free_slug(fixture.slug)
     definition = {**definition_of(fixture), "slug": slug}
     row = Journey(
         slug=slug,
@@ -96,18 +102,11 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     return Work(row, definition, [])
 
 
-def _free_slug(user_id: int, base: str, *, is_asked_for: bool) -> str:
+def free_slug(base: str) -> str:
     """Return the slug or a free variant of it, without revealing that another user has a journey of that name."""
-    is_used = db.session.scalar(select(Journey).where(Journey.slug == base))
-    if is_used is None:
-        return base
-    if is_asked_for and is_used.owner_id in (None, user_id):
-        raise Conflict("There is already a journey with this slug.")
-    for number in range(2, TRIES):
-        slug = f"{base[:90]}-{number}"
-        if db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is None:
-            return slug
-    raise Conflict("There are too many journeys with this name.")
+    start = base[:MAX_SLUG]
+    taken = set(db.session.scalars(select(Journey.slug).where(Journey.slug.startswith(start, autoescape=True))))
+    return next(slug for slug in chain([base], (f"{start}-{number}" for number in count(2))) if slug not in taken)
 
 
 def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:

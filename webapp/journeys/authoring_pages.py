@@ -16,8 +16,8 @@ from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, language_of, translate
 from webapp.journeys import authoring
+from webapp.journeys.api import file_response
 from webapp.journeys.authoring import preview_opening
-from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, read_definition
 
 blueprint = PageBlueprint("journey_authoring", __name__, access="user")

@@ -7,9 +7,16 @@ from statistics import fmean
 from typing import Any
 
 from webapp.http.validation import Instant
-from webapp.journeys.assessment_merge import PointState, is_settled, merge_data, merge_texts
+from webapp.journeys.assessment_merge import (
+    Disagreement,
+    Interpretation,
+    PointState,
+    disagreements,
+    is_settled,
+    merge_data,
+    merge_texts,
+)
 from webapp.journeys.models import ConversationPoint, Journey
-from webapp.journeys.replacements import Disagreement, Interpretation, disagreements
 
 HALF_LIFE_DAYS: dict[str, float | None] = {"days": 10, "weeks": 45, "months": 200, "years": 1500, "always": None}
 """Days after which what was said is only half as certain."""

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import false, select
@@ -60,18 +60,20 @@ def journey_view(
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
     evidence = load_evidence([row.point_memory_id for row in memories.values()], conversation_id)
-    prefills = _prefilled_memories(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
-    return JourneyView(get_or_raise(Journey, journey_id), point_views(points, memories, evidence, prefills))
+    views = point_views(points, memories, evidence)
+    if prefill and is_on:
+        prefills = _prefilled_memories(user_id, views, memories, conversation)
+        views = [replace(view, prefilled=prefills.get(view.point.point_id, [])) for view in views]
+    return JourneyView(get_or_raise(Journey, journey_id), views)
 
 
 def point_views(
     points: Sequence[ConversationPoint],
     memories: Mapping[int, PointMemory],
     evidence: Mapping[int, list[Quote]],
-    prefills: Mapping[int, list[PrefilledMemory]] = MappingProxyType({}),
 ) -> list[PointView]:
-    """Return points with what is known about them: `memories` and `prefills` by point, `evidence` by point memory."""
-    return [_view(point, memories.get(point.point_id), evidence, prefills.get(point.point_id, [])) for point in points]
+    """Return points with what is known about them: `memories` by point, `evidence` by point memory."""
+    return [_view(point, memories.get(point.point_id), evidence) for point in points]
 
 
 def state_of(row: PointMemory | None) -> PointState:
@@ -145,10 +147,9 @@ def _view(
     point: ConversationPoint,
     row: PointMemory | None,
     evidence: Mapping[int, list[Quote]],
-    prefilled: list[PrefilledMemory],
 ) -> PointView:
     if row is None:
-        return PointView(point, PointState(), [], now(), prefilled=prefilled)
+        return PointView(point, PointState(), [], now())
     all_quotes = evidence.get(row.point_memory_id, [])
     quotes = [item for item in all_quotes if item.retired_at is None]
     stored = state_of(row)
@@ -161,7 +162,6 @@ def _view(
         row.manually_initiated,
         row.confirmed_at,
         was_reopened=stored.is_addressed and not state.is_addressed,
-        prefilled=prefilled,
         history=_replaced_pieces(all_quotes),
         set_aside=row.set_aside,
         settled_for=row.settled_for,
@@ -187,9 +187,8 @@ def _replaced_pieces(evidence: Sequence[Quote]) -> list[Former]:
 
 def _prefilled_memories(
     user_id: int,
-    points: Sequence[ConversationPoint],
+    views: Sequence[PointView],
     rows: dict[int, PointMemory],
-    evidence: dict[int, list[Quote]],
     conversation: Conversation | None,
 ) -> dict[int, list[PrefilledMemory]]:
     """Return memories from elsewhere that are relevant to points still open, best first, at most PREFILLED for each."""
@@ -210,15 +209,12 @@ def _prefilled_memories(
     ).all()
     by_id = {memory.memory_id: memory for memory in memories}
     hits: dict[int, dict[int, int]] = {}
-    for point in points:
-        row = rows.get(point.point_id)
-        own_quotes = [item for item in evidence.get(row.point_memory_id, ()) if item.retired_at is None] if row else []
-        if row is not None and is_settled(
-            after_lost_evidence(state_of(row), len(own_quotes)), point.confidence_threshold
-        ):
+    for view in views:
+        point, row = view.point, rows.get(view.point.point_id)
+        if is_settled(view.state, point.confidence_threshold):
             continue
         rejected_ids = set(row.dismissed_memory_ids or ()) if row is not None else set()
-        rejected_ids |= {item.memory_id for item in own_quotes if item.memory_id is not None}
+        rejected_ids |= {item.memory_id for item in view.evidence if item.memory_id is not None}
         counted = {
             memory.memory_id: count
             for memory in memories
@@ -229,7 +225,7 @@ def _prefilled_memories(
         hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}
     prefills = {
         point_id: [by_id[memory_id] for memory_id in sorted(scores, key=lambda memory_id: -scores[memory_id])]
-        for point_id, scores in relevant_memories(points, hits).items()
+        for point_id, scores in relevant_memories([view.point for view in views], hits).items()
     }
     sources = _sources({memory.memory_id for items in prefills.values() for memory in items})
     conversation_id = conversation.conversation_id

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from webapp.http.validation import Id, Input, Instant, Line, Lines, ListOut, Output
+from webapp.journeys.assessment_merge import Disagreement
 from webapp.journeys.point_views import JourneyView, PointView, PrefilledMemory
-from webapp.journeys.replacements import Disagreement
 from webapp.journeys.reports import ReportState
 
 Slug = Annotated[Line, Field(min_length=1, max_length=100)]

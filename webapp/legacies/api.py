@@ -4,7 +4,7 @@ from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
 from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id, PageQuery
-from webapp.legacies import conversation_moves, facts
+from webapp.legacies import facts, memory_moves
 from webapp.legacies.schemas import FactList, FactOut, MoveQuery, MoveReport, NewFact, VisibilityChange
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces", access="user")
@@ -39,4 +39,4 @@ def delete_fact(memory_id: Id) -> None:
 @blueprint.get("/conversations/<int:conversation_id>/move")
 def plan_move(conversation_id: Id, query: MoveQuery) -> MoveReport:
     """Return what moving a conversation into a space, or out of one, would do to the memories that rest on it."""
-    return MoveReport.of(conversation_moves.plan_move(current_user_id(), conversation_id, query.space_id))
+    return MoveReport.of(memory_moves.plan_move(current_user_id(), conversation_id, query.space_id))

@@ -106,14 +106,16 @@ CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation",
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a prompt contains it; `author` is another member, `weight` (0 to above 2) how telling it is."""
+    """A fact as a prompt contains it: its line in three pieces, the statement in the middle; `weight` (0 to above 2) is
+    how telling it is."""
 
-    memory_id: int
-    revision: int
-    category: str
-    content: str
-    visibility: str
-    author: str = ""
+    id: int
+    before: str
+    statement: str
+    after: str
+    revision: int = 1
+    content: str = ""
+    is_others: bool = False
     weight: float = 0.5
 
 
@@ -128,8 +130,8 @@ def heading(name: str) -> str:
     return f"Known facts about {' '.join(name.split())} from conversations:"
 
 
-def fact_line(fact: KnownFact) -> tuple[str, str, str]:
+def fact_line(category: str, content: str, visibility: str, author: str | None) -> tuple[str, str, str]:
     """Return a fact's line in a prompt: its category, the fact, and who may see it or which other member said it."""
-    source = "(shared)" if fact.visibility == "shared" else "(personal)"
-    attribution = f", said by {' '.join(fact.author.split())}" if fact.author else ""
-    return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{attribution}"
+    source = "(shared)" if visibility == "shared" else "(personal)"
+    attribution = f", said by {' '.join(author.split())}" if author else ""
+    return f"- [{category}] ", " ".join(content.split()), f" {source}{attribution}"

@@ -10,7 +10,7 @@ from webapp.db.base import db
 from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset
 from webapp.http.validation import Page, PageQuery
-from webapp.legacies.fact_list import KnownFact, category_of
+from webapp.legacies.fact_list import KnownFact, category_of, fact_line
 from webapp.memories import service
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
@@ -28,13 +28,12 @@ MAX_LISTED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as a reader sees it: `by` names who shares it, None for the reader's own, which also have their source."""
+    """A fact as a reader sees it: `by` names who shares it, None for the reader's own."""
 
     memory: Memory
     category: str
     is_mine: bool
     by: str | None
-    source_conversation_id: int | None = None
 
 
 def list_facts(user_id: int, space_id: int) -> list[Fact]:
@@ -69,18 +68,13 @@ def count_waiting(user_id: int, space_id: int) -> int:
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """Return the facts for a user's prompt in a legacy, own and shared, in order of extraction, which is stable."""
     newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MAX_LISTED)
-    return [
-        KnownFact(
-            fact.memory.memory_id,
-            fact.memory.revision,
-            fact.category,
-            fact.memory.content,
-            fact.memory.visibility,
-            fact.by or "",
-            _weight(fact.memory),
-        )
-        for fact in reversed(_facts(user_id, newest))
-    ]
+    return list(map(_known_fact, reversed(_facts(user_id, newest))))
+
+
+def _known_fact(fact: Fact) -> KnownFact:
+    row = fact.memory
+    line = fact_line(fact.category, row.content, row.visibility, fact.by)
+    return KnownFact(row.memory_id, *line, row.revision, row.content, bool(fact.by), _weight(row))
 
 
 def _weight(memory: Memory) -> float:
@@ -170,9 +164,4 @@ def _fact(user_id: int, row: Memory) -> Fact:
 
 def _as_facts(user_id: int, rows: Sequence[Memory]) -> list[Fact]:
     names = members.names_of({row.user_id for row in rows} - {user_id})
-    return [
-        Fact(row, category_of(row.category), True, None, row.source_conversation_id)
-        if row.user_id == user_id
-        else Fact(row, category_of(row.category), False, names.get(row.user_id))
-        for row in rows
-    ]
+    return [Fact(row, category_of(row.category), row.user_id == user_id, names.get(row.user_id)) for row in rows]

@@ -15,7 +15,7 @@ from webapp.http.validation import Page, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
-from webapp.legacies import conversation_moves, facts
+from webapp.legacies import facts, memory_moves
 from webapp.legacies.fact_list import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
 from webapp.memories.models import Memory
@@ -92,7 +92,7 @@ def ask(conversation_id: int) -> ViewResult:
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
     has_target, to = "to" in request.args, parse_id(request.args.get("to", ""))
-    move = conversation_moves.plan_move(user_id, conversation_id, to) if has_target else None
+    move = memory_moves.plan_move(user_id, conversation_id, to) if has_target else None
     spaces = current_space.spaces_to_choose(user_id)
     return render_template(
         "spaces/move.html",

@@ -6,9 +6,9 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.http.validation import Id, Input, Instant, ListOut, Output
 from webapp.i18n.marks import say
-from webapp.legacies.conversation_moves import Move
 from webapp.legacies.fact_list import CATEGORIES
 from webapp.legacies.facts import Fact
+from webapp.legacies.memory_moves import Move
 from webapp.memories.schemas import Statement, Visibility
 
 
@@ -59,7 +59,7 @@ class FactOut(Output):
             category=fact.category,
             is_mine=fact.is_mine,
             shared_by=fact.by,
-            source_conversation_id=fact.source_conversation_id,
+            source_conversation_id=row.source_conversation_id if fact.is_mine else None,
             extracted_at=row.created_at,
         )
 

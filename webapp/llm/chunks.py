@@ -169,11 +169,16 @@ class Pieces:
         self._pieces.clear()
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return text
+        return join_surrogates(text)
+
+
+def join_surrogates(text: str) -> str:
+    """Return a text that can be encoded: with whole characters for pairs of surrogates, and marks for other halves."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def documents(data: bytes) -> list[Any]:
@@ -228,7 +233,7 @@ def text_of_parts(parts: object, fields: Sequence[str] = _TEXT) -> str:
         return "".join(text_of_parts(part, fields) for part in parts if fields is not _TEXT or not _is_thought(part))
     if isinstance(parts, dict):
         return next(filter(None, (text_of_parts(parts.get(name)) for name in fields)), "")
-    return parts if isinstance(parts, str) else ""
+    return parts if isinstance(parts, str) else str(parts) if type(parts) in (int, float) else ""
 
 
 def split_parts(content: object) -> tuple[str, str, list[dict[str, Any]]]:

@@ -17,9 +17,9 @@ from .error_bodies import error_fields
 from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception, classify_payload
 from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
-from .reply_markup import answer_text
+from .reply_markup import answer_and_thought
 from .request_format import adapt_body, learn_rejection, rejects_format
-from .sdk import ProcessClient, json_of, post, with_retries
+from .sdk import json_of, post, process_client, with_retries
 from .settings import ModelSettings
 from .structured import describe_schema, parse_object, strict_schema
 from .usage import ROOM, Usage, has_thought, is_limit_used_up, usage_of
@@ -47,7 +47,7 @@ class CompletionClient:
     def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
-        self._client = ProcessClient(settings)
+        self._client = process_client(settings)
 
     def complete_text(
         self,
@@ -149,7 +149,7 @@ class CompletionClient:
 
     def _request(self, body: dict[str, Any], read: float) -> Completion:
         base_url, key = self.settings.endpoint()
-        client = self._client.get()
+        client = self._client()
         spent = Usage(requests=0)
         while True:
             thinks = self.capabilities.thinks(base_url, body["model"])
@@ -248,7 +248,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     reason = finish_of(str(choice.get("finish_reason") or "stop"))
     if refusal or reason == "content_filter":
         raise RefusedByModel
-    text = answer_text(text_of_parts(content)) or _misplaced_answer(message)
+    text = answer_and_thought(text_of_parts(content))[0] or _misplaced_answer(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")

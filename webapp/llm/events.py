@@ -163,7 +163,7 @@ class StreamDecoder:
         elif not line:
             self._end_event()
         elif line.startswith(b"event:"):
-            self._name = line[6:].strip()
+            self._name = line[6:].strip().lower()
         elif line.startswith(b"error:"):
             self._payload(line[6:], name=b"error")
         elif not line.startswith((b":", b"id:", b"retry:")):

@@ -1,11 +1,11 @@
 """The embedding models that come with the product, the choice of one or of a server, and how a process gets vectors."""
 
 import json
-import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from urllib.parse import urlsplit
 
@@ -16,6 +16,7 @@ from .embedding_server import LENGTH, SHAPE, receive
 from .embeddings import Embedder, OpenAIEmbedder, Vector
 from .encoders import LocalEmbedder, MultilingualEmbedder
 from .errors import ModelSilent, ModelUnavailable
+from .process import PerProcess
 from .settings import ModelSettings
 
 Packaged = type[LocalEmbedder] | type[MultilingualEmbedder]
@@ -31,7 +32,6 @@ class SharedEmbedder:
 
     def __init__(self, model: str, dim: int, path: str) -> None:
         self.model, self.dim = model, dim
-        self._path = path
         self._lines = {True: _Line(path), False: _Line(path)}
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
@@ -62,9 +62,9 @@ class _Line:
     """A connection to the embedding server, for one request at a time, made again after a fork or a failure."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
         self._lock = threading.Lock()
-        self._open: tuple[int, socket.socket] | None = None
+        self._server = PerProcess(partial(_connect, path), close=socket.socket.close)
+        self.close = self._server.close
 
     def ask(self, request: bytes, seconds: float) -> Vector:
         """Return the rows of an answer. Raises ModelError."""
@@ -86,16 +86,8 @@ class _Line:
         finally:
             self._lock.release()
 
-    def close(self) -> None:
-        """Close the connection, if it is this process's."""
-        if self._open is not None and self._open[0] == os.getpid():
-            self._open[1].close()
-        self._open = None
-
     def _exchange(self, request: bytes, until: float) -> Vector:
-        if self._open is None or self._open[0] != os.getpid():
-            self._open = os.getpid(), _connect(self._path, until)
-        server = self._open[1]
+        server = self._server(until)
         server.settimeout(max(0.001, until - time.monotonic()))
         server.sendall(request)
         head = receive(server, SHAPE.size)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .chunks import values_of
+from .chunks import join_surrogates, values_of
 from .errors import MalformedOutput
 
 ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
@@ -92,7 +92,7 @@ class PartialCalls:
         ids: set[str] = set()
         seen: set[tuple[str, str, str]] = set()
         for number, call in enumerate(self._calls):
-            arguments = _whole(call.pieces)
+            arguments = join_surrogates(_whole(call.pieces))
             if call.id and (call.id, call.name, arguments) in seen:
                 continue
             seen.add((call.id, call.name, arguments))

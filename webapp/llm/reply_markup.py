@@ -2,19 +2,19 @@
 
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
 beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
-it, where without an opening one (eaten by a template) all before it was a thought; an end of the turn at a line's end.
+it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this.
 """
 
 import re
 from collections.abc import Iterator
 
-from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, any_of, may_begin, overlap_of
+from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, TURNS, any_of, may_begin, overlap_of
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from .markdown_state import Place
 from .partial_calls import ToolCall, own_id
 
 _CLOSINGS = frozenset(THOUGHTS.values())
-_ALL = (*THOUGHTS, *_CLOSINGS, *ANSWERS, *ANSWERS.values(), *ENDS, *MARKS, *CHANNELS)
+_ALL = (*THOUGHTS, *_CLOSINGS, *ANSWERS, *ANSWERS.values(), *ENDS, *TURNS, *MARKS, *CHANNELS)
 _MARK = re.compile(
     "|".join(
         f"(?P<{name}>{any_of(marks)})"
@@ -23,6 +23,7 @@ _MARK = re.compile(
             ("closes", _CLOSINGS),
             ("answer", ANSWERS),
             ("answered", ANSWERS.values()),
+            ("turns", TURNS),
             ("ends", ENDS),
             ("void", MARKS),
             ("channel", CHANNELS),
@@ -144,7 +145,7 @@ class ReplyMarkup:
         before, end = self._buffer[: mark.start()], mark.end()
         line = before.rpartition("\n")[2] if "\n" in before else self._line + before
         begins_line = not line.strip() or (self._after_mark and not before.strip())
-        if mark["void"]:
+        if mark["void"] or mark["turns"]:
             return True
         if mark["answer"]:
             return self.has_thought and not self._has_text and not before.strip()
@@ -159,12 +160,14 @@ class ReplyMarkup:
         rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None
+        is_glued = bool(line[-1:].strip()) and self._buffer[end : end + 1].isalnum()
         if mark["closes"]:
-            is_glued = line[-1:].strip() and self._buffer[end : end + 1].isalnum()
-            return bool(begins_line or not rest or rest[0] == "\n" or is_glued)
+            return begins_line or not rest or rest[0] == "\n" or is_glued
+        if not ended and may_begin(self._buffer[mark.start() :][:_MAX_TAG_LENGTH], TURNS):
+            return None
         if mark[0].lower() == "</s>":  # struck out in HTML, if that was opened
             return not rest and not self._strikes and "<s>" not in before.lower()
-        if not rest or rest[0] == "\n" or _MARK.match(rest):
+        if not rest or rest[0] == "\n" or is_glued or _MARK.match(rest):
             return True
         return None if not ended and may_begin(rest[:_MAX_TAG_LENGTH], _ALL) else False
 
@@ -184,16 +187,13 @@ class ReplyMarkup:
             return
         self._buffer = self._buffer[len(mark[0]) :]
         if mark["opens"]:
-            self._opening = next(
-                opening for opening in THOUGHTS if re.fullmatch(any_of([opening]), mark[0], re.IGNORECASE)
-            )
+            self._opening = next(tag for tag in THOUGHTS if re.fullmatch(any_of([tag]), mark[0], re.IGNORECASE))
             self._close, self._depth = THOUGHTS[self._opening], 1
-        elif mark["ends"]:
+        elif mark["ends"] or mark["turns"]:
             self._is_over = True
         else:
             self._answer_close = ANSWERS.get(mark[0].lower(), "")
             self._strips = not self._line.strip()
-        yield from ()
 
     def _withdraw(self, before: str, mark: str) -> Iterator[Event]:
         """Turn all text so far into a thought."""
@@ -282,13 +282,8 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def answer_text(text: str) -> str:
-    """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    return answer_and_thought(text)[0]
-
-
 def answer_and_thought(text: str) -> tuple[str, str]:
-    """Return the same, and the thoughts."""
+    """Return a whole answer without marks, and its thoughts; what is only an unfinished thought is the answer."""
     markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):

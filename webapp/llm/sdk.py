@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import random
-import threading
 import time
-import weakref
 from collections.abc import Callable
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from .errors import MalformedOutput, MissingKey, ModelError, ModelSilent
+from .process import PerProcess
 from .settings import ModelSettings, is_loopback, needs_key
 
 if TYPE_CHECKING:
@@ -105,35 +103,9 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     )
 
 
-class ProcessClient:
-    """A `sync_client` of each process that uses it: connections belong to the process that opened them."""
-
-    def __init__(self, settings: ModelSettings, *, embeddings: bool = False) -> None:
-        self._settings = settings
-        self._embeddings = embeddings
-        self._opened: tuple[int, OpenAI] | None = None
-        self._lock = threading.Lock()
-
-    def get(self) -> OpenAI:
-        """Return this process's client, opened with the first call."""
-        with self._lock:
-            if self._opened is None or self._opened[0] != os.getpid():
-                client = sync_client(self._settings, embeddings=self._embeddings)
-                # A server that is no longer chosen is released here, while somebody may still be using it.
-                weakref.finalize(self, _close_own, os.getpid(), client).atexit = False
-                self._opened = (os.getpid(), client)
-            return self._opened[1]
-
-    def close(self) -> None:
-        with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            _close_own(*opened)
-
-
-def _close_own(pid: int, client: OpenAI) -> None:
-    if pid == os.getpid():
-        client.close()
+def process_client(settings: ModelSettings, *, embeddings: bool = False) -> PerProcess[OpenAI]:
+    """Return a `sync_client` of each process that calls it."""
+    return PerProcess(partial(sync_client, settings, embeddings=embeddings), close=lambda client: client.close())
 
 
 @cache

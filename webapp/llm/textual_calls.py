@@ -21,7 +21,7 @@ _MAX_BLOCK_LENGTH = 20_000
 _MAX_OPENER_LENGTH = 200
 _DECODER = json.JSONDecoder()
 _OPENERS = {_SPACE.sub("", opens).lower(): closes for opens, closes in CALLS.items()}
-_STRAY = tuple(sorted({closes for closes in CALLS.values() if closes}, key=len, reverse=True))
+_STRAY = tuple(sorted({";", *filter(None, CALLS.values())}, key=len, reverse=True))
 
 
 class TextualCalls:
@@ -110,7 +110,7 @@ class TextualCalls:
         for match in _TRIGGERS.finditer(self._buffer):
             index = match.start()
             place, read = place.advance(self._buffer[read:index]), index
-            if (match[0] != "<" and place.line) or place.in_code:
+            if (match[0] != "<" and place.line.strip()) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
                 tail = _SPACE.sub("", self._buffer[index : index + _MAX_OPENER_LENGTH]).lower()
@@ -128,7 +128,7 @@ class TextualCalls:
         return len(self._buffer), False
 
     def _drop_stray_mark(self, ended: bool) -> bool:
-        """Drop a closing mark that follows a call without its opening one; False if it has not arrived in full."""
+        """Drop a mark that closes or parts calls, after one; False if it has not arrived in full."""
         rest = self._buffer.lstrip()
         for mark in _STRAY:
             if rest.startswith(mark):

@@ -148,7 +148,7 @@ def _elements(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> 
 
 def known_name(name: str, names: Collection[str]) -> str:
     """Return which of some tools a name means, without what a server's template has left around it; else the name."""
-    bare = name.split("<|")[0].strip().strip("\"'`")
+    bare = name.split("<|")[0].strip().strip("\"'`()")
     last = re.split(r"[.:/]", re.sub(r":\d+\Z", "", bare))[-1]
     similar = [candidate for candidate in names if candidate.lower() in (bare.lower(), last.lower())]
     return next((candidate for candidate in (bare, last, *similar) if candidate in names), bare or name)

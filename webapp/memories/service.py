@@ -21,7 +21,7 @@ from webapp.memories.rules.state import Close, Draft
 from webapp.memories.rules.user_decisions import store_user_value
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.memories.store import forgetting, versions, writing
-from webapp.memories.store.journal import Journal, statement_hash
+from webapp.memories.store.journal import Journal, record_changes, statement_hash
 from webapp.memories.store.reach import lock_withdrawal, withdraw
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.signals import touch
@@ -150,7 +150,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     """Change the given fields as the user's own words. Raises NotFound, Conflict for a taken key, Invalid."""
     memory, is_changed = _set_fields(user_id, memory_id, changes)
     if is_changed:
-        _record(user_id, [memory], cause)
+        record_changes(user_id, cause, [memory], {"updated": 1})
     return memory
 
 
@@ -165,14 +165,7 @@ def update_memories(
     rows = [memory for memory, is_changed in results if is_changed]
     for memory in rows if kept_id is not None else ():
         memory.superseded_by_id = kept_id
-    return _record(user_id, rows, cause) if rows else None
-
-
-def _record(user_id: int, rows: Collection[Memory], cause: str) -> int:
-    journal = Journal(user_id, cause)
-    for memory in rows:
-        journal.record_change(memory)
-    return journal.close({"updated": len(rows)}).change_set_id
+    return record_changes(user_id, cause, rows, {"updated": len(rows)}).change_set_id if rows else None
 
 
 def _set_fields(user_id: int, memory_id: int, changes: MemoryChanges) -> tuple[Memory, bool]:

@@ -43,7 +43,7 @@ def used_under(message: Any) -> receipt_views.UsedCounts:
 
 def note_replies(messages: Iterable[Any]) -> None:
     """Load what `used_under` will be asked for, for all of these messages at once."""
-    ids = [message.message_id for message in messages if message.role == "assistant"]
+    ids = [message.message_id for message in messages]
     counts = receipt_views.used_counts(ids) if ids else {}
     g.setdefault("used", {}).update({key: counts.get(key, receipt_views.UsedCounts()) for key in ids})
 

@@ -1,18 +1,17 @@
 """A user's schedules as a calendar (RFC 5545) that other programs read, at a URL that can be withdrawn."""
 
 import base64
-import hmac
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from flask import current_app, url_for
+from flask import url_for
 from sqlalchemy import select
 
 from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.models import User
 from webapp.db.base import db, get_or_raise, now
-from webapp.db.encryption import digest_of
+from webapp.db.encryption import digest_of, keyed_hash
 from webapp.errors import NotFound
 from webapp.http.views import absolute
 from webapp.i18n.marks import N_
@@ -126,5 +125,4 @@ def _calendar(rows: list[Schedule]) -> bytes:
 def _secret(user_id: int, made_at: datetime) -> str:
     """Return the secret of a calendar made then: it is stored nowhere."""
     message = f"calendar of {user_id} made {made_at.isoformat()}".encode()
-    digest = hmac.digest(current_app.config["SECRET_KEY"].encode(), message, "sha256")
-    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+    return base64.urlsafe_b64encode(keyed_hash(message).digest()).decode().rstrip("=")

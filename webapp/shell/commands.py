@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from webapp.accounts.cli import api_tokens, users
 from webapp.admin.cli import backups, doctor
 from webapp.db.base import db
+from webapp.db.conflicts import forget_session
 from webapp.db.engine import public_url
 from webapp.db.migrations import init_migrations
 from webapp.errors import DomainError, reason
@@ -22,7 +23,7 @@ from webapp.files.cli import files
 from webapp.http.problems import field_errors
 from webapp.journeys.cli import journeys, prepare
 from webapp.memories.cli import memories
-from webapp.readiness import current_revision, end_transaction, newest_revision
+from webapp.readiness import current_revision, newest_revision
 from webapp.retrieval.cli import embeddings
 from webapp.transfer.cli import transfer
 
@@ -78,7 +79,7 @@ def _in_line(errors: Sequence[Mapping[str, Any]]) -> str:
 
 def _is_current() -> bool:
     """Return whether the database has no migration before it, as far as it lets anybody see."""
-    end_transaction()
+    forget_session()
     with suppress(DBAPIError):
         return current_revision() == newest_revision()
     return True

@@ -33,7 +33,7 @@ from webapp.http.compression import init_compression
 from webapp.http.json_api import Problem
 from webapp.http.views import BoundedRequest, PlainNumbers
 from webapp.journeys.setup import init_journeys
-from webapp.legacies.extraction import init_legacy_extraction
+from webapp.legacies.fact_learning import init_fact_learning
 from webapp.providers.clients import init_models
 from webapp.rendering import init_rendering
 from webapp.retrieval.setup import init_retrieval
@@ -53,7 +53,7 @@ RECEIVERS = {
     "digests": "redaction service",
     "files": "documents service",
     "journeys": "authoring guides setup",
-    "legacies": "conversation_moves membership_end visibility",
+    "legacies": "memory_moves visibility",
     "memories": "history.revisions portrait.service prompt.always_used",
     "retrieval": "changes setup",
     "saved_prompts": "service",
@@ -165,7 +165,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.ensure_sync = lambda func: func  # type: ignore[method-assign]  # Flask looks for coroutines in each request
     init_conflicts(app)
     init_retrieval(app, settings)
-    init_legacy_extraction(app)
+    init_fact_learning(app)
     init_journeys(app)
     init_storage(app, settings)
     init_uses(app)

@@ -24,7 +24,7 @@ SERVED = {
     "files": "api pages",
     "gateway": "api responses_api embeddings_api",
     "internal": "api",
-    "journeys": "api authoring_api authoring_pages pages",
+    "journeys": "api authoring_pages pages",
     "legacies": "api pages",
     "mcp_server": "api pages",
     "memories": "web.activity_pages web.api web.decision_pages web.extraction_pages web.pages web.picture_pages "

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from webapp.text.quotes import Span
 
 SIZE = 800
 """UTF-8 bytes of a full piece: about 200 tokens of prose, within what embedding models read."""
@@ -18,40 +19,33 @@ _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？][」』”’
 _SPACE = re.compile(r"\s+")
 
 
-class Piece(NamedTuple):
-    """A half-open range of characters of a text."""
-
-    start: int
-    end: int
-
-
-def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
+def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Span]:
     """Return pieces with every character but white space, of about `size` bytes including the overlap.
 
     Prose is cut between sentences, code and tables between lines and, without a seam, anywhere.
     """
     room = _characters(text, size)
     if len(text) <= room:
-        return [Piece(0, len(text))]
+        return [Span(0, len(text))]
     repeated = room * overlap // size
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     start = end = 0
-    last = Piece(0, 0)  # the newest unit of the current piece, if the next piece may repeat it
+    last = Span(0, 0)  # the newest unit of the current piece, if the next piece may repeat it
     for unit, is_prose in _units(text, room - repeated):
         if end > start and unit.end - start > room:
-            pieces.append(Piece(start, end))
+            pieces.append(Span(start, end))
             start = last.start if is_prose and 0 < last.end - last.start <= repeated else unit.start
         elif end <= start:
             start = unit.start
         end = unit.end
-        last = unit if is_prose else Piece(unit.end, unit.end)
+        last = unit if is_prose else Span(unit.end, unit.end)
         if len(pieces) == MAX_PIECES:
             break
     if len(pieces) == MAX_PIECES:
         end = len(text)
     if end > start:
-        pieces.append(Piece(start, end))
-    return [_trim(text, piece) for piece in pieces] or [Piece(0, len(text))]
+        pieces.append(Span(start, end))
+    return [_trim(text, piece) for piece in pieces] or [Span(0, len(text))]
 
 
 def _characters(text: str, size: int) -> int:
@@ -61,16 +55,16 @@ def _characters(text: str, size: int) -> int:
     return max(40, size * len(text) // len(text.encode("utf-8", "surrogatepass")))
 
 
-def _trim(text: str, piece: Piece) -> Piece:
+def _trim(text: str, piece: Span) -> Span:
     start, end = piece
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    return Piece(start, end) if end > start else piece
+    return Span(start, end) if end > start else piece
 
 
-def _units(text: str, limit: int) -> Iterator[tuple[Piece, bool]]:
+def _units(text: str, limit: int) -> Iterator[tuple[Span, bool]]:
     """Yield, in order, the units that are never cut (sentence, line, row), and whether each is prose."""
     for block, is_prose in _blocks(text):
         if is_prose:
@@ -87,17 +81,17 @@ def _units(text: str, limit: int) -> Iterator[tuple[Piece, bool]]:
             start = end
 
 
-def _words(text: str, start: int, end: int, limit: int) -> Iterator[Piece]:
+def _words(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
     """Yield a unit that is too long by itself, in parts that end at a space if possible."""
     while end - start > limit:
         spaces = [match.end() for match in _SPACE.finditer(text, start + limit // 2, start + limit)]
         cut = spaces[-1] if spaces else start + limit
-        yield Piece(start, cut)
+        yield Span(start, cut)
         start = cut
-    yield Piece(start, end)
+    yield Span(start, end)
 
 
-def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
+def _blocks(text: str) -> Iterator[tuple[Span, bool]]:
     """Yield runs of lines, and whether each is prose rather than code or a table."""
     start = index = 0
     fence = ""
@@ -108,7 +102,7 @@ def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
         is_prose = not fence and marked is None and not _TABLE.match(line)
         if is_prose != is_prose_before:
             if index > start:
-                yield Piece(start, index), is_prose_before
+                yield Span(start, index), is_prose_before
             start, is_prose_before = index, is_prose
         if is_closing:
             fence = ""
@@ -116,4 +110,4 @@ def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
             fence = marked[1]
         index += len(line)
     if index > start:
-        yield Piece(start, index), is_prose_before
+        yield Span(start, index), is_prose_before

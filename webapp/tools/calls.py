@@ -44,6 +44,7 @@ MAX_ARGUMENTS = 8_000
 MAX_DEPTH = 20
 """The most levels of a record; MariaDB accepts no JSON with more than about thirty."""
 _DECODER = json.JSONDecoder(strict=False)
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """An escaped NUL character in JSON; after one more backslash it is only spelled out, as in a program's source."""
 
@@ -77,6 +78,15 @@ def parse_arguments(arguments: str, *, limit: int = MAX_ARGUMENTS, repair: bool 
     except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) and depth_of(data) <= MAX_DEPTH else {}
+
+
+def request_of(call: ToolCall) -> dict[str, Any]:
+    """Return a call as every server takes it back: its name of letters, digits, _ and -, its arguments an object."""
+    arguments = call.arguments
+    if not parse_arguments(arguments, repair=False):
+        arguments = json.dumps(parse_arguments(arguments), ensure_ascii=False)
+    function = {"name": _NO_NAME.sub("_", call.name)[:64] or "unknown", "arguments": arguments}
+    return {"id": call.id, "type": "function", "function": function, **call.returned}
 
 
 def _repair(text: str) -> Any:

@@ -28,7 +28,7 @@ blueprint.add_app_template_filter(arguments_line, "tool_input")
 @blueprint.app_context_processor
 def _globe() -> dict[str, Any]:
     """Return what the composer of any page may need."""
-    return {"web_is_on": lambda: service.web_of_site() is not None}
+    return {"web_is_on": lambda: bool(service.web_of_site())}
 
 
 @blueprint.post("/c/<int:conversation_id>/web")

@@ -14,7 +14,7 @@ from webapp.tools.date_arithmetic import UnclearDate, calculate_date
 from webapp.tools.memory import DEFINITIONS
 from webapp.tools.servers import tools_for
 from webapp.tools.toolset import Output, Tool, ToolContext, Toolset
-from webapp.tools.web.definitions import NAMES as WEB_NAMES, web_tools
+from webapp.tools.web.definitions import NAMES as WEB_NAMES
 from webapp.tools.web.service import web_of_site
 
 
@@ -113,8 +113,8 @@ def toolset_for(
     if builtin and settings.builtin_tools_enabled:
         tools += BUILT_IN
     roomy = window >= MIN_WINDOW
-    if roomy and web and (access := web_of_site()) is not None:
-        tools += web_tools(access.engine)
+    if roomy and web:
+        tools += web_of_site()
     if roomy and servers_for:
         tools += tools_for(servers_for, int(window * DEFINITIONS_SHARE), _OURS)
     return Toolset(tools, datetime.now(dates.zone(settings.timezone)))

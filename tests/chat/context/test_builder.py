@@ -10,7 +10,8 @@ from hypothesis import given, settings, strategies as st
 
 from webapp.chat.context import sections, segments
 from webapp.chat.context.builder import build_context
-from webapp.chat.context.values import Chunk, Context, ContextInput, Fact, Limits, Message, RetrievedPassage
+from webapp.chat.context.values import Chunk, Context, ContextInput, Limits, Message, RetrievedPassage
+from webapp.legacies.fact_list import KnownFact
 from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens
 
@@ -375,16 +376,16 @@ def test_of_very_many_summaries_every_so_many_are_named_and_the_rest_reported():
     assert f"{len(out)} summaries" in context.messages[1]["content"]
 
 
-def facts(count: int, **fields: Any) -> list[Fact]:
+def facts(count: int, **fields: Any) -> list[KnownFact]:
     kinds = ("hobby", "occupation", "milestone")
     return [
-        Fact(n, f"- [{kinds[n % 3]}] ", f"Ylva did thing number {n} with great care", " (personal)", **fields)
+        KnownFact(n, f"- [{kinds[n % 3]}] ", f"Ylva did thing number {n} with great care", " (personal)", **fields)
         for n in range(count)
     ]
 
 
 def test_facts_of_a_legacy_are_all_there_grouped_where_room_is_short_and_else_counted():
-    def prompt(count: int, window: int, *more: Fact) -> str:
+    def prompt(count: int, window: int, *more: KnownFact) -> str:
         source = ContextInput(
             prompt="P",
             facts=[*facts(count), *more],
@@ -398,7 +399,7 @@ def test_facts_of_a_legacy_are_all_there_grouped_where_room_is_short_and_else_co
     assert few.count("(personal)") == 5, "the documented form, one a line"
     many = prompt(80, 8_192)
     assert all(f"number {n} " in many for n in range(80)) and many.count("(personal)") == 3
-    telling = Fact(999, "- [other] ", "Ylva must never eat walnuts", " (personal)", weight=1.5)
+    telling = KnownFact(999, "- [other] ", "Ylva must never eat walnuts", " (personal)", weight=1.5)
     short = prompt(300, 4_096, telling)
     assert "walnuts" in short, "the most telling are in, however many there are"
     left = re.search(r"\((\d+) more facts are known", short)

@@ -11,11 +11,11 @@ from webapp.chat.context.values import (
     BudgetTooSmall,
     Chunk,
     ContextInput,
-    Fact,
     Limits,
     Message,
     RetrievedPassage,
 )
+from webapp.legacies.fact_list import KnownFact
 from webapp.memories.schemas import KnownItem
 from webapp.prompts.placeholders import fill, pieces
 
@@ -35,7 +35,7 @@ def account(**what) -> str:
 def test_what_has_a_place_elsewhere_is_named():
     assert "- [[memory 3 revision 2]]\\n" in account(known=[KnownItem(3, SECRET, 2)])
     assert "- [[summary 4]]\\n" in account(chunks=[Chunk(4, SECRET, 1, 2)])
-    fact = Fact(5, "- [habit] ", SECRET, " (shared), said by Ana", 6, SECRET)
+    fact = KnownFact(5, "- [habit] ", SECRET, " (shared), said by Ana", 6, SECRET)
     assert "- [habit] [[memory 5 revision 6]] (shared), said by Ana" in account(
         facts=[fact], facts_heading="Known facts about Joe:"
     )

@@ -341,7 +341,7 @@ def test_a_change_stands_although_nobody_can_be_told(app, user, monkeypatch):
         assert position(user.user_id).memory_version == 1
 
 
-def test_a_process_that_keeps_nothing_does_not_connect(app, user, keeper, monkeypatch):
+def test_a_process_that_keeps_nothing_does_not_connect(app, user, calm, monkeypatch):
     index_cache.of(app).drop()
     waited: list[float] = []
 
@@ -355,9 +355,8 @@ def test_a_process_that_keeps_nothing_does_not_connect(app, user, keeper, monkey
         raise SystemExit  # the end of the test
 
     monkeypatch.setattr(read_ahead, "time", SimpleNamespace(sleep=wait))
-    monkeypatch.setattr(keeper._client, "pubsub", connect)
     with pytest.raises(SystemExit):
-        keeper._run()
+        ReadAhead(app, SimpleNamespace(pubsub=connect), calm).run()
     assert waited == [read_ahead.BEGIN_SECONDS] * 3
 
 
@@ -391,7 +390,7 @@ def test_it_listens_again_once_redis_is_back_and_survives_what_goes_wrong(app, u
 
     def run() -> None:
         with suppress(SystemExit):
-            keeper._run()
+            keeper.run()
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -430,7 +429,7 @@ def test_where_it_may_not_listen_it_says_so_once_and_goes_on_asking(
     with app.app_context():
         index_cache().get(user.user_id, 20)
     with pytest.raises(SystemExit):
-        keeper._run()
+        keeper.run()
     assert waited == [read_ahead.RETRY_SECONDS] * 3
     (said,) = [record for record in caplog.records if record.name == read_ahead.__name__]
     assert said.message == "changes of memory are not heard of, retrying"

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -86,10 +87,10 @@ def test_viewers_in_the_process_wait_for_no_answer_of_redis(run_writer, monkeypa
         writer.begin(1, {})
         await until(lambda: not writer._dirty)
 
-        async def never(_turns: list[int]) -> None:
+        async def never(_wire: Wire, _commands: Any) -> None:
             await asyncio.Event().wait()
 
-        monkeypatch.setattr(writer, "_write", never)
+        monkeypatch.setattr(Wire, "send", never)
         writer.delta(1, "at once ")
         writer.delta(1, "and more")
         assert turnlog.text_of(handed[1]) == "at once and more"

@@ -175,7 +175,8 @@ def test_an_answer_cut_before_it_told_anything_is_split_and_never_repeated(app, 
     assert len(set(questions(model))) == len(sizes)
     assert result.unreadable == 4 and not result.has_more
     with app.app_context():
-        assert not extraction.extract(talk).calls  # nothing is owed: the same would come of it again
+        extraction.extract(talk)
+    assert len(questions(model)) == len(sizes)  # nothing is owed: the same would come of it again
 
 
 def test_what_is_whole_counts_and_the_rest_is_read_by_the_next_call(app, user, model, talk):

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,7 @@ LATER = NOON + timedelta(days=1)
 OLD = memory(7, "Likes tea")
 NEW = memory(8, "Hates tea", needs_review=True, contradicts=7)
 CLEARED = {"needs_review": False, "contradicts": None}
+ACCEPTED = CLEARED | {"asserted_at": NOON}
 
 
 def edits(*arguments):
@@ -58,13 +60,21 @@ def test_the_later_replaces_the_earlier_whichever_waits():
         (7, CLEARED),
     )
     assert edits(Decision.REJECT, earlier, later, NOON) == ()
+    # Who chooses the value of a key is not asked about the earlier ones again.
+    first, second, third = (
+        replace(row, fact_key=NAME, fact_value=row.content, asserted_at=NOON + timedelta(number))
+        for number, row in enumerate((replace(earlier, ref=6), earlier, later))
+    )
+    for decision, one, winner, gone in ((Decision.REPLACE, second, 8, {6, 7}), (Decision.ACCEPT, first, 6, {8})):
+        done = settle(decision, one, third, NOON, None, [first, second])
+        assert {ref for ref, fields in done.items() if fields.get("superseded_by") == winner} == gone
 
 
 def test_a_doubtful_memory_is_simply_accepted():
     doubtful = memory(9, "Likes figs", needs_review=True)
-    assert edits(Decision.ACCEPT, doubtful, None, NOON) == ((9, CLEARED),)
+    assert edits(Decision.ACCEPT, doubtful, None, NOON) == ((9, ACCEPTED),)
     closed = memory(7, "Likes tea", valid_to=NOON)
-    assert edits(Decision.ACCEPT, NEW, closed, NOON) == ((8, CLEARED),)
+    assert edits(Decision.ACCEPT, NEW, closed, NOON) == ((8, ACCEPTED),)
 
 
 @pytest.mark.parametrize(

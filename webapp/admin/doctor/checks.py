@@ -19,6 +19,7 @@ from webapp.admin.health import LITTLE_DISK, LONG_QUEUE_SECONDS
 from webapp.cli.launch.privacy import PRIVATE_FILES, is_open_to_others, is_ours
 from webapp.config import Settings
 from webapp.db.base import db
+from webapp.db.conflicts import forget_session
 from webapp.db.engine import public_url
 from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
@@ -27,7 +28,7 @@ from webapp.files.storage import file_storage
 from webapp.llm.errors import classify_exception
 from webapp.llm.sdk import sync_client
 from webapp.providers.status import status
-from webapp.readiness import end_transaction, readiness
+from webapp.readiness import readiness
 from webapp.redis.clients import server_of
 from webapp.retrieval.changes import CHANNEL, CHANNELS
 
@@ -48,7 +49,7 @@ def run_checks(checks: tuple[Check, ...]) -> list[Finding]:
             advice = "See what is said above about the server behind it, and try again."
             findings.append(fault(part, f"cannot be checked ({type(error).__name__})", advice))
         finally:
-            end_transaction()
+            forget_session()
     return findings
 
 

@@ -5,7 +5,8 @@ from itertools import groupby
 
 from webapp.chat.context.sections import Part, section_block
 from webapp.chat.context.segments import Line, Segment, escape, join_segments, memory_mark, summary_mark, tokens_of
-from webapp.chat.context.values import Chunk, ContextInput, Fact
+from webapp.chat.context.values import Chunk, ContextInput
+from webapp.legacies.fact_list import KnownFact
 from webapp.memories.schemas import KnownItem
 from webapp.text.tokens import estimate_tokens, first_words
 
@@ -34,12 +35,12 @@ def fit_facts(source: ContextInput, budget: int) -> Part:
     return part
 
 
-def _sort_key(fact: Fact) -> tuple[float, int]:
+def _sort_key(fact: KnownFact) -> tuple[float, int]:
     """Return the most telling first; among equals the newest."""
     return -fact.weight, -fact.id
 
 
-def _fitting_facts(facts: Sequence[Fact], budget: int) -> list[Fact]:
+def _fitting_facts(facts: Sequence[KnownFact], budget: int) -> list[KnownFact]:
     """Return the most informative facts whose grouped lines fit the budget, in order of extraction."""
     low, high = 0, len(facts)
     ranked = sorted(facts, key=_sort_key)
@@ -52,7 +53,7 @@ def _fitting_facts(facts: Sequence[Fact], budget: int) -> list[Fact]:
     return sorted(ranked[:low], key=lambda fact: fact.id)
 
 
-def _fact_line(fact: Fact) -> Line:
+def _fact_line(fact: KnownFact) -> Line:
     return [
         Segment(escape(fact.before)),
         Segment(escape(fact.statement), memory_mark(fact.id, fact.revision)),
@@ -60,7 +61,7 @@ def _fact_line(fact: Fact) -> Line:
     ]
 
 
-def _group_lines(facts: Sequence[Fact]) -> list[Line]:
+def _group_lines(facts: Sequence[KnownFact]) -> list[Line]:
     """Return one line for facts of one category, visibility and member."""
     ordered = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
     lines: list[Line] = []

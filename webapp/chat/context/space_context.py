@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from webapp.chat.context.values import Fact
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.legacies.fact_list import fact_line, heading
+from webapp.legacies.fact_list import KnownFact, heading
 from webapp.legacies.facts import facts_for_prompt
 from webapp.memories.prompt.always_used import AlwaysUsed, context_memories
 from webapp.memories.schemas import KnownItem
@@ -28,7 +27,7 @@ class Place:
     instructions: str = ""
     is_others: bool = False
     facts_heading: str = ""
-    facts: list[Fact] = field(default_factory=list)
+    facts: list[KnownFact] = field(default_factory=list)
     known: list[KnownItem] = field(default_factory=list)
     standing: list[KnownItem] = field(default_factory=list)
     has_tools: bool = True
@@ -83,10 +82,7 @@ def place_of(
     if not is_legacy:
         memories = context_memories(user_id, space.space_id, since=since)
         return Place(instructions=space.instructions, is_others=is_others, known=memories, standing=standing)
-    facts = [
-        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.author), fact.weight)
-        for fact in facts_for_prompt(user_id, space.space_id)
-    ]
+    facts = facts_for_prompt(user_id, space.space_id)
     return replace(_without_memory(conversation, space), is_others=is_others, facts=facts, standing=standing)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from webapp.chat.context.segments import Line, PromptMessage, Segment
 from webapp.files.picture import Picture
+from webapp.legacies.fact_list import KnownFact
 from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem
 
@@ -82,20 +83,6 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact about a legacy's person: its line in three pieces, the statement in the middle, and how telling it is."""
-
-    id: int
-    before: str
-    statement: str
-    after: str
-    revision: int = 1
-    content: str = ""
-    is_others: bool = False
-    weight: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
 class RetrievedPassage:
     """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
 
@@ -147,7 +134,7 @@ class ContextInput:
     custom_instructions: str = ""
     standing: Sequence[KnownItem] = ()
     known: Sequence[KnownItem] = ()
-    facts: Sequence[Fact] = ()
+    facts: Sequence[KnownFact] = ()
     facts_heading: str = ""
     chunks: Sequence[Chunk] = ()
     retrieved: Sequence[RetrievedPassage] = ()

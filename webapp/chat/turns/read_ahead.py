@@ -44,9 +44,9 @@ class ReadAhead:
 
     def start(self) -> None:
         """Start listening, in the process that is to keep up (not before a fork)."""
-        threading.Thread(target=self._run, name="keeping-up", daemon=True).start()
+        threading.Thread(target=self.run, name="keeping-up", daemon=True).start()
 
-    def _run(self) -> None:
+    def run(self) -> None:
         # Connecting writes to 2 MB of pages that idle processes share.
         while index_cache.of(self._app).is_empty:
             time.sleep(BEGIN_SECONDS)

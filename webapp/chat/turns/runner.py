@@ -237,13 +237,13 @@ class TurnRunner:
         for entries in dict(found or ()).values():
             for entry_id, entry in entries:
                 self._last_stop = entry_id
-                self._stop(int(entry[b"turn"]))
+                self.stop(int(entry[b"turn"]))
 
-    def _stop(self, turn_id: int) -> None:
+    def stop(self, turn_id: int) -> None:
         if turn_id in self._turns:
             self._tasks[turn_id].cancel(STOP)
         elif turn_id in self._tasks or turn_id in self._submitted:  # it could not store a stopped reply yet
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._stop, turn_id)
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self.stop, turn_id)
 
     async def _drain(self, seconds: float) -> None:
         tasks = list(self._tasks.values())

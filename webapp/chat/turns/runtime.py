@@ -16,9 +16,10 @@ from webapp.chat.turns.runner import TurnRunner
 from webapp.chat.turns.stream_hub import Hub
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_deleted
 from webapp.db.base import after_commit, db
 from webapp.extensions import Part, make_redis, redis
-from webapp.memories.store.forgetting import texts_removed
+from webapp.memories.store.forgetting import drop_streams, texts_removed
 from webapp.providers.clients import chat_client
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,17 @@ def ask_to_stop(turn_ids: Sequence[int]) -> None:
             turnlog.request_stop(redis(), turn_id)
     except RedisError as error:
         log.warning("replies go on: redis away", extra={"error": type(error).__name__})
+
+
+@conversation_deleted.connect
+def _drop_streams_of(_sender: None, *, conversation: Conversation, forget: bool) -> None:
+    drop_streams_in([conversation.conversation_id])
+
+
+def drop_streams_in(conversation_ids: Sequence[int]) -> None:
+    """Drop the streams of the replies in conversations that are deleted for good, once that is committed."""
+    replies = select(Message.message_id).where(Message.conversation_id.in_(conversation_ids))
+    drop_streams(db.session.scalars(replies.where(Message.role == "assistant")).all())
 
 
 @texts_removed.connect

@@ -17,7 +17,7 @@ from webapp.chat.turns.turn_database import TurnDatabase
 from webapp.chat.turns.writer import TurnWriter
 from webapp.conversations.tool_records import open_client_calls
 from webapp.llm.partial_calls import ToolCall
-from webapp.tools.calls import ToolRun, bound_output, call_record, failure, mark_text, parse_arguments
+from webapp.tools.calls import ToolRun, bound_output, call_record, failure, mark_text, parse_arguments, request_of
 from webapp.tools.client_tools import MAX_CLIENT_TOOLS, client_call_record
 from webapp.tools.toolset import MAX_CALLS, MAX_TOKENS, REMOTE_SECONDS, Output, Tool, ToolContext, ToolFailed, Toolset
 
@@ -251,13 +251,4 @@ def _milliseconds_since(start: float) -> int:
 
 def _assistant_message(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Return the model's message that asks for tools, as it is sent back to it."""
-    requests = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": call.arguments or "{}"},
-            **call.returned,
-        }
-        for call in calls
-    ]
-    return {"role": "assistant", "content": text or None, "tool_calls": requests}
+    return {"role": "assistant", "content": text or None, "tool_calls": [request_of(call) for call in calls]}

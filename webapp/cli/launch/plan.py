@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from webapp.cli.prepare.packages import newest_redis
+from webapp.cli.redis_programs import newest_redis
 from webapp.environment import ROOT, LaunchError
 
 # The screen tour's names for what it has; its server is not imported here, to stay small.

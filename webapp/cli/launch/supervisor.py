@@ -12,7 +12,7 @@ from webapp.environment import BOOT_ERROR, LaunchError
 
 from .child import Child
 from .plan import Plan
-from .probe import Probe, accepts_connections, describe_servers
+from .probe import accepts_connections, ask, describe_servers, read_answer
 from .processes import children as own_children, kill_all_children
 
 STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
@@ -35,9 +35,10 @@ class Supervisor:
         self._is_ending = False
         self._selector = selectors.DefaultSelector()
         self._start_read, self._start_write = os.pipe()
-        self._address = plan.listener.getsockname()[:2]
-        self._probe = Probe((_reachable(self._address[0]), self._address[1]))
-        self._probe_again_at = 0.0
+        host, port = plan.listener.getsockname()[:2]
+        self._address = (_reachable(host), port)
+        self._question: socket.socket | None = None
+        self._ask_again_at = 0.0
         self._complain_at = time.monotonic() + WARNING_INTERVAL
         self._last_answer = ""
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -91,18 +92,16 @@ class Supervisor:
         if now > self._complain_at:
             self._complain_at = now + WARNING_INTERVAL
             self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
-        if self._probe.socket is None and now >= self._probe_again_at and self._web_is_running():
-            self._probe_again_at = now + (1.0 if self._last_answer else 0.1)  # each answer is a line of the log
-            if (question := self._probe.ask()) is not None:
-                self._selector.register(question, selectors.EVENT_READ, self._probe)
+        if self._question is None and now >= self._ask_again_at and self._web_is_running():
+            self._ask_again_at = now + (1.0 if self._last_answer else 0.1)  # each answer is a line of the log
+            self._question = ask(self._address, "/readyz")
+            if self._question is not None:
+                self._selector.register(self._question, selectors.EVENT_READ)
 
-    def _read_answer(self) -> None:
-        answer = self._probe.answer()
-        if answer is None or self._probe.socket is None:
-            return
-        self._selector.unregister(self._probe.socket)
-        self._probe.close()
-        status, self._last_answer = answer
+    def _read_answer(self, question: socket.socket) -> None:
+        self._selector.unregister(question)
+        self._question = None
+        status, self._last_answer = read_answer(question)
         if status == 200:
             self.is_ready = True
             self._announce()
@@ -118,8 +117,8 @@ class Supervisor:
 
     def _wait(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
-            if key.data is self._probe:
-                self._read_answer()
+            if self._question is not None and key.fileobj is self._question:
+                self._read_answer(self._question)
             elif isinstance(key.data, Child):
                 self._pass_on(key.data)
             else:

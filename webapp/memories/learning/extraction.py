@@ -15,22 +15,25 @@ from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.inputs import ExtractionInput
 from webapp.memories.learning.journey_points import ground_assessments
-from webapp.memories.learning.later_domains import COUNTS, Result, guide, reader_of
+from webapp.memories.learning.later_domains import COUNTS, Reader, Result, guide, reader_of
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.rules.decide import decide
 from webapp.memories.rules.state import Effect, State
+from webapp.memories.rules.statements import Extraction
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import read_again, tombstone_set, watch
+from webapp.memories.store.tombstones import earlier_versions, read_again, tombstone_set, watch
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
 
 MAX_CALLS = 4
 """The most model calls in one run; a longer backlog continues in the next one."""
+NO_ANSWER = Answer(Extraction(()), None, "", None, None)
+"""The answer about messages that say nothing; what their authors took out of them is seen without a model."""
 
 
 def extract(
@@ -45,12 +48,10 @@ def extract(
         conversation = db.session.get(Conversation, conversation_id) if from_start else None
         about_somebody = reader_of()(conversation) if conversation is not None else None
         db.session.remove()
-        if about_somebody is not None:
-            return about_somebody(conversation_id, after, on_start)
         total = Result()
         place = after if from_start else None
         for _ in range(MAX_CALLS):
-            step = _next_step(conversation_id, place, on_start)
+            step = _next_step(about_somebody or ABOUT_USER, conversation_id, place, on_start)
             on_start = None
             if step is None:
                 return total
@@ -61,17 +62,19 @@ def extract(
         return total
 
 
-def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
+def _next_step(
+    reader: Reader, conversation_id: int, place: int | None, on_start: Callable[[], None] | None
+) -> Result | None:
     """Read on and ask; with fewer messages if an answer about more was cut off before it said anything."""
     batch = None
-    for batch in inputs.batches(conversation_id, place):
+    for batch in reader.batches(conversation_id, place):
         if on_start is not None:
             on_start()
             on_start = None
         with suppress(CutOffAnswer):
-            return _step(batch)
+            return reader.read(batch)
     if batch is not None:
-        return replace(_write(batch, None), unreadable=1)
+        return replace(reader.skip(batch), unreadable=1)
     _withdraw_request(conversation_id)
     return None
 
@@ -122,6 +125,8 @@ def _title(batch: ExtractionInput, suggestion: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
+ABOUT_USER = Reader(inputs.batches, _step, lambda batch: _write(batch, None))
+
 SimilarMemories = tuple[int, Collection[int]]
 """A version of a user's memory, and the ids of memories near some vectors at that version."""
 
@@ -141,11 +146,12 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: SimilarMemorie
         if conversation.space_id != batch.space_id or not is_extraction_on(conversation):
             return Result()
         result = Result(read=True)
-        if answer is not None:
+        if answer is not None or earlier_versions({source.message_id for source in batch.call.sources}):
             versions.begin_change(conversation.user_id)
             still_holds = batch.still_holds()
-            result = _apply(batch, answer, nearby)
-            if still_holds:  # points hold the model's own words; memories are checked against the tombstones one by one
+            result = _apply(batch, answer or NO_ANSWER, nearby)
+            # Points hold the model's own words; memories are checked against the tombstones one by one.
+            if answer is not None and still_holds:
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
         place = last_message_read(batch, answer)
         watermark = max(batch.watermark or 0, place or 0)
@@ -197,7 +203,6 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | Non
         {name: counts.get(name, 0) for name in COUNTS},
         reasons,
         read=True,
-        calls=1,
     )
 
 
@@ -238,7 +243,7 @@ def store(
     journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
     writing.apply_plan(effects, journal, space_id=batch.space_id, vectors=answer.vectors)
     change_set = journal.close(counts, reasons)
-    change_set.model = answer.model
+    change_set.model = answer.model or None
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens
     return change_set

@@ -1,7 +1,8 @@
 """The result of an extraction, and the parts of later domains in it, which these put into the application."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from webapp.conversations.models import Conversation
 from webapp.extensions import Part
@@ -22,7 +23,6 @@ class Result:
     read: bool = False
     has_more: bool = False
     last_id: int = 0
-    calls: int = 0
     summary_due: bool = False  # a guided conversation has covered its points
     unreadable: int = 0
 
@@ -36,7 +36,6 @@ class Result:
             self.read or later.read,
             later.has_more,
             max(self.last_id, later.last_id),
-            self.calls + later.calls,
             self.summary_due or later.summary_due,
             self.unreadable + later.unreadable,
         )
@@ -55,9 +54,20 @@ class Guide:
 
 guide: Part[Guide] = Part("guide")
 
-OnStart = Callable[[], None] | None
-Read = Callable[[int, int, OnStart], Result]
-"""Reads a conversation after a message; `has_more` and `last_id` of the result say whether and where to continue."""
 
-reader_of: Part[Callable[[Conversation], Read | None]] = Part("subject_reader")
+@dataclass(frozen=True)
+class Reader:
+    """The steps in which a conversation is read, each with one answer of the model.
+
+    `batches` yields what to ask about next, after a message, and, while answers are cut off at once, less of it; `read`
+    asks, and stores what was found; `skip` passes over what cannot be asked about. `has_more` and `last_id` of their
+    results say whether and where to continue.
+    """
+
+    batches: Callable[[int, int | None], Iterator[Any]]
+    read: Callable[[Any], Result]
+    skip: Callable[[Any], Result]
+
+
+reader_of: Part[Callable[[Conversation], Reader | None]] = Part("subject_reader")
 """Returns the reader of a conversation that is not about its user; None for one that is."""

@@ -7,7 +7,7 @@ from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields, ProfileChanges, ProfileOut
 from webapp.memories.service import create_memory
 from webapp.memories.store import versions
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import record_changes
 
 KEYS = {"name": "identity/name", "preferred_name": "identity/preferred_name", "birthday": "identity/birthday"}
 SOURCES = {"user": "user_input", "extraction": "llm_extraction", "tool": "llm_extraction", "import": "system"}
@@ -72,8 +72,6 @@ def _facts(user_id: int) -> dict[str, Memory]:
 
 
 def _close(user_id: int, row: Memory) -> None:
-    journal = Journal(user_id, "profile")
     row.valid_to = now()
     row.edited_by_user = True
-    journal.record_change(row)
-    journal.close({"retracted": 1})
+    record_changes(user_id, "profile", [row], {"retracted": 1})

@@ -19,7 +19,7 @@ from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holders, list_memories
 from webapp.memories.store import forgetting, versions, writing
 from webapp.memories.store.forgetting import ForgetReport
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import Journal, record_changes
 
 review_groups = Signal()
 """Sent with `user_id`; domains that bring memories in return a list of Group."""
@@ -150,9 +150,13 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     if body.other_id is not None:
         get_memory(user_id, body.other_id, lock=True)
     other_id = _other_of(user_id, memory, body.other_id)
-    memories = {item.ref: item for item in writing.load_known([memory_id, *([other_id] if other_id else [])])}
+    ids = {memory_id, *([other_id] if other_id else [])}
+    if memory.fact_key:
+        same_key = (*writing.scope_of(user_id, memory.space_id), Memory.fact_key == memory.fact_key)
+        ids.update(db.session.scalars(select(Memory.memory_id).where(*same_key, *awaits_decision()).with_for_update()))
+    memories = {item.ref: item for item in writing.load_known(ids)}
     other = memories.get(other_id) if other_id else None
-    edits = settle(body.decision, memories[memory_id], other, now(), body.until)
+    edits = settle(body.decision, memories[memory_id], other, now(), body.until, memories.values())
     if body.decision is Decision.REJECT:
         return forgetting.forget_one(user_id, memory_id, cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
@@ -169,12 +173,10 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
 def mark_as_distinct(user_id: int, memory_ids: Collection[int]) -> None:
     """Record that some memories are no duplicates of each other. Raises NotFound."""
     versions.begin_change(user_id)
-    journal = Journal(user_id, f"review_{Decision.BOTH.value}")
-    for memory_id in sorted(memory_ids):
-        memory = get_memory(user_id, memory_id, lock=True)
-        memory.settled_with = sorted({*(memory.settled_with or ()), *memory_ids} - {memory_id})
-        journal.record_change(memory)
-    journal.close({"updated": len(memory_ids)})
+    memories = [get_memory(user_id, memory_id, lock=True) for memory_id in sorted(memory_ids)]
+    for memory in memories:
+        memory.settled_with = sorted({*(memory.settled_with or ()), *memory_ids} - {memory.memory_id})
+    record_changes(user_id, f"review_{Decision.BOTH.value}", memories, {"updated": len(memories)})
 
 
 def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -> tuple[int, int, int]:
@@ -192,12 +194,11 @@ def decide_many(user_id: int, memory_ids: Collection[int], decision: Decision) -
         # Of two with one key, the second would contradict the first.
         free.setdefault(_place_of(memory) if memory.fact_key else memory.memory_id, memory.memory_id)
     if free:
-        journal = Journal(user_id, f"review_{decision.value}")
-        rows = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
-        for memory in db.session.scalars(rows.execution_options(populate_existing=True)).all():
-            memory.needs_review, memory.contradicts_id = False, None
-            journal.record_change(memory)
-        journal.close({"updated": len(free)})
+        statement = select(Memory).where(Memory.memory_id.in_(free.values())).order_by(Memory.memory_id)
+        rows = db.session.scalars(statement.execution_options(populate_existing=True)).all()
+        for memory in rows:
+            memory.needs_review, memory.contradicts_id, memory.asserted_at = False, None, now()
+        record_changes(user_id, f"review_{decision.value}", rows, {"updated": len(rows)})
     return len(free), len(queue) - len(free), gone
 
 
@@ -206,9 +207,7 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
     versions.begin_change(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
     memory.asserted_at, memory.until = now(), None
-    journal = Journal(user_id, "confirmed")
-    journal.record_change(memory)
-    journal.close({"merged": 1})
+    record_changes(user_id, "confirmed", [memory], {"merged": 1})
     return memory
 
 

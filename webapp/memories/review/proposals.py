@@ -23,7 +23,7 @@ from webapp.memories.rules.user_decisions import Decision
 from webapp.memories.schemas import MemoryQuery, ProposalKind, ProposalQuery, ReviewDecision
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.forgetting import ForgetReport
-from webapp.memories.store.journal import Journal
+from webapp.memories.store.journal import record_changes
 
 EXPIRES_AFTER = timedelta(days=60)
 FORGET, MEMORY = "forget", "memory"
@@ -234,10 +234,8 @@ def archive_expired(moment: datetime, limit: int = 1_000) -> int:
             rows = db.session.scalars(select(Memory).where(Memory.user_id == user_id, *stale).limit(limit)).all()
             if not rows:
                 continue
-            journal = Journal(user_id, "waited", actor="extraction")
             for row in rows:
                 row.is_archived = True
-                journal.record_change(row)
-            journal.close({"tidied": len(rows)})
+            record_changes(user_id, "waited", rows, {"tidied": len(rows)}, actor="extraction")
             count += len(rows)
     return count

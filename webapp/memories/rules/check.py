@@ -226,25 +226,49 @@ def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
 
 
 def _edited_memory(content: str, message: SourceMessage, span: Span, state: State) -> KnownMemory | None:
-    """Return the memory that says what its author took out of the version before, where a span now stands instead.
+    """Return the memory whose words its author took out of an earlier version, where a span now stands instead.
 
-    Of several that rest on those words, it is the one most like the content.
+    Of several it is the one most like the content.
     """
-    if message.previous is None:
-        return None
-    message_id, before = message.previous
-    said, gone = set(terms_of(content)), set(terms_of(before)) - set(terms_of(message.content))
-    found: list[tuple[int, KnownMemory]] = []
-    for memory in filter(lambda known: known.is_open, state.memories):
-        spans = [(item.start, item.end, "") for item in memory.evidence if item.message_id == message_id]
-        spans = [place for place in spans if find_quote(before[place[0] : place[1]], message.content) is None]
-        says = set(terms_of(memory.content))
-        # What a model worded may be about the part of the sentence that stayed.
-        is_gone = not gone.isdisjoint(says) or find_quote(memory.content, before) is not None
-        places = [Span(start, end) for start, end, _ in carry_spans(before, message.content, spans)]
-        if is_gone and touches(span, places):
-            found.append((len(said & says), memory))
+    said = set(terms_of(content))
+    found = [
+        (len(said.intersection(terms_of(memory.content))), memory)
+        for memory in state.memories
+        if memory.is_open and touches(span, places_instead(memory, message) or ())
+    ]
     return max(found, key=lambda item: item[0])[1] if found else None
+
+
+def places_instead(memory: KnownMemory, message: SourceMessage) -> list[Span] | None:
+    """Return what stands, perhaps nothing, where a memory's words stood; None if the author did not take them out."""
+    places: list[Span] | None = None
+    for message_id, before in message.previous:
+        quotes = [item for item in memory.evidence if item.message_id == message_id]
+        spans = [(item.start, item.end, "") for item in quotes if find_quote(item.quote, message.content) is None]
+        if not spans:
+            continue
+        gone = set(terms_of(before)) - set(terms_of(message.content))
+        # What a model worded may be about the part of the sentence that stayed.
+        if not gone.isdisjoint(terms_of(memory.content)) or find_quote(memory.content, before) is not None:
+            carried = carry_spans(before, message.content, spans)
+            places = [*(places or ()), *(Span(start, end) for start, end, _ in carried)]
+    return places
+
+
+def rests_on_nothing(memory: KnownMemory, message: SourceMessage) -> bool:
+    """Return whether the author of a message took out all that an open memory rests on, and put nothing instead."""
+    is_gone = all(
+        item.message_id in message.versions and find_quote(item.quote, message.content) is None
+        for item in memory.evidence
+    )
+    is_asserted = memory.is_protected or memory.asserted_at is not None
+    may_end = memory.is_open and not memory.is_archived and not is_asserted
+    return may_end and is_gone and places_instead(memory, message) is not None
+
+
+def stands_in(memory: KnownMemory, message: SourceMessage) -> bool:
+    """Return whether a message holds words that a memory rests on."""
+    return any(item.message_id == message.message_id for item in memory.evidence)
 
 
 def _draft(

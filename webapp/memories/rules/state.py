@@ -34,13 +34,13 @@ class SourceMessage:
     said_at: datetime
     spans: tuple[tuple[int, int, str], ...] = ()
     """What the composer or a program said of its parts: start, end, origin."""
-    previous: tuple[int, str] | None = None
-    """The id and the words of the version whose place it took, if its author edited it."""
+    previous: tuple[tuple[int, str], ...] = ()
+    """The ids and the words of the versions whose place it took, latest first, if its author edited it."""
 
     @property
     def versions(self) -> tuple[int, ...]:
-        """Return its id, and that of the version whose place it took."""
-        return (self.message_id, *(self.previous or ())[:1])
+        """Return its id, and those of the versions whose place it took."""
+        return (self.message_id, *(number for number, _ in self.previous))
 
     @property
     def others(self) -> tuple[Span, ...]:
@@ -175,7 +175,7 @@ class Insert:
 @dataclass(frozen=True)
 class AddEvidence:
     """More evidence for a memory, with its new confidence and last day; `clears_review` ends its wait for the user, and
-    brings back one that was set aside unanswered, or for another."""
+    brings back one that was set aside unanswered, or for another, or ended."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
@@ -206,10 +206,10 @@ class Close:
 
 @dataclass(frozen=True)
 class Flag:
-    """A contradiction between two stored memories: `ref` waits in review, `contradicts` stays in use."""
+    """A stored memory that waits in review: `contradicts` stays in use, or the user took out what it rests on."""
 
     ref: MemoryRef
-    contradicts: MemoryRef
+    contradicts: MemoryRef | None = None
 
 
 Effect = Insert | AddEvidence | Revise | Close | Flag
@@ -260,7 +260,8 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
     if isinstance(effect, AddEvidence):
         memory = replace(memory, confidence=effect.confidence, until=effect.until)
         if effect.clears_review:
-            memory = replace(memory, needs_review=False, contradicts=None, is_archived=False, superseded_by=None)
+            memory = replace(memory, needs_review=False, contradicts=None)
+            memory = replace(memory, is_archived=False, superseded_by=None, valid_to=None)
     elif isinstance(effect, Revise):
         # A rewording does not change the author: what was imported or made by a tool keeps its origin.
         moments = {**vars(effect.draft), "origin": memory.origin}

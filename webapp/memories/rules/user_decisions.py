@@ -31,12 +31,13 @@ def settle(
     other: KnownMemory | None,
     moment: datetime,
     until: datetime | None = None,
+    waiting: Collection[KnownMemory] = (),
 ) -> Edits:
     """Return the edits of the user's decision about a memory in review; none for `reject`, which forgets it.
 
     `other` is contradicted, or holds its key: accepted, it is replaced; with `replace` and `until` the later replaces
-    the earlier; of two that are both true, the accepted one goes without a key. Raises Conflict if another memory is
-    needed, or this one is not waiting.
+    the earlier; of two that are both true, the accepted one goes without a key. Who chooses the value of a key replaces
+    the earlier ones still `waiting`. Raises Conflict if another memory is needed, or this one is not waiting.
     """
     if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
         return _reinstate(memory, other, moment)
@@ -47,7 +48,7 @@ def settle(
     current = other if other is not None and other.is_open and other.ref != memory.ref else None
     accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
     if decision is Decision.ACCEPT and current is None:
-        return {memory.ref: accepted}
+        return {memory.ref: accepted | {"asserted_at": moment}}
     if current is None:
         raise Conflict(f"'{decision.value}' needs the other memory.")
     if decision is Decision.BOTH:
@@ -59,10 +60,24 @@ def settle(
         }
     is_until = decision is Decision.UNTIL
     end, fields = (until, {"valid_from": until}) if is_until else (moment, {})
-    if decision is not Decision.ACCEPT and is_earlier(memory.last_moment, current.last_moment):
-        edits = {memory.ref: accepted | {"valid_to": end, "superseded_by": current.ref}}
-        return edits | ({current.ref: fields} if is_until else {})
-    return {current.ref: {"valid_to": end, "superseded_by": memory.ref}, memory.ref: accepted | fields}
+    loses = decision is not Decision.ACCEPT and is_earlier(memory.last_moment, current.last_moment)
+    winner = current if loses else memory
+    ended = {"valid_to": end, "superseded_by": winner.ref}
+    if loses:
+        edits = {memory.ref: accepted | ended} | ({current.ref: fields} if is_until else {})
+    else:
+        edits = {current.ref: ended, memory.ref: accepted | fields}
+    stale = [
+        rival
+        for rival in waiting
+        if not is_until
+        and rival.ref not in (memory.ref, current.ref)
+        and rival.slot is not None
+        and rival.slot == winner.slot
+        and not rival.is_protected
+        and is_earlier(rival.last_moment, winner.last_moment)
+    ]
+    return {rival.ref: accepted | ended for rival in stale} | edits
 
 
 def is_earlier(moment: Moment | None, other: Moment | None) -> bool:

@@ -35,6 +35,7 @@ class Plan:
         rejected."""
         successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
         inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
+        flags = [effect for effect in self.effects if isinstance(effect, Flag)]
         close_effects = [effect for effect in self.effects if isinstance(effect, Close)]
         return {
             "added": sum(e.overruled_by is None and e.ref not in successors for e in inserts),
@@ -42,8 +43,8 @@ class Plan:
             "superseded": sum(effect.superseded_by is not None for effect in close_effects),
             "retracted": sum(effect.superseded_by is None for effect in close_effects),
             "merged": sum(isinstance(effect, AddEvidence) for effect in self.effects),
-            "in_review": sum(effect.needs_review for effect in inserts),
-            "disputed": sum(isinstance(effect, Flag) for effect in self.effects),
+            "in_review": sum(e.needs_review for e in inserts) + sum(e.contradicts is None for e in flags),
+            "disputed": sum(effect.contradicts is not None for effect in flags),
             "overruled": sum(effect.overruled_by is not None for effect in inserts),
             "rejected": len(self.rejections),
         }

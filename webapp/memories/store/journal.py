@@ -1,6 +1,7 @@
 """Keeps the history of memories: every change is a revision, and belongs to a change set that can be undone."""
 
 import hashlib
+from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
 
@@ -149,6 +150,22 @@ class Journal:
             entry["before"] = before
         entry["after"] = memory.revision
         db.session.flush()
+
+
+def record_changes(
+    user_id: int,
+    cause: str,
+    memories: Iterable[Memory],
+    counts: dict[str, int],
+    *,
+    actor: str = "user",
+    conversation_id: int | None = None,
+) -> MemoryChangeSet:
+    """Record memories whose fields have just been changed, as one change set; returns it."""
+    journal = Journal(user_id, cause, actor=actor, conversation_id=conversation_id)
+    for memory in memories:
+        journal.record_change(memory)
+    return journal.close(counts)
 
 
 def _touch(memory: Memory) -> None:

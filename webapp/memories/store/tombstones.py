@@ -1,9 +1,9 @@
 """A user's tombstones, their keys, and the check for something forgotten between reading and writing."""
 
 import base64
-import hashlib
 import hmac
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,12 +16,13 @@ from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Message
 from webapp.db.base import db
+from webapp.db.encryption import keyed_hash
 from webapp.memories.models import MemoryTombstone, TombstoneKey
 from webapp.memories.rules.state import SourceMessage
 from webapp.memories.rules.tombstones import TombstoneSet, key_id, person_key
 from webapp.memories.store import versions
 from webapp.prompts.transcript import TranscriptMessage
-from webapp.text.provenance import FORGOTTEN, Spans, forgotten_in
+from webapp.text.provenance import FORGOTTEN, forgotten_in
 
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
 
@@ -42,18 +43,37 @@ def read_again(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> t
     and the versions whose place they took.
     """
     contents = {message.message_id: message.content for message in messages if message.role == "user"}
+    rows = select(Message.message_id, Message.spans).where(Message.message_id.in_(contents))
+    forgotten = {
+        number: [*tombstones.quotes_in(contents[number]), *forgotten_in(stored)]
+        for number, stored in db.session.execute(rows)
+    }
+    versions_of = earlier_versions(contents)
+    return tuple(
+        replace(
+            item,
+            spans=(*item.spans, *((start, end, FORGOTTEN) for start, end in forgotten.get(item.message_id, ()))),
+            previous=tuple(versions_of.get(item.message_id, ())),
+        )
+        for item in messages
+    )
+
+
+def earlier_versions(message_ids: Collection[int]) -> dict[int, list[tuple[int, str]]]:
+    """Return the ids and the words of the versions whose place messages took, latest first, by the message."""
     now, before = aliased(Message), aliased(Message)
     is_version = (before.superseded_by_id == now.message_id) & (before.role == now.role)
-    statement = select(now.message_id, now.spans, before.message_id, before.content).outerjoin(
+    statement = select(now.message_id, before.message_id, before.content).join(
         before, is_version & before.parent_id.is_not_distinct_from(now.parent_id)
     )
-    changes: dict[int, tuple[Spans, tuple[int, str] | None]] = {}
-    for number, stored, before_id, text in db.session.execute(statement.where(now.message_id.in_(contents))):
-        forgotten = (*tombstones.quotes_in(contents[number]), *forgotten_in(stored))
-        spans = [(start, end, FORGOTTEN) for start, end in forgotten]
-        changes[number] = spans, (before_id, text) if before_id else None
-    pairs = [(item, *changes.get(item.message_id, ((), None))) for item in messages]
-    return tuple(replace(item, spans=(*item.spans, *spans), previous=previous) for item, spans, previous in pairs)
+    found: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    latest = {number: number for number in message_ids}
+    while latest:
+        rows = db.session.execute(statement.where(now.message_id.in_(latest))).all()
+        for number, before_id, text in rows:
+            found[latest[number]].append((before_id, text))
+        latest = {before_id: latest[number] for number, before_id, _ in rows}
+    return found
 
 
 def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:
@@ -108,7 +128,7 @@ def import_tombstones(user_id: int, rows: Iterable[Mapping[str, Any]]) -> int:
 
 def default_key() -> bytes:
     """Return the tombstone key if none is set: derived from SECRET_KEY, so it changes with it."""
-    return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
+    return keyed_hash(b"memory tombstones").digest()
 
 
 def _secrets() -> list[bytes]:

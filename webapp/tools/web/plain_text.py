@@ -3,20 +3,18 @@
 Writes one JSON line: {"title", "text"}. A page made to be slow or to use up memory harms only this process.
 """
 
-import codecs
 import html
 import json
 import re
 import resource
 import sys
 
-from webapp.files.readers.page import text_of_html
+from webapp.files.readers.page import decode_page, text_of_html
 
 SECONDS, MEMORY = 5, 512 * 1024**2
 HTML_KINDS = ("text/html", "application/xhtml+xml")
 KINDS = (*HTML_KINDS, "text/plain", "text/markdown", "application/json", "text/csv", "application/xml", "text/xml")
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,1000})", re.IGNORECASE)
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
 
 
 def main(charset: str, kind: str) -> None:
@@ -29,21 +27,11 @@ def main(charset: str, kind: str) -> None:
 
 def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
     """Title and text of a page of one of KINDS."""
-    text = decode(data, charset)
+    text = decode_page(data, charset)
     if kind not in HTML_KINDS:
         return {"title": "", "text": text.strip()}
     title = _TITLE.search(text[:200_000])
     return {"title": " ".join(html.unescape(title[1]).split()) if title else "", "text": text_of_html(text)}
-
-
-def decode(data: bytes, charset: str) -> str:
-    """Return the text, decoded with the given encoding or, if that is not named, with the one in the page's head."""
-    if not charset and (match := _CHARSET.search(data[:4_096])):
-        charset = match[1].decode()
-    try:
-        return data.decode(codecs.lookup(charset or "utf-8").name, "replace")
-    except (LookupError, ValueError, TypeError):
-        return data.decode("utf-8", "replace")
 
 
 def text_of(snippet: str) -> str:

@@ -1,7 +1,6 @@
 """The installation's search engine, as admins set it up, cached for a few seconds in each process."""
 
 import asyncio
-from dataclasses import dataclass
 from threading import Lock
 
 from cachetools import TLRUCache, cached
@@ -11,26 +10,19 @@ from webapp.errors import Invalid
 from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.tools.models import SINGLE_ROW_ID, WebAccess
 from webapp.tools.schemas import WebAccessFields
-from webapp.tools.toolset import ToolFailed
-from webapp.tools.web.definitions import Engine
+from webapp.tools.toolset import Tool, ToolFailed
+from webapp.tools.web.definitions import Engine, web_tools
 from webapp.tools.web.providers import PAGES_ONLY, PROVIDERS
 
 CACHE_SECONDS = 10.0
 TEST_SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Web:
-    """The parts of the web that conversations may use; without an engine only reading pages."""
-
-    engine: Engine | None
-
-
-@cached(TLRUCache(1, lambda _key, _web, moment: moment + CACHE_SECONDS), lock=Lock())
-def web_of_site() -> Web | None:
-    """Return what is set up, read at most CACHE_SECONDS ago; None if the web is off."""
+@cached(TLRUCache(1, lambda _key, _tools, moment: moment + CACHE_SECONDS), lock=Lock())
+def web_of_site() -> list[Tool]:
+    """Return the tools of what is set up, read at most CACHE_SECONDS ago; none if the web is off."""
     row = access()
-    return Web(engine_of(row)) if row is not None and row.is_enabled else None
+    return web_tools(engine_of(row)) if row is not None and row.is_enabled else []
 
 
 def access() -> WebAccess | None:

@@ -1,4 +1,4 @@
-"""Rows that conversations and memories depend on: settings, folders, spaces, documents, files, journeys."""
+"""Rows that conversations and memories depend on: settings, spaces, documents, files, journeys."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,10 +12,10 @@ from sqlalchemy import insert, select
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.background.queues import enqueue_after_commit
-from webapp.conversations.models import Folder
 from webapp.db.base import add_row, db
 from webapp.errors import DomainError
 from webapp.files.uploads import keep_after_commit, store_content
+from webapp.journeys.authoring import free_slug
 from webapp.journeys.journey_files import JourneyFixture
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
 from webapp.spaces.chunks import PAGE_END, parts_of
@@ -27,8 +27,6 @@ from webapp.transfer.restore.values import RestoreBatch, attributes, is_id, mome
 from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
-
-MAX_SLUG = 90
 
 
 def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
@@ -42,14 +40,6 @@ def settings(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
             read["dismissed_arrivals"] = {}  # they are ids of where it was exported
             user.settings = {name: value for name, value in read.items() if name in line["settings"]}
     db.session.flush()
-
-
-def folders(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-    """Restore folders for conversations."""
-    rows = [Folder(user_id=batch.user_id, **attributes(Folder, line, {"folder_id"})) for line in lines]
-    db.session.add_all(rows)
-    db.session.flush()
-    batch.note("folder", zip((line.get("folder_id") for line in lines), (r.folder_id for r in rows), strict=True))
 
 
 def spaces(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
@@ -106,7 +96,7 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
 def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the user's own journeys with all their versions. Raises ValueError for an invalid one."""
     for line in lines:
-        slug = _free_slug(str(line.get("slug") or "journey"))
+        slug = free_slug(str(line.get("slug") or "journey"))
         fields = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
         if fields.get("draft"):
             fields["draft"] = _definition(fields["draft"], slug)
@@ -131,14 +121,6 @@ def _definition(value: Any, slug: str) -> dict[str, Any]:
     except (ValidationError, TypeError):
         raise ValueError("it is no journey that can be shown") from None
     return {**value, "slug": slug}
-
-
-def _free_slug(base: str) -> str:
-    slug, number = base, 1
-    while db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is not None:
-        number += 1
-        slug = f"{base[:MAX_SLUG]}-{number}"
-    return slug
 
 
 def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, Original]:

@@ -20,9 +20,6 @@ _MOVED = {"conversation_id", "space_id", "folder_id", "journey_id", "extracted_t
 
 def conversations(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore conversations as they were; no background work is due for them. Raises ValueError."""
-    batch.look_up("space", (line.get("space_id") for line in lines))
-    batch.look_up("folder", (line.get("folder_id") for line in lines))
-    batch.look_up("journey", (line.get("journey_id") for line in lines))
     for line in lines:
         row = Conversation(
             user_id=batch.user_id,
@@ -128,8 +125,6 @@ def _files(batch: RestoreBatch, row: Conversation, pairs: Iterable[tuple[dict[st
 
 def sources(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the sources of things that were imported from other programs, so that importing them again finds them."""
-    for each in ("conversation", "space"):
-        batch.look_up(each, (line.get("target_id") for line in lines))
     for line in lines:
         origin = str(line.get("origin") or "")[:120]
         kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
@@ -141,7 +136,6 @@ def sources(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def digests(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore digests with their versions."""
-    batch.look_up("conversation", (line.get("conversation_id") for line in lines))
     for line in lines:
         conversation_id = batch.new("conversation", line.get("conversation_id"))
         if conversation_id is None:

@@ -1,6 +1,5 @@
 """Restoring references among restored rows (successors, contradictions, change sets), and what was forgotten."""
 
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import insert, update
@@ -19,7 +18,6 @@ _HEX = set("0123456789abcdef")
 
 def memory_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links between memories that replace or contradict each other."""
-    batch.look_up("memory", _numbers(lines, ("memory_id", "superseded_by_id", "contradicts_id"), ("settled_with",)))
     for line in lines:
         memory_id = batch.new("memory", line.get("memory_id"))
         links: dict[str, Any] = {
@@ -35,10 +33,6 @@ def memory_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def change_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links of change sets to memories and to those they undo."""
-    changes = [entry for line in lines for entry in line.get("changes") or () if isinstance(entry, dict)]
-    batch.look_up("memory", _numbers(changes, ("memory_id",)))
-    batch.look_up("evidence", _numbers(changes, (), ("evidence",)))
-    batch.look_up("change_set", _numbers(lines, ("change_set_id", "undoes_id")))
     for line in lines:
         change_set_id = batch.new("change_set", line.get("change_set_id"))
         if change_set_id is None:
@@ -64,10 +58,6 @@ def change_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def point_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the pairs of evidence that disagree but that the person said are both right."""
-    batch.look_up("point_memory", _numbers(lines, ("point_memory_id",)))
-    batch.look_up(
-        "point_evidence", (old for line in lines for pair in line.get("settled_conflicts") or () for old in pair)
-    )
     for line in lines:
         point_memory_id = batch.new("point_memory", line.get("point_memory_id"))
         pairs = [[batch.new("point_evidence", old) for old in pair] for pair in line.get("settled_conflicts") or ()]
@@ -79,8 +69,6 @@ def point_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def report_evidence(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links of reports to the evidence they quote."""
-    batch.look_up("report", _numbers(lines, ("report_id",)))
-    batch.look_up("point_evidence", _numbers(lines, (), ("evidence",)))
     for line in lines:
         report_id = batch.new("report", line.get("report_id"))
         if report_id is None:
@@ -111,17 +99,8 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def repeat_forgetting(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
-    batch.look_up("memory", _numbers(lines, ("memory_id",)))
     ids = [batch.new("memory", line.get("memory_id")) for line in lines]
     forgetting.repeat(batch.user_id, [number for number in ids if number is not None])
-
-
-def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
-    """Yield the values of lines under some names, and in the lists under others."""
-    for line in lines:
-        yield from (line.get(name) for name in names)
-        for name in lists:
-            yield from line.get(name) or ()
 
 
 def _is_hex(value: Any) -> bool:

@@ -51,7 +51,6 @@ class Step:
 
 
 def _rows(table: Table, batch: RestoreBatch, lines: list[dict[str, Any]]) -> int:
-    table.look_up(batch, lines)
     rows: list[tuple[Any, Any]] = []
     for line in lines:
         values = table.values(batch, line)
@@ -70,12 +69,12 @@ def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
 
 STEPS: tuple[Step, ...] = (
     Step("manifest.json", containers.settings),
-    Step("folders.jsonl", containers.folders, "folders"),
+    _table("folders.jsonl", "folders"),
     Step("journeys.jsonl", containers.journeys, "journeys"),
     Step("files.jsonl", lambda *_: None, "files"),  # taken in before, in transactions of their own
     Step("spaces.jsonl", containers.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
-    Step("conversations.jsonl", conversations.conversations, "conversations"),
+    Step("conversations.jsonl", conversations.conversations, "conversations", is_memory=True),  # marks the forgotten
     _table("schedules.jsonl", "schedules"),
     _table("feedback.jsonl", "ratings of replies"),
     Step("sources.jsonl", conversations.sources),
@@ -107,6 +106,7 @@ def write(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple
     if step.is_memory:
         versions.begin_change(batch.user_id)
         changes.note(batch.user_id, Change("memories"))
+    batch.look_up(lines)
     written_count, reason = _write_all(batch, step, lines)
     if not reason:
         return written_count, []

@@ -1,11 +1,12 @@
 """The lines of an export that become rows directly once their references are resolved: memory, journeys, receipts."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
-from webapp.conversations.models import Conversation, MessageFeedback
+from webapp.conversations.models import Conversation, Folder, MessageFeedback
 from webapp.db.base import Base, db, now, table_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
@@ -16,15 +17,9 @@ from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import next_time, rule_of
 from webapp.schedules.schemas import in_range
 from webapp.schedules.service import FORMER_NAMES
-from webapp.transfer.restore.values import RestoreBatch, attributes, moment
+from webapp.transfer.restore.values import REFERENCES, RestoreBatch, attributes, moment
 
 PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
-SNAPSHOT = {
-    "space_id": "space",
-    "only_conversation_id": "conversation",
-    "superseded_by_id": "memory",
-    "contradicts_id": "memory",
-}
 MAX_PDF = 15 * 1024**2
 
 Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
@@ -34,34 +29,32 @@ Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
 class Table:
     """The way the lines of a file become rows.
 
-    `kind` names references to the rows; `refs` are columns that refer to other kinds; `later` those written once all
-    lines are in; `fixed` the values of every row. `adapt` completes a row and returns whether to create it; `asks`
-    names its look-ups; `former` has the columns that older exports name otherwise.
+    `kind` names references to the rows; `later` are columns written by `adapt`, or once all lines are in; `fixed` the
+    values of every row. `adapt` completes a row and returns whether to create it; `former` has the columns that older
+    exports name otherwise.
     """
 
     model: type[Base]
     kind: str = ""
-    refs: dict[str, str] = field(default_factory=dict)
     later: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
     adapt: Adapt | None = None
     former: Mapping[str, str] = field(default_factory=dict)
-    asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
 
     @property
     def key(self) -> str:
         """Return the name of the column that others refer to."""
         return table_of(self.model).primary_key.columns[0].name
 
-    def look_up(self, batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
-        """Read the ids here of everything that lines refer to."""
-        ids: dict[str, list[Any]] = {}
-        for line in lines:
-            pairs = [(kind, line.get(column)) for column, kind in self.refs.items()]
-            for kind, old in (*pairs, *(self.asks(line) if self.asks else ())):
-                ids.setdefault(kind, []).append(old)
-        for kind, numbers in ids.items():
-            batch.look_up(kind, numbers)
+    @cached_property
+    def refs(self) -> dict[str, str]:
+        """Return the columns that refer to rows of another kind, with that kind."""
+        kinds = {column.name: REFERENCES.get(column.name, ()) for column in table_of(self.model).columns}
+        return {
+            name: kind[0]
+            for name, kind in kinds.items()
+            if len(kind) == 1 and kind[0] != self.kind and name not in self.later
+        }
 
     def values(self, batch: RestoreBatch, line: dict[str, Any]) -> dict[str, Any] | None:
         """Return the attributes of a row; None if what it belongs to was not restored. Raises ValueError."""
@@ -91,17 +84,11 @@ def _memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -
     return bool(values.get("content"))
 
 
-def _in_snapshot(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    fields = line["snapshot"]
-    yield from ((kind, fields.get(name)) for name, kind in SNAPSHOT.items())
-    yield from (("memory", old) for old in fields.get("settled_with") or ())
-
-
 def _revision(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -> bool:
     fields = dict(values["snapshot"])
-    for name, kind in SNAPSHOT.items():
+    for name in ("space_id", "only_conversation_id", "superseded_by_id", "contradicts_id"):
         if fields.get(name) is not None:
-            fields[name] = batch.new(kind, fields[name])
+            fields[name] = batch.new(REFERENCES[name][0], fields[name])
     if fields.get("settled_with"):
         fields["settled_with"] = [new for old in fields["settled_with"] if (new := batch.new("memory", old))]
     values["snapshot"] = fields
@@ -113,7 +100,7 @@ def _point_memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, A
     journey_id, point_id = batch.journey(line), batch.point(line)
     if journey_id is None or point_id is None:
         return False
-    dismissed = [new for old in values.get("dismissed_memory_ids") or () if (new := batch.new("memory", old))]
+    dismissed = [new for old in line.get("dismissed_memory_ids") or () if (new := batch.new("memory", old))]
     values |= {"journey_id": journey_id, "point_id": point_id, "dismissed_memory_ids": dismissed or None}
     return True
 
@@ -133,16 +120,6 @@ def _report(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any]) -
         raise ValueError(f"“{name}” is no PDF")
     values["pdf"] = pdf
     return True
-
-
-def _of_point(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield from (("journey", line.get("journey_id")), ("point", line.get("point_id")))
-    yield from (("memory", old) for old in line.get("dismissed_memory_ids") or ())
-
-
-def _of_passage(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if (kind := PASSAGES.get(line["kind"])) is not None:
-        yield kind, line["passage_id"]
 
 
 def _passage(batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any]) -> bool:
@@ -170,71 +147,33 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
 
 
 TABLES: dict[str, Table] = {
+    "folders.jsonl": Table(Folder, "folder"),
     "feedback.jsonl": Table(  # permission to read it was given to the admins there, not to those here
-        MessageFeedback, refs={"message_id": "message"}, fixed={"may_read": False}
+        MessageFeedback, fixed={"may_read": False}
     ),
-    "prompts.jsonl": Table(SavedPrompt, "prompt", {"space_id": "space"}),
-    "schedules.jsonl": Table(
-        Schedule, "schedule", {"conversation_id": "conversation"}, adapt=_schedule, former=FORMER_NAMES
-    ),
-    "summaries.jsonl": Table(
-        ConversationChunk,
-        "chunk",
-        {
-            "conversation_id": "conversation",
-            "space_id": "space",
-            "message_range_start": "message",
-            "message_range_end": "message",
-        },
-        adapt=_chunk,
-    ),
-    "change_sets.jsonl": Table(
-        MemoryChangeSet,
-        "change_set",
-        {"conversation_id": "conversation", "through_message_id": "message"},
-        later=("undoes_id", "changes"),
-        fixed={"changes": []},
-    ),
+    "prompts.jsonl": Table(SavedPrompt, "prompt"),
+    "schedules.jsonl": Table(Schedule, "schedule", adapt=_schedule, former=FORMER_NAMES),
+    "summaries.jsonl": Table(ConversationChunk, "chunk", adapt=_chunk),
+    "change_sets.jsonl": Table(MemoryChangeSet, "change_set", later=("undoes_id", "changes"), fixed={"changes": []}),
     "memories.jsonl": Table(
-        Memory,
-        "memory",
-        {
-            "source_conversation_id": "conversation",
-            "source_message_id": "message",
-            "only_conversation_id": "conversation",
-            "space_id": "space",
-        },
-        later=("superseded_by_id", "contradicts_id", "settled_with"),
-        adapt=_memory,
+        Memory, "memory", later=("superseded_by_id", "contradicts_id", "settled_with"), adapt=_memory
     ),
-    "evidence.jsonl": Table(
-        MemoryEvidence, "evidence", {"memory_id": "memory", "message_id": "message", "change_set_id": "change_set"}
-    ),
-    "revisions.jsonl": Table(
-        MemoryRevision,
-        "revision",
-        {"memory_id": "memory", "change_set_id": "change_set"},
-        adapt=_revision,
-        asks=_in_snapshot,
-    ),
+    "evidence.jsonl": Table(MemoryEvidence, "evidence"),
+    "revisions.jsonl": Table(MemoryRevision, "revision", adapt=_revision),
     "point_memories.jsonl": Table(
         PointMemory,
         "point_memory",
-        later=("journey_id", "point_id", "settled_conflicts"),
+        later=("journey_id", "point_id", "dismissed_memory_ids", "settled_conflicts"),
         adapt=_point_memory,
-        asks=_of_point,
     ),
     "point_evidence.jsonl": Table(
         PointEvidence,
         "point_evidence",
-        {"point_memory_id": "point_memory", "message_id": "message", "memory_id": "memory"},
         adapt=lambda _batch, _line, values: values["message_id"] is not None or values["memory_id"] is not None,
     ),
-    "guides.jsonl": Table(
-        JourneyGuide, refs={"conversation_id": "conversation"}, later=("point_id",), adapt=_guide, asks=_of_point
-    ),
-    "reports.jsonl": Table(ConversationReport, "report", {"conversation_id": "conversation"}, adapt=_report),
-    "receipts.jsonl": Table(TurnReceipt, refs={"message_id": "message"}, adapt=_passage, asks=_of_passage),
-    "verdicts.jsonl": Table(PassageVerdict, refs={"message_id": "message"}, adapt=_passage, asks=_of_passage),
+    "guides.jsonl": Table(JourneyGuide, later=("point_id",), adapt=_guide),
+    "reports.jsonl": Table(ConversationReport, "report", adapt=_report),
+    "receipts.jsonl": Table(TurnReceipt, adapt=_passage),
+    "verdicts.jsonl": Table(PassageVerdict, adapt=_passage),
 }
 """By file of an export. What becomes more than rows of one table is in containers, conversations and finish."""

@@ -3,10 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
@@ -143,6 +145,41 @@ def _text(column: Column[Any], value: Any) -> str:
 
 
 BATCH_SIZE = 500
+FIELDS: dict[str, tuple[str, ...]] = {
+    "change_set": ("change_set_id", "undoes_id"),
+    "chunk": ("passage_id",),
+    "conversation": ("conversation_id", "source_conversation_id", "only_conversation_id", "target_id"),
+    "evidence": ("evidence",),
+    "folder": ("folder_id",),
+    "journey": ("journey_id",),
+    "memory": ("memory_id", "superseded_by_id", "contradicts_id", "settled_with", "dismissed_memory_ids", "passage_id"),
+    "message": (
+        *("message_id", "source_message_id", "through_message_id"),
+        *("message_range_start", "message_range_end", "passage_id"),
+    ),
+    "part": ("passage_id",),
+    "point": ("point_id",),
+    "point_evidence": ("evidence", "settled_conflicts"),
+    "point_memory": ("point_memory_id",),
+    "report": ("report_id",),
+    "space": ("space_id", "target_id"),
+}
+"""The fields of lines that refer to each kind of row."""
+REFERENCES = {name: tuple(kind for kind, names in FIELDS.items() if name in names) for name in chain(*FIELDS.values())}
+"""And the kinds that a field may refer to."""
+
+
+def references(lines: Sequence[dict[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Yield the rows that lines may refer to, by kind and id; of a conversation's messages, which are new, none."""
+    stack: list[tuple[str, Any]] = [("", list(lines))]
+    while stack:
+        name, value = stack.pop()
+        if isinstance(value, dict):
+            stack += ((key, part) for key, part in value.items() if key != "messages")
+        elif isinstance(value, list):
+            stack += ((name, part) for part in value)
+        elif is_id(value):
+            yield from ((kind, value) for kind in REFERENCES.get(name, ()))
 
 
 @dataclass
@@ -156,10 +193,17 @@ class RestoreBatch:
     """Of documents, by their ids in the export."""
     _ids: dict[str, dict[int, int | None]] = field(default_factory=dict)
 
-    def look_up(self, kind: str, old: Iterable[Any]) -> None:
-        """Read the ids that rows of an export have here, a few hundred at a time, for later calls of `new`."""
+    def look_up(self, lines: Sequence[dict[str, Any]]) -> None:
+        """Read the ids that what lines refer to has here, a few hundred at a time, for later calls of `new`."""
+        numbers: dict[str, set[int]] = defaultdict(set)
+        for kind, number in references(lines):
+            numbers[kind].add(number)
+        for kind, old in numbers.items():
+            self._read(kind, old)
+
+    def _read(self, kind: str, old: set[int]) -> None:
         ids = self._ids.setdefault(kind, {})
-        missing = sorted({number for number in old if is_id(number)} - ids.keys())
+        missing = sorted(old - ids.keys())
         for start in range(0, len(missing), BATCH_SIZE):
             chunk = missing[start : start + BATCH_SIZE]
             rows = select(RestoredRow.old_id, RestoredRow.new_id).where(
@@ -173,7 +217,7 @@ class RestoreBatch:
         if not is_id(old):
             return None
         if old not in self._ids.get(kind, {}):
-            self.look_up(kind, [old])
+            self._read(kind, {old})
         return self._ids[kind][old]
 
     def note(self, kind: str, pairs: Iterable[tuple[Any, int]]) -> None:
