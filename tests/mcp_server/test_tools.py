@@ -329,7 +329,7 @@ def test_the_official_client(app, user, live_web, mode):
                 return listed, found, written, wrong, spaces
 
     listed, found, written, wrong, spaces = asyncio.run(converse())
-    assert listed == [name for name in TOOLS if name not in SCHEDULE_TOOLS]
+    assert listed == [name for name in TOOLS if name not in SCHEDULE_TOOLS and name != "forget"]
     assert found.structured_content["results"][0]["title"] == "Keeps bees on the roof"
     assert written.structured_content["status"] == "proposed"
     assert wrong.is_error is True
