@@ -13,7 +13,7 @@ from bench.report import percentile, table, verdict
 from testkit.memory_rows import fill_memories, sentence, vocabulary
 from webapp.accounts.models import User
 from webapp.conversations import messages
-from webapp.conversations.models import Conversation
+from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
@@ -89,14 +89,18 @@ def _fill(size: int, known: list[str]) -> int:
     fill_memories(user_id, size // 2, model=model, width=width, seed=size)
     for number in range(size // 2 // PER_CONVERSATION):
         at = START + timedelta(hours=number)
-        lines = [
-            (("user", "assistant")[place % 2], sentence(maker, known, 40), at + timedelta(minutes=place))
+        rows = [
+            Message(
+                role=("user", "assistant")[place % 2],
+                content=sentence(maker, known, 40),
+                created_at=at + timedelta(minutes=place),
+            )
             for place in range(PER_CONVERSATION)
         ]
         vectors = normalise_rows(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
         with write_transaction():
             conversation: Conversation = create_conversation(user_id, NewConversation())
-            rows = messages.add_past_messages(conversation, lines)
+            messages.add_past_messages(conversation, rows)
             pieces = [MessagePiece(row.message_id, 0, 0, len(row.content)) for row in rows]
             store_message_vectors(user_id, model, pieces, vectors)
             conversation.index_due = False

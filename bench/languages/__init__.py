@@ -19,6 +19,7 @@ from bench.product import product
 from bench.report import table, verdict
 from webapp.accounts.models import User
 from webapp.conversations import messages
+from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
@@ -70,7 +71,8 @@ def _tell(language: str, facts: Sequence[tuple[str, str]]) -> tuple[int, dict[in
     for place, (key, text) in enumerate(facts):
         with write_transaction():
             conversation = create_conversation(user_id, NewConversation())
-            (row,) = messages.add_past_messages(conversation, [("user", text, START + timedelta(days=place))])
+            row = Message(role="user", content=text, created_at=START + timedelta(days=place))
+            messages.add_past_messages(conversation, [row])
             by_message[row.message_id] = key
     while index_user(user_id).has_more:
         pass

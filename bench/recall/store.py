@@ -15,6 +15,7 @@ from flask import Flask
 from bench.recall.data import Account, Asked
 from webapp.accounts.models import User
 from webapp.conversations import messages
+from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
@@ -111,7 +112,8 @@ def store(account: Account) -> Stored:
     for lines in account.sessions:
         with write_transaction():
             conversation = create_conversation(user_id, NewConversation())
-            rows = messages.add_past_messages(conversation, [(line.role, line.text, line.at) for line in lines])
+            rows = [Message(role=line.role, content=line.text, created_at=line.at) for line in lines]
+            messages.add_past_messages(conversation, rows)
             units |= {row.message_id: line.unit for row, line in zip(rows, lines, strict=True)}
     with write_transaction():
         asking = create_conversation(user_id, NewConversation()).conversation_id

@@ -1,6 +1,7 @@
 """Idempotency-Key: one row and one answer however often, and however concurrently, a request arrives."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
 from webapp.db import encryption
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import add_row, db, now, write_transaction
+from webapp.db.engine import database_file
 from webapp.shell import upkeep
 
 
@@ -160,7 +162,7 @@ def test_keys_are_kept_for_a_day(app, client):
         assert left.created_at > now() - timedelta(hours=1)
 
 
-def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app, client):
+def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app, client, redis):
     made = [client.post("/api/conversations", json={"is_temporary": n < 2}).get_json() for n in range(4)]
     ids = [conversation["conversation_id"] for conversation in made]
     with app.app_context():
@@ -168,7 +170,12 @@ def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app, cl
             db.session.get(Conversation, ids[0]).updated_at = now() - timedelta(hours=25)
             db.session.get(Conversation, ids[2]).deleted_at = now() - timedelta(seconds=service.UNDO_SECONDS + 1)
             service.hide_conversation(client.person.user_id, ids[3])
+            reply = add_row(Message(conversation_id=ids[2], role="assistant", content="Hello", created_at=now()))
+            redis.xadd(stream := f"{{turn:{reply.message_id}}}", {"k": "delta"})
         assert upkeep.purge()["conversations"] == 2
+        assert not redis.exists(stream)
+        file = database_file(db.engine)  # SQLite's log still holds what is deleted from its file
+        assert file is None or Path(f"{file}-wal").stat().st_size == 0
         assert upkeep.purge()["conversations"] == 0
         with write_transaction():
             service.unhide_conversation(client.person.user_id, ids[3])

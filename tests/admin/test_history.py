@@ -131,7 +131,7 @@ def test_the_page_says_and_draws_it(app, login, make_user):
     assert re.search(r'<a href="/admin/rq/?">No worker is running', page)
     assert re.search(r'<a href="/admin/models">1 reply failed', page) and "3 MB" in page
     assert page.count('class="chart-spark"') == 4 + 2 * len(Queue)
-    assert "none noted" in page and 'aria-label="Active people each day: 0, ' in page
+    assert "none recorded" in page and 'aria-label="Active people each day: 0, ' in page
 
 
 def test_the_page_lives_without_redis(app, monkeypatch, admin_browser):

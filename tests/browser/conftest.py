@@ -379,9 +379,14 @@ def look_over(
             if not turn:
                 tab.go(path)
             height = page.evaluate(HEIGHT) if device is DESKTOP and path in tallest else 0
+            wrong += [(path, name, "two headings")] if page.locator("h1:visible").count() > 1 else []
             wrong += [(path, name, f"{height} pixels tall")] if height > tallest.get(path, 0) else []
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
             wrong += [(path, name, "begins elsewhere")] if device is DESKTOP and page.evaluate(EDGE) != 296 else []
+            if device is PHONE:  # at twice its size
+                page.set_viewport_size({"width": 195, "height": 422})
+                wrong += [(path, name, "scrolls sideways at 200 %")] if scrolls_sideways(page) else []
+                page.set_viewport_size(device["viewport"])
             wrong += [(path, name, "scrolls as a whole")] if scrolls_as_a_whole(page) else []
             wrong += [(path, name, f"too small: {it}") for it in page.evaluate(TOO_SMALL)] if device is PHONE else []
             if number and turn:

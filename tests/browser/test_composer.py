@@ -49,7 +49,7 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
     expect(field).to_be_focused()
 
 
-def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page):
+def test_a_message_waits_with_its_marks_which_what_was_pasted_keeps_in_a_draft(app, model, page):
     hold = model.hold_reply(match="first")
     model.script(reply="The second reply.", match="second")
     send(page, "The first")
@@ -66,25 +66,25 @@ def test_a_message_waits_with_its_marks_for_the_reply_before_it(app, model, page
     expect(page.get_by_label("Message", exact=True)).to_have_value("half a thought")
     expect(page.locator(".side-link")).to_have_count(1)
     assert _pasted_texts(app) == ["I am Ann."]
-
-
-def test_files_come_back_with_words_that_did_not_arrive(tab, model, page):
     model.script(reply="Read.")
-    attach = page.locator("[data-attach]")
-    attach.set_input_files([{"name": "bees.txt", "mimeType": "text/plain", "buffer": b"Bees dance."}])
-    expect(page.locator("#composer-files")).to_contain_text("bees.txt")
-    expect(page.locator("#composer-files progress")).to_have_count(0)  # or the message would wait for it
-    page.route("**/conversations", lambda route: route.fulfill(status=503, body=""))
-    with page.expect_response("**/conversations"):
-        send(page, "What do they do?")
-    expect(page.get_by_label("Message", exact=True)).to_have_value("What do they do?")
-    expect(page.locator("#composer-files")).to_contain_text("bees.txt")
-    page.unroute("**/conversations")
+    field = page.get_by_label("Message", exact=True)
+    field.fill("")
+    page.keyboard.type("My 🐝 letter: ")
+    _paste(page, "I live in Leeds.")
+    page.keyboard.type(" Is that right?")
+    page.keyboard.press("Home")
+    page.keyboard.type("Look. ")
+    page.reload()  # the draft keeps the mark
+    expect(field).to_have_value("Look. My 🐝 letter: I live in Leeds. Is that right?")
+    field.click()
+    page.keyboard.press("End")
+    page.keyboard.type("?")
     page.get_by_role("button", name="Send").click()
-    expect(replies(page)).to_have_count(1)
-    expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
-    expect(page.locator("#composer-files")).to_be_empty()
-    tab.forgive()
+    expect(replies(page)).to_have_count(3)
+    assert _pasted_texts(app) == ["I am Ann.", "I live in Leeds."]
+    send(page, "And this I typed myself.")
+    expect(replies(page)).to_have_count(4)
+    assert _pasted_texts(app) == ["I am Ann.", "I live in Leeds."], "the next message begins without marks"
 
 
 def test_commands_are_found_by_their_words(page):
@@ -171,25 +171,3 @@ def _pasted_texts(app) -> list[str]:
     with app.app_context():
         rows = db.session.query(Message).filter_by(role="user").order_by(Message.message_id).all()
         return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
-
-
-def test_what_was_pasted_is_marked_while_the_rest_is_typed(app, model, page):
-    model.script(reply="Read.")
-    field = page.get_by_label("Message", exact=True)
-    field.click()
-    page.keyboard.type("My 🐝 letter: ")
-    _paste(page, "I live in Leeds.")
-    page.keyboard.type(" Is that right?")
-    page.keyboard.press("Home")
-    page.keyboard.type("Look. ")
-    page.reload()  # the draft keeps the mark
-    expect(field).to_have_value("Look. My 🐝 letter: I live in Leeds. Is that right?")
-    field.click()
-    page.keyboard.press("End")
-    page.keyboard.type("?")
-    page.get_by_role("button", name="Send").click()
-    expect(replies(page)).to_have_count(1)
-    assert _pasted_texts(app) == ["I live in Leeds."]
-    send(page, "And this I typed myself.")
-    expect(replies(page)).to_have_count(2)
-    assert _pasted_texts(app) == ["I live in Leeds."], "the next message begins without marks"

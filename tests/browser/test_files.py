@@ -118,7 +118,7 @@ def test_files_of_a_page_that_was_left_hold_nothing_up_and_send_nothing(model, p
     assert model.calls() == []
 
 
-def test_files_that_wait_to_be_sent_are_there_again_after_a_reload(model, page):
+def test_files_that_wait_to_be_sent_are_there_again_after_a_reload_or_if_they_did_not_arrive(tab, model, page):
     attach, chips = page.locator("[data-attach]"), page.locator("#composer-files .file-chip")
     attach.set_input_files([text_file("bees.txt", "Bees dance."), text_file("wasps.txt", "Wasps do not.")])
     expect(chips.nth(1)).to_contain_text("wasps.txt 1 page")
@@ -128,7 +128,13 @@ def test_files_that_wait_to_be_sent_are_there_again_after_a_reload(model, page):
     expect(chips).to_contain_text(["bees.txt 1 page"])
     expect(page.get_by_label("How to read bees.txt")).to_have_value("search")
     model.script(reply="Read.")
-    send(page, "What do they do?")
+    page.route("**/conversations", lambda route: route.fulfill(status=503, body=""))
+    with page.expect_response("**/conversations"):
+        send(page, "What do they do?")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("What do they do?")
+    expect(chips).to_contain_text(["bees.txt"])
+    page.unroute("**/conversations")
+    page.get_by_role("button", name="Send").click()
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
     dragged = {"dataTransfer": page.evaluate_handle(DRAGGED)}
@@ -141,3 +147,4 @@ def test_files_that_wait_to_be_sent_are_there_again_after_a_reload(model, page):
     expect(chips).to_have_count(0)
     page.locator(".side-link").click()
     expect(chips).to_contain_text(["ants.txt 1 page"])
+    tab.forgive()

@@ -85,7 +85,7 @@ def test_what_is_said_becomes_a_memory_without_a_reload_and_is_taken_back(model,
     expect(page.locator("[data-memory-count]")).to_have_text("0")
 
 
-def test_edit_in_place_history_and_restore(memory_page):
+def test_edit_in_place_history_restore_and_an_undo_that_is_refused(memory_page):
     page = memory_page
     card = open_memory(page, "green tea")
     card.get_by_label("Edit this memory").click()
@@ -106,12 +106,7 @@ def test_edit_in_place_history_and_restore(memory_page):
     expect(changed.locator(".revision")).to_have_count(2)
     changed.get_by_role("button", name="Restore revision 1").click()
     expect(cards(page).filter(has_text="Restored as revision 3")).to_contain_text("green tea")
-
-
-def test_undo_from_the_reply_and_honest_refusal(memory_page):
-    page = memory_page
-    card = open_memory(page, "green tea")
-    card.get_by_label("Pin this memory").click()
+    open_memory(page, "green tea").get_by_label("Pin this memory").click()
     expect(cards(page).filter(has_text="Pinned: included in every reply")).to_have_count(1)
     trace(page, "Remembered: The user's name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
@@ -124,8 +119,14 @@ def test_undo_from_the_reply_and_honest_refusal(memory_page):
     expect(page.locator("#memory-log .change > details > summary").nth(1)).to_be_focused()
 
 
-def test_forgetting_asks_once_and_reports(memory_page):
-    page = memory_page
+def test_forgetting_asks_once_and_reports_and_so_does_deleting_what_memories_rest_on(memory_page):
+    page, dialog = memory_page, memory_page.get_by_role("dialog")
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog).to_contain_text("2 memories rest on what you said in it")
+    assert serious_findings(page) == []
+    dialog.get_by_role("link", name="Cancel").click()
+    expect(replies(page)).to_have_count(1)
     card = open_memory(page, "green tea")
     card.get_by_label("Forget this memory for good").click()
     question = page.locator(".mem-confirm")
@@ -145,9 +146,15 @@ def test_forgetting_asks_once_and_reports(memory_page):
     report.get_by_label("Close this report").click()
     expect(cards(page)).to_have_count(1)
     expect(page.locator(".message-user")).to_contain_text("green tea")
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    dialog.get_by_role("button", name="Delete and forget 1 memory").click()
+    expect(page.locator("[data-toast]")).to_contain_text("1 memory forgotten")
+    expect(cards(page)).to_have_count(0)
+    expect(page.locator(".side-link")).to_have_count(0)
 
 
-def test_a_quotation_leads_to_the_words_also_from_another_conversation(memory_page):
+def test_a_quotation_leads_to_the_words_and_a_receipt_under_the_reply_is_answered(memory_page):
     page = memory_page
     # They are marked for some seconds only.
     page.evaluate("""() => {
@@ -166,10 +173,6 @@ def test_a_quotation_leads_to_the_words_also_from_another_conversation(memory_pa
     expect(page.locator(".message-user")).to_be_focused()
     expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+&said=0-14"))
     assert page.evaluate("window.marked") == "My name is Ada"
-
-
-def test_a_receipt_under_the_reply_and_its_answers(memory_page, model):
-    page = memory_page
     send(page, "Do I prefer green tea?")
     expect(trace(page, "relevant")).to_have_count(1)
     trace(page, "relevant").click()
@@ -257,23 +260,6 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     assert serious_findings(page) == []
     tab.go("/memory")
     expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps bees", "Keeps a dark garden"])
-
-
-def test_deleting_a_conversation_asks_when_memories_rest_on_it(memory_page):
-    page = memory_page
-    page.get_by_label("Conversation menu").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("2 memories rest on what you said in it")
-    assert serious_findings(page) == []
-    dialog.get_by_role("link", name="Cancel").click()
-    expect(replies(page)).to_have_count(1)
-    page.get_by_label("Conversation menu").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    dialog.get_by_role("button", name="Delete and forget 2 memories").click()
-    expect(page.locator("[data-toast]")).to_contain_text("2 memories forgotten")
-    expect(cards(page)).to_have_count(0)
-    expect(page.locator(".side-link")).to_have_count(0)
 
 
 def test_a_list_that_did_not_come_is_asked_for_again(tab, page):

@@ -31,8 +31,26 @@ def elsewhere(both, open_tab, user) -> Page:
     return open_tab(user, path=urlsplit(first.url).path).page
 
 
-def test_an_idle_tab_joins_a_reply_that_is_being_written_and_stays_where_one_reads(both, model):
+def test_an_idle_tab_draws_what_was_edited_but_not_under_an_edit_and_joins_a_reply_where_one_reads(both, model):
     first, idle = both
+    model.script(reply="To the edited one.", match="Good evening")
+    idle.locator(".message-user").hover()
+    idle.get_by_role("link", name="Edit and send again").click()
+    field = idle.get_by_label("Your message", exact=True)
+    field.fill("Not sent yet")
+    first.locator(".message-user").hover()
+    first.get_by_role("link", name="Edit and send again").click()
+    first.get_by_label("Your message", exact=True).fill("Good evening")
+    first.keyboard.press("Enter")
+    expect(replies(first)).to_contain_text("To the edited one.")
+    look_at(idle)
+    expect(field).to_have_value("Not sent yet")
+    idle.get_by_role("link", name="Cancel").click()
+    expect(field).to_have_count(0)
+    look_at(idle)
+    expect(replies(idle)).to_contain_text("To the edited one.")
+    expect(idle.locator(".message-user .message-text")).to_have_text(["Good evening"])
+
     hold = model.hold_reply(reply=["word "] * 5 + ["\n\nAnd on it went."] * 60 + ["end."], after=5, match="At length")
     idle.get_by_label(MESSAGE, exact=True).fill("half a thou")
     send(first, "At length please")
@@ -80,19 +98,6 @@ def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model,
     expect(idle).to_have_title("Named elsewhere · Commonplace")
 
 
-def test_words_sent_from_a_window_that_is_behind_come_after_what_it_missed(both, elsewhere, model):
-    first, _ = both
-    model.script(reply="To the second.", match="The second question")
-    model.script(reply="To the third.", match="The third question")
-    send(first, "The second question")
-    expect(replies(first)).to_have_count(2)
-    send(elsewhere, "The third question")
-    expect(replies(elsewhere)).to_have_count(3)
-    expect(elsewhere.locator(".message-user .message-text")).to_have_text(
-        ["Good morning", "The second question", "The third question"]
-    )
-
-
 def test_words_sent_beside_a_running_reply_wait_for_it_and_stop_means_the_one_that_is_written(both, elsewhere, model):
     first, idle = both
     holds = [model.hold_reply(match=f"The {number} question") for number in ("second", "third")]
@@ -117,7 +122,9 @@ def test_words_sent_beside_a_running_reply_wait_for_it_and_stop_means_the_one_th
     expect(elsewhere.get_by_role("button", name="Send", exact=True)).to_be_visible()
 
 
-def test_a_message_that_waits_goes_out_once_when_the_reply_it_follows_is_done(both, elsewhere, model):
+def test_a_message_that_waits_goes_out_once_when_its_reply_is_done_and_one_from_behind_after_what_it_missed(
+    both, elsewhere, model
+):
     first, idle = both
     holds = [model.hold_reply(match=f"The {number} question") for number in ("second", "third")]
     model.script(reply="To the fourth.", match="The fourth question")
@@ -140,27 +147,11 @@ def test_a_message_that_waits_goes_out_once_when_the_reply_it_follows_is_done(bo
         look_at(page)
         expect(replies(page)).to_have_count(4)
         expect(page.locator(".message-user .message-text")).to_have_text(said)
-
-
-def test_what_was_edited_elsewhere_is_drawn_anew_but_not_under_an_edit(both, model):
-    first, idle = both
-    model.script(reply="To the edited one.", match="Good evening")
-    idle.locator(".message-user").hover()
-    idle.get_by_role("link", name="Edit and send again").click()
-    field = idle.get_by_label("Your message", exact=True)
-    field.fill("Not sent yet")
-    first.locator(".message-user").hover()
-    first.get_by_role("link", name="Edit and send again").click()
-    first.get_by_label("Your message", exact=True).fill("Good evening")
-    first.keyboard.press("Enter")
-    expect(replies(first)).to_contain_text("To the edited one.")
-    look_at(idle)
-    expect(field).to_have_value("Not sent yet")
-    idle.get_by_role("link", name="Cancel").click()
-    expect(field).to_have_count(0)
-    look_at(idle)
-    expect(replies(idle)).to_contain_text("To the edited one.")
-    expect(idle.locator(".message-user .message-text")).to_have_text(["Good evening"])
+    for page, last in ((first, "The fifth question"), (elsewhere, "The sixth question")):  # which is behind by now
+        said.append(last)
+        send(page, last)
+        expect(replies(page)).to_have_count(len(said))
+        expect(page.locator(".message-user .message-text")).to_have_text(said)
 
 
 def test_nobody_is_told_that_news_could_not_be_had(app, tab, user):

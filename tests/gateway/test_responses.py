@@ -121,7 +121,8 @@ def test_a_deleted_response_is_neither_fetched_nor_gone_on_with(app, client, mod
     for again in (client.get, client.delete):
         assert again(f"/v1/responses/{made['id']}").status_code == 404
     assert client.get(f"/v1/responses/{made['id']}/input_items").status_code == 404
-    assert send(client, "Two", previous_response_id=made["id"]).status_code == 404
+    refused = send(client, "Two", previous_response_id=made["id"])
+    assert (refused.status_code, refused.get_json()["error"]["param"]) == (404, "previous_response_id")
     assert len(lines(app, conversation)) == 2
 
 

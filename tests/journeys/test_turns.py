@@ -14,6 +14,8 @@ from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load,
 from tests.memories.conversing import operation
 from tests.support.queries import scalar
 from webapp.conversations.models import Message
+from webapp.db.base import write_transaction
+from webapp.usage.service import QuotaFields, set_quotas
 
 SAID = "My garden is a balcony of six square metres with sun in the afternoon."
 QUOTE = "a balcony of six square metres"
@@ -83,6 +85,9 @@ def test_a_double_click_gives_the_same_question_until_it_is_answered(app, guided
     wait(client, other["response_id"])
     say(client, guided, SAID)
     assert ask(client, guided, "place")["message_id"] != first["response_id"]
+    with app.app_context(), write_transaction():
+        set_quotas(None, [QuotaFields(period="day", tokens=0)])
+    assert client.post(path.replace("place", "wishes")).status_code == 429
 
 
 def test_clicks_at_the_same_moment_give_the_same_question(guided, api, user, client):

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from webapp.llm.events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from webapp.llm.partial_calls import PartialCalls, ToolCall
-from webapp.llm.reply_markup import ReplyMarkup, answer_text
+from webapp.llm.reply_markup import ReplyMarkup, answer_and_thought
 from webapp.llm.textual_calls import TextualCalls
 
 CASES = json.loads(Path(__file__).with_name("dialects.json").read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def test_a_model_whose_opening_mark_is_known_to_be_eaten_begins_with_a_thought(s
     st.integers(1, 9),
 )
 def test_a_text_without_marks_stays_as_it_is(text, size):
-    assert read(text, size)[0] == text == answer_text(text)
+    assert read(text, size)[0] == text == answer_and_thought(text)[0]
 
 
 def piece(index: object, call_id: str | None, name: str | None, arguments: object) -> dict[str, Any]:

@@ -264,6 +264,8 @@ def test_each_access_does_what_it_says(app, user, browser, anonymous):
     statuses = {}
     for access, tools in may.items():
         secret = connect(browser, anonymous, access=access)["access_token"]
+        listed = post(anonymous, secret, "tools/list").get_json()["result"]["tools"]
+        assert {tool["name"] for tool in listed} == tools
         for name, given in arguments.items():
             answer = call(anonymous, secret, name, **given)
             assert answer["isError"] is (name not in tools), (access, name)

@@ -18,7 +18,7 @@ from tests.support.queries import scalar
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
+from webapp.mcp_server.schemas import SCHEDULE_TOOLS
 from webapp.oauth.models import OAuthGrant
 from webapp.schedules import runs as sending
 from webapp.schedules.models import Schedule
@@ -71,8 +71,6 @@ def test_the_grant_holds_what_the_person_allowed(app, user, browser, anonymous, 
     assert tokens["scope"] == scope and list_grants(app) == [(scope, scope.split())]
     may = "mcp_schedules" in scope
     assert set(list_tools(anonymous, tokens["access_token"])) == (set(SCHEDULE_TOOLS) if may else set())
-    tools = post(anonymous, tokens["access_token"], "tools/list").get_json()["result"]["tools"]
-    assert {tool["name"] for tool in tools} >= set(TOOLS) - set(SCHEDULE_TOOLS)
     assert call(anonymous, tokens["access_token"], "search", query="bees")["isError"] is False
     assert (RIGHT in browser.get("/settings/programs").text) is may
     with app.app_context():

@@ -11,6 +11,7 @@ from testkit.people import Person
 from tests.chat.helpers import wait_for_end
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
+from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, now, write_transaction
@@ -35,7 +36,8 @@ def index_all(user: Person) -> None:
 def _say(user_id: int, *texts: str) -> list[int]:
     with write_transaction():
         conversation = create_conversation(user_id, NewConversation())
-        rows = messages.add_past_messages(conversation, [("user", text, AT) for text in texts])
+        rows = [Message(role="user", content=text, created_at=AT) for text in texts]
+        messages.add_past_messages(conversation, rows)
         return [row.message_id for row in rows]
 
 
@@ -53,8 +55,9 @@ def test_a_time_by_its_distance_from_now_weighs_by_date(app_context, user):
     with write_transaction():
         for told in (year - 4, year - 1, year - 3):
             conversation = create_conversation(user.user_id, NewConversation())
-            said = [("user", "We went on holiday and saw whales.", datetime(told, 8, 5, tzinfo=UTC))]
-            messages.add_past_messages(conversation, said)
+            said_at = datetime(told, 8, 5, tzinfo=UTC)
+            said = Message(role="user", content="We went on holiday and saw whales.", created_at=said_at)
+            messages.add_past_messages(conversation, [said])
     index_all(user)
     best = search(user.user_id, "where did we go on holiday last year", kinds=("message",)).items[0]
     assert best.at.year == year - 1

@@ -198,6 +198,8 @@ def _drip() -> Iterator[bytes]:
         (gzip.compress(PAGE.encode()), "text/html", {"Content-Encoding": "gzip"}, "They fish."),
         ("Zażółć".encode("iso-8859-2"), "text/plain; charset=iso-8859-2", {}, "Zażółć"),
         (b'<meta charset="windows-1252"><p>caf\xe9', "text/html", {}, "café"),
+        (b"<p>caf\xe9 \x96 tea", "text/html; charset=iso-8859-1", {}, "café – tea"),
+        ("<p>café".encode(), "text/html; charset=iso-8859-1", {}, "café"),
         (b"<p>caf\xff \x00 & </p><p><![CDATA[ <b", "text/html; charset=nonsense", {}, "caf"),
         (b"%PDF-1.7", "application/pdf", {}, "is a PDF"),
         (b"\x89PNG", "image/png", {}, "is no text"),
@@ -205,6 +207,7 @@ def _drip() -> Iterator[bytes]:
         (gzip.compress(b"a" * (MAX_BYTES + 10)), "text/html", {"Content-Encoding": "gzip"}, "larger than 2 MB"),
         (b"not packed", "text/html", {"Content-Encoding": "gzip"}, "broken"),
         (b"x", "text/html", {"Content-Encoding": "br"}, "not known here"),
+        (b"<p>The ro", "text/html", {"Content-Length": "500"}, "The connection to 127.0.0.1 broke off."),
     ],
 )
 def test_pages_as_they_come(site, open_house, body, kind, more, said):

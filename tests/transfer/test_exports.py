@@ -357,7 +357,8 @@ def _make(app, person, *titles):
         ids = []
         for title in titles:
             row = create_conversation(person.user_id, NewConversation(title=title))
-            add_past_messages(row, [("user", f"Ask about {title}", now()), ("assistant", f"Told of {title}", now())])
+            said = {"user": f"Ask about {title}", "assistant": f"Told of {title}"}
+            add_past_messages(row, [Message(role=role, content=said[role], created_at=now()) for role in said])
             ids.append(row.conversation_id)
         return ids
 

@@ -47,8 +47,8 @@ def tell(app: Flask, person: Person, memory_id: int, quote: str) -> None:
     """Have a memory rest on a message."""
     with app.app_context(), write_transaction():
         row = create_conversation(person.user_id, NewConversation(title="At the harbour"))
-        add_past_messages(row, [("user", f"{quote}.", SAID), ("assistant", "I see.", SAID)])
-        said = select(Message.message_id).where(Message.conversation_id == row.conversation_id, Message.role == "user")
+        add_past_messages(row, [Message(role="user", content=f"{quote}.", created_at=SAID)])
+        said = select(Message.message_id).where(Message.conversation_id == row.conversation_id)
         message_id = db.session.scalars(said).one()
         place = {"message_id": message_id, "quote": quote, "start": 0, "end": len(quote), "said_at": SAID}
         db.session.add(MemoryEvidence(memory_id=memory_id, **place))
@@ -76,7 +76,7 @@ def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
     assert answer.headers["Cache-Control"] == "private, no-store"
     assert re.fullmatch(r'attachment; filename="portrait-\d{4}-\d\d-\d\d\.pdf"', answer.headers["Content-Disposition"])
     text = " ".join(text_of(answer.data, tmp_path).split())
-    assert "What I know of you" in text and f"{ADA}¹ {KESTREL}²" in text
+    assert "What I know about you" in text and f"{ADA}¹ {KESTREL}²" in text
     assert f"1. {DAUGHTER} “I have a daughter, Ada” 3 May 2026 · At the harbour 2. {BOAT}" in text
     assert text.endswith("1/1")
     monkeypatch.setattr(portrait_files, "WRITER", "webapp.transfer.writers.portrait_data")

@@ -11,7 +11,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 WORDS: dict[Scope, str] = N_(
     {
         "read": "Read everything that is yours",
-        "chat": "Read and hold conversations",
+        "chat": "Read and write conversations",
         "memory": "Read and change memories",
         "write": "Change everything else: spaces, files, imports, settings",
         "mcp_read": "Read memory through MCP",

@@ -10,10 +10,8 @@ from sqlalchemy import select
 from webapp.accounts.auth import current_user_id
 from webapp.chat import service
 from webapp.chat.models import PipelineStep
-from webapp.conversations import messages
 from webapp.conversations.messages import get_reasoning
 from webapp.db.base import db
-from webapp.errors import NotFound
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 
@@ -108,9 +106,7 @@ def _step(message_id: int | None, name: str) -> dict[str, Any]:
 def prompt(message_id: int) -> ViewResult:
     """Return what the model was sent for a reply."""
     user_id = current_user_id()
-    reply = messages.get_message(user_id, message_id)
-    if reply.role != "assistant":
-        raise NotFound("There is no such reply.")
+    reply = service.get_reply(user_id, message_id)
     steps = service.pipeline_steps(user_id, message_id)
     context = next((step for step in steps if step.name == "context"), None)
     data: dict[str, Any] = context.data if context else {}

@@ -9,13 +9,14 @@ from webapp.db.base import db
 from webapp.journeys.guides import note_opened
 from webapp.journeys.points import find_point, journey_view
 from webapp.journeys.service import begin_journey
+from webapp.usage import service as usage
 
 REPEATABLE_STATUSES = ("streaming", "complete", "stopped")
 """States of a point's question in which a second click on the point returns that question."""
 
 
 def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedTurn, bool]:
-    """Return the turn that asks about a point, and whether it is new. Raises NotFound, Unavailable."""
+    """Return the turn that asks about a point, and whether it is new. Raises NotFound, TooMany, Unavailable."""
     conversation = get_conversation(user_id, conversation_id, lock=True)
     point = find_point(conversation, slug)
     last_id = messages.last_message_id(conversation_id)
@@ -23,6 +24,7 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
     if last is not None and messages.point_opened_by(last) == slug and last.status in REPEATABLE_STATUSES:
         return StartedTurn(conversation, None, last), False
     runtime().runner.require_room()
+    usage.require_room(user_id)
     note_opened(conversation, point)
     reply = messages.add_opening(conversation, {"point": slug}, parent_id=last_id)
     return StartedTurn(conversation, None, reply), True
@@ -31,7 +33,7 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[StartedT
 def start_journey(
     user_id: int, slug: str, language: str, *, is_restart: bool = False
 ) -> tuple[Conversation, StartedTurn | None]:
-    """Return a journey's conversation, and the turn that opens its first point if new. Raises NotFound, Unavailable."""
+    """Return a journey's conversation, and the turn that opens its first point if new. Raises as `start_point`."""
     conversation = begin_journey(user_id, slug, language, restart=is_restart)
     if conversation.message_count:
         return conversation, None

@@ -131,10 +131,7 @@ def news(conversation_id: int) -> ViewResult:
 @blueprint.get("/turns/<int:message_id>/events")
 def events(message_id: int) -> ViewResult:
     """Stream a reply's HTML to the end of its jobs; with `settling`, to a page that shows the finished reply."""
-    reply = messages.get_message(current_user_id(), message_id)
-    if reply.role != "assistant":
-        raise NotFound("There is no such reply.")
-    conversation_id = reply.conversation_id
+    conversation_id = service.get_reply(current_user_id(), message_id).conversation_id
     db.session.remove()
     app, hub = this_app(), runtime().hub
     backlog = turnlog.read(redis(), message_id) or stored_entries(app, message_id) or []

@@ -62,9 +62,7 @@ def own_parameters(conversation: Conversation | None) -> Parameters:
 
 def place(conversation: Conversation | None) -> str:
     """Return the URL where they are changed."""
-    if conversation is None:
-        return url_for("parameter_pages.next_conversation")
-    return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
+    return url_for("parameter_pages.show", conversation_id=conversation.conversation_id if conversation else None)
 
 
 def parameter_summary(parameters: Parameters) -> str:
@@ -82,30 +80,17 @@ def parameter_summary(parameters: Parameters) -> str:
 
 
 @blueprint.get("/c/<int:conversation_id>/parameters")
-def of_conversation(conversation_id: int) -> ViewResult:
-    """Return what was chosen in a conversation."""
-    return _render_parameters(get_conversation(current_user_id(), conversation_id))
+@blueprint.get("/models/parameters")
+def show(conversation_id: int | None = None) -> ViewResult:
+    """Return what was chosen in a conversation, or what the next one begins with."""
+    return _render_parameters(_chosen_for(conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/parameters")
-def choose(conversation_id: int) -> ViewResult:
-    """Choose for a conversation, or go back to the defaults."""
-    return _choose(get_conversation(current_user_id(), conversation_id))
-
-
-@blueprint.get("/models/parameters")
-def next_conversation() -> ViewResult:
-    """Return what the next conversation begins with."""
-    return _render_parameters(None)
-
-
 @blueprint.post("/models/parameters")
-def change_next_conversation() -> ViewResult:
-    """Choose for the next conversation, or go back to the defaults."""
-    return _choose(None)
-
-
-def _choose(conversation: Conversation | None) -> ViewResult:
+def choose(conversation_id: int | None = None) -> ViewResult:
+    """Choose for a conversation, or for the next one, or go back to the defaults."""
+    conversation = _chosen_for(conversation_id)
     before = own_parameters(conversation)
     try:
         parameters = _read_parameters(before)
@@ -121,6 +106,10 @@ def _choose(conversation: Conversation | None) -> ViewResult:
     remember_parameters(parameters)
     db.session.commit()
     return _render_parameters(conversation, parameters=parameters) if wants_partial() else redirect(next_place, 303)
+
+
+def _chosen_for(conversation_id: int | None) -> Conversation | None:
+    return get_conversation(current_user_id(), conversation_id) if conversation_id is not None else None
 
 
 def _read_parameters(before: Parameters) -> Parameters:

@@ -181,11 +181,8 @@ def edit_message(user_id: int, message_id: int, content: str, spans: Spans = ())
     message = messages.get_message(user_id, message_id)
     if message.role != "user":
         raise Invalid.field("message_id", "only a message of your own can be edited")
-    conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    conversation = _lock(message, user_id)
     usage.require_room(user_id)
-    db.session.refresh(message)  # it may have changed before we held the conversation
-    if message.superseded_by_id is not None:
-        raise Conflict("This is an earlier version. Restore it first.")
     embed_ahead(user_id, content)
     abandoned = _streaming_after(message)
     question, reply = messages.add_exchange(
@@ -207,7 +204,11 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     """Put an earlier version of a message back, with what followed it then. Raises NotFound, Conflict."""
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
-    return messages.restore_version(conversation, message, version_id)
+    version = messages.restore_version(conversation, message, version_id)
+    if version.role == "user" and conversation.extracted_through is not None:  # what it says is read again
+        conversation.extracted_through = min(conversation.extracted_through, version.message_id - 1)
+        conversation.extraction_due = True
+    return version
 
 
 def branch(user_id: int, message_id: int) -> Conversation:
@@ -282,10 +283,14 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
 
 
 def _lock_reply(user_id: int, reply_id: int) -> tuple[Message, Conversation]:
-    """Return a current reply and its conversation, locked. Raises NotFound, Conflict for an earlier version."""
-    message = get_reply(user_id, reply_id)
+    reply = get_reply(user_id, reply_id)
+    return reply, _lock(reply, user_id)
+
+
+def _lock(message: Message, user_id: int) -> Conversation:
+    """Return the locked conversation of a current message. Raises NotFound, Conflict for an earlier version."""
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
     db.session.refresh(message)  # it may have changed before we held the conversation
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
-    return message, conversation
+    return conversation

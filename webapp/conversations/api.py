@@ -22,7 +22,6 @@ from webapp.conversations.schemas import (
     MessagesQuery,
     NewConversation,
     NewFeedback,
-    ReadableFeedback,
     ReadableFeedbackList,
 )
 from webapp.http.json_api import api_blueprint
@@ -143,8 +142,4 @@ def count_feedback(query: FeedbackCountQuery) -> FeedbackCounts:
 @writes
 def list_readable_feedback(query: PageQuery) -> ReadableFeedbackList:
     """Replies whose owners let admins read them, with their ratings. The owners can see that they were read."""
-    page = feedback.readable(query)
-    items = [
-        ReadableFeedback(**FeedbackOut.from_row(item.feedback).model_dump(), reply=item.reply) for item in page.items
-    ]
-    return ReadableFeedbackList(feedback=items, next_cursor=page.next_cursor)
+    return ReadableFeedbackList.of(feedback.readable(query))

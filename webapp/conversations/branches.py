@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from webapp.conversations.current_messages import current
-from webapp.conversations.messages import get_message, order_by_index
+from webapp.conversations.messages import add_past_messages, get_message, order_by_index
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
-from webapp.conversations.signals import messages_changed
-from webapp.db.base import add_row, db
+from webapp.db.base import db
 from webapp.errors import Conflict
 
 MAX_COPIED = 2_000
@@ -40,7 +39,6 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
     copy = create_conversation(
         user_id,
         NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),
-        messages=len(rows),
     )
     if source.title:
         copy.title, copy.title_source = f"{source.title[:245]} (branch)", "auto"
@@ -52,18 +50,13 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
 
 def _copy(rows: Sequence[Message], target: Conversation) -> dict[int, Message]:
     copies: dict[int, Message] = {}
-    last_id = None
     for row in rows:
-        copy = Message(conversation_id=target.conversation_id, **{name: getattr(row, name) for name in _COPIED_COLUMNS})
+        copies[row.message_id] = copy = Message(**{name: getattr(row, name) for name in _COPIED_COLUMNS})
         if row.role == "user":
             copy.custom_payload = row.custom_payload
-        copy.parent_id = last_id
+    add_past_messages(target, [*copies.values()])
+    for row in rows:
         question_copy = copies.get(row.reply_to_id) if row.reply_to_id else None
-        copy.reply_to_id = question_copy.message_id if question_copy else None
-        add_row(copy)
-        copies[row.message_id] = copy
-        last_id = copy.message_id
-    target.extracted_through = last_id
-    messages_changed.send(None, conversation=target, first_id=min(copy.message_id for copy in copies.values()))
+        copies[row.message_id].reply_to_id = question_copy.message_id if question_copy else None
     db.session.flush()
     return copies

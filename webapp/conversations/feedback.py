@@ -1,6 +1,5 @@
 """People's ratings of replies: given, changed, removed by themselves; counted for admins, read only with consent."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import case, func, select
@@ -9,7 +8,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.conversations.schemas import FeedbackCount, NewFeedback
+from webapp.conversations.schemas import FeedbackCount, NewFeedback, ReadableFeedback
 from webapp.db.base import db, get_or_raise, now
 from webapp.errors import Conflict, require
 from webapp.http.paging import Keyset, read_page
@@ -17,14 +16,6 @@ from webapp.http.validation import Page, PageQuery
 
 AUDIT_INTERVAL = 3_600
 """Seconds within which an admin's reading of the same reply is recorded only once."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedFeedback:
-    """A reply that its owner lets admins read, and what they think of it."""
-
-    feedback: MessageFeedback
-    reply: str
 
 
 def find_feedback(user_id: int, message_id: int) -> MessageFeedback | None:
@@ -78,7 +69,7 @@ def counts(days: int) -> list[FeedbackCount]:
     ]
 
 
-def readable(query: PageQuery) -> Page[SharedFeedback]:
+def readable(query: PageQuery) -> Page[ReadableFeedback]:
     """Return what people let admins read, newest first; a reply's owner is told of each reading. Raises Invalid."""
     keyset = Keyset("readable feedback", query, int)
     statement = (
@@ -87,11 +78,10 @@ def readable(query: PageQuery) -> Page[SharedFeedback]:
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(MessageFeedback.may_read, Conversation.deleted_at.is_(None))
     )
-    page = read_page(keyset, statement, MessageFeedback.message_id).map(lambda row: SharedFeedback(row[0], row[1]))
-    for item in page.items:
-        row = item.feedback
+    page = read_page(keyset, statement, MessageFeedback.message_id)
+    for row, *_ in page.items:
         audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=AUDIT_INTERVAL)
-    return page
+    return page.map(lambda item: ReadableFeedback.from_row(item[0], reply=item[1]))
 
 
 def require_feedback(user_id: int, message_id: int) -> MessageFeedback:

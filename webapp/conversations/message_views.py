@@ -82,9 +82,9 @@ def thread(conversation_id: int, *, before: int | None = None, message_id: int |
         rows, earlier, later = [*older.items, *page.items], older.next_cursor, page.next_cursor is not None
     else:
         page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, before=before))
-        rows, earlier, later = page.items, page.next_cursor, False
+        rows, earlier, later = page.items, page.next_cursor, before is not None
     return Thread(
-        views(conversation_id, rows, is_end=before is None and not later),
+        views(conversation_id, rows, is_end=not later),
         int(earlier) if earlier else None,
         later,
     )

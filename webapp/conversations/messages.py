@@ -1,7 +1,6 @@
 """The messages of a conversation: pages, versions, and what a new message, an edit or a restore does to the rest."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -161,32 +160,22 @@ def _count(conversation: Conversation, row: Message) -> Message:
     return row
 
 
-def add_past_messages(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
-    """Append messages (role, content, time) from elsewhere, and take the time of the last one."""
-    rows: list[Message] = []
-    parent_id = last_message_id(conversation.conversation_id)
+def add_past_messages(conversation: Conversation, rows: Sequence[Message], *, parent_id: int | None = None) -> None:
+    """Append messages from elsewhere, the first of them after `parent_id`; no memories are made of them."""
+    for row in rows:
+        row.conversation_id = conversation.conversation_id
+    db.session.add_all(rows)
+    db.session.flush()  # in one statement: the ids come in order
     asked_id = None
-    for role, content, said_at in lines:
-        row = Message(
-            conversation_id=conversation.conversation_id,
-            role=role,
-            content=content,
-            status="complete",
-            parent_id=parent_id,
-            reply_to_id=asked_id if role == "assistant" else None,
-            created_at=said_at,
-            is_tainted=role == "assistant",  # nobody knows what its prompt held there
-        )
-        add_row(row)
+    for row in rows:
+        row.parent_id = parent_id
+        row.reply_to_id = asked_id if row.role == "assistant" else None
         parent_id = row.message_id
-        asked_id = row.message_id if role == "user" else asked_id
-        rows.append(row)
-    if rows:
-        conversation.updated_at = lines[-1][2]
-        conversation.message_count += len(rows)
-        messages_changed.send(None, conversation=conversation, first_id=rows[0].message_id)
-        db.session.flush()
-    return rows
+        asked_id = row.message_id if row.role == "user" else asked_id
+    conversation.message_count += len(rows)
+    conversation.extracted_through = rows[-1].message_id
+    messages_changed.send(None, conversation=conversation, first_id=rows[0].message_id)
+    db.session.flush()
 
 
 def point_opened_by(message: Message) -> str | None:

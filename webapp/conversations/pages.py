@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, cast
 
-from flask import Response, flash, g, make_response, redirect, render_template, request, url_for
+from flask import Response, g, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import lists, message_views, service
@@ -13,7 +13,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
 from webapp.http.validation import MAX_TEXT_BYTES, parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -57,10 +57,10 @@ def _load_sidebar() -> message_views.Sidebar:
     return cast(message_views.Sidebar, g.sidebar)
 
 
-def render_conversation(conversation: Conversation, **extra: Any) -> str:
+def render_conversation(conversation: Conversation, thread: message_views.Thread | None = None, **extra: Any) -> str:
     """Return a conversation as a page, or, for HTMX, as the part beside the sidebar."""
     message_id = parse_id(request.args.get("at"))
-    thread = message_views.thread(conversation.conversation_id, message_id=message_id)
+    thread = thread or message_views.thread(conversation.conversation_id, message_id=message_id)
     context: dict[str, Any] = {
         "conversation": conversation,
         "current_conversation_id": conversation.conversation_id,
@@ -113,9 +113,7 @@ def show(conversation_id: int) -> ViewResult:
             messages=thread.messages,
             earlier_cursor=thread.earlier_cursor,
         )
-    return render_conversation(
-        conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor, has_later=True
-    )
+    return render_conversation(conversation, thread)
 
 
 @blueprint.get("/c/<int:conversation_id>/title")
@@ -145,12 +143,10 @@ def rename(conversation_id: int) -> ViewResult:
         if in_sidebar:
             raise Invalid(problem) from None
         conversation = service.get_conversation(current_user_id(), conversation_id)
-        context = {"conversation": conversation, "editing": True, "error": problem}
-        return (
-            render_template("conversations/_title.html", **context)
-            if wants_partial()
-            else render_conversation(conversation, **context)
-        ), 422
+        context: dict[str, Any] = {"editing": True, "error": problem}
+        if wants_partial():
+            return render_template("conversations/_title.html", conversation=conversation, **context), 422
+        return render_conversation(conversation, **context), 422
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".show", conversation_id=conversation_id), 303)
@@ -164,7 +160,7 @@ def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=True))
     notice = _("Archived %(title)s.", title=_quoted_title(row))
-    return _commit(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
@@ -172,7 +168,7 @@ def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=False))
     notice = _("Unarchived %(title)s.", title=_quoted_title(row))
-    return _commit(notice, url_for(".show", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
@@ -183,14 +179,14 @@ def delete(conversation_id: int) -> ViewResult:
         db.session.rollback()
         return "", 204
     notice = _("Deleted %(title)s.", title=_quoted_title(hidden))
-    return _commit(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 def undelete(conversation_id: int) -> ViewResult:
     row = service.unhide_conversation(current_user_id(), conversation_id)
     notice = _("Restored %(title)s.", title=_quoted_title(row))
-    return _commit(notice, url_for(".show", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -240,15 +236,16 @@ def _quoted_title(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def _commit(notice: str, location: str, *, undo: str | None = None) -> ViewResult:
+def commit_and_tell(
+    notice: str, location: str, *, undo: str | None = None, undo_label: str = "", trigger: str = CHANGED
+) -> ViewResult:
     """Commit, and tell what happened in a notice with an undo: at once for HTMX, else on the next page."""
-    db.session.commit()
     if not wants_partial():
-        flash(notice, undo or "message")
-        return redirect(location, 303)
-    action = {"action": (_("Undo"), undo), "seconds": 10} if undo else {}
+        return commit_and_redirect(location, notice, undo or "message")
+    db.session.commit()
+    action = {"action": (undo_label or _("Undo"), undo), "seconds": 10} if undo else {}
     response = Response(render_template("errors/_toast.html", detail=notice, **action))
-    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
+    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
     return response
 
 

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,13 @@ def database_file(engine: Engine) -> Path | None:
     return Path(path)
 
 
+def empty_log(engine: Engine) -> None:
+    """Move SQLite's log into its file, where what is deleted is overwritten, unless somebody reads at the moment."""
+    if file := database_file(engine):
+        with closing(sqlite3.connect(file, timeout=0)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def public_url(engine: Engine) -> str:
     """Return which database is used, without its password."""
     query = {name: place for name, place in engine.url.query.items() if name == "unix_socket"}
@@ -199,6 +207,7 @@ def prepare_engine(engine: Engine) -> None:
         cursor = connection.cursor()
         for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
             cursor.execute(f"PRAGMA {pragma}")
+        cursor.execute("PRAGMA secure_delete=ON")  # not everywhere the default: what is deleted is overwritten
         cursor.close()
         text_search.register(connection)
 

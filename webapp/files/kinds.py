@@ -90,9 +90,9 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
     if flat := _FLAT_BEGINS.match(data):
         kind = flat[1].decode().removesuffix("-template")
         return kind if kind in OPEN_DOCUMENTS else PLAIN
-    if data.startswith(b"{\\rtf"):
+    if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{\\rtf"):
         return RTF
-    if b"\x00" in data and not encoding_with_zeros(data):
+    if data[257:262] == b"ustar" or (b"\x00" in data and not encoding_with_zeros(data)):
         raise FileRejected("This kind of file cannot be read.")
     if _MAILBOX_BEGINS.match(data):
         return MAILBOX

@@ -14,6 +14,7 @@ from webapp.chat.api import limit_turns
 from webapp.conversations.models import Message
 from webapp.conversations.tool_records import open_client_calls
 from webapp.db.base import db
+from webapp.errors import NotFound
 from webapp.extensions import this_app
 from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
 from webapp.gateway.functions import UnsupportedRequest
@@ -107,7 +108,10 @@ def _header_of(reply: Message) -> ResponseHeader:
 def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Preferences) -> LaunchableReply:
     previous = None
     if body.previous is not None:
-        previous = previous_responses.get_reply(user_id, body.previous)
+        try:
+            previous = previous_responses.get_reply(user_id, body.previous)
+        except NotFound as error:
+            raise NotFound(error.detail, errors=[{"loc": ["previous_response_id"], "msg": error.detail}]) from None
     elif body.conversation_id:
         previous = previous_responses.reply_awaiting_results(user_id, body.conversation_id)
     if previous is None:

@@ -108,10 +108,16 @@ def existing_reply(conversation_id: int, after: int, question: str) -> tuple[int
 def begin_with_history(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
     """Create a conversation from a client's history, without memories of it or forgotten text in it."""
     tombstones = tombstone_set(user_id)
-    lines = [(role, tombstones.without_forgotten(text, FORGOTTEN_MARK), now()) for role, text in history]
-    first = next((text for role, text, _ in lines if role == "user"), "")
+    past = [
+        Message(
+            role=role,
+            content=tombstones.without_forgotten(text, FORGOTTEN_MARK),
+            created_at=now(),
+            is_tainted=role == "assistant",  # nobody knows what its prompt held there
+        )
+        for role, text in history
+    ]
+    first = next((message.content for message in past if message.role == "user"), "")
     conversation = create_conversation(user_id, fields, first_words=first)
-    past = messages.add_past_messages(conversation, lines)
-    conversation.extracted_through = past[-1].message_id
-    db.session.flush()
+    messages.add_past_messages(conversation, past)
     return conversation

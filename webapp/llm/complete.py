@@ -17,7 +17,7 @@ from .error_bodies import error_fields
 from .errors import CutOffAnswer, MalformedOutput, ModelError, RefusedByModel, classify_exception, classify_payload
 from .events import Finish, ReasoningDelta, StreamDecoder, TextDelta
 from .partial_calls import ToolCall
-from .reply_markup import answer_text
+from .reply_markup import answer_and_thought
 from .request_format import adapt_body, learn_rejection, rejects_format
 from .sdk import json_of, post, process_client, with_retries
 from .settings import ModelSettings
@@ -248,7 +248,7 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
     reason = finish_of(str(choice.get("finish_reason") or "stop"))
     if refusal or reason == "content_filter":
         raise RefusedByModel
-    text = answer_text(text_of_parts(content)) or _misplaced_answer(message)
+    text = answer_and_thought(text_of_parts(content))[0] or _misplaced_answer(message)
     if not text.strip() and "response_format" not in request:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")

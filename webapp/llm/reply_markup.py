@@ -2,8 +2,8 @@
 
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
 beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
-it, where without an opening one (eaten by a template) all before it was a thought; an end of the turn at a line's end
-or without a space around it.
+it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this;
+the person's next turn at the beginning of a line or without a space before it, and with a space or word behind it.
 """
 
 import re
@@ -146,7 +146,7 @@ class ReplyMarkup:
         before, end = self._buffer[: mark.start()], mark.end()
         line = before.rpartition("\n")[2] if "\n" in before else self._line + before
         begins_line = not line.strip() or (self._after_mark and not before.strip())
-        if mark["void"] or mark["turns"]:
+        if mark["void"]:
             return True
         if mark["answer"]:
             return self.has_thought and not self._has_text and not before.strip()
@@ -158,6 +158,10 @@ class ReplyMarkup:
             return True if is_whole else None if is_open else False
         if mark["opens"] and (begins_line or end < len(self._buffer) or ended):
             return begins_line or self._buffer[end : end + 1].isalnum() or self._buffer[end : end + 1] == "\n"
+        if mark["turns"]:
+            after = self._buffer[end : end + 1]
+            is_part = begins_line or not line[-1:].isspace()
+            return is_part and (after.isspace() or after.isalnum() or (not after and (ended or None)))
         rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None
@@ -188,16 +192,13 @@ class ReplyMarkup:
             return
         self._buffer = self._buffer[len(mark[0]) :]
         if mark["opens"]:
-            self._opening = next(
-                opening for opening in THOUGHTS if re.fullmatch(any_of([opening]), mark[0], re.IGNORECASE)
-            )
+            self._opening = next(tag for tag in THOUGHTS if re.fullmatch(any_of([tag]), mark[0], re.IGNORECASE))
             self._close, self._depth = THOUGHTS[self._opening], 1
         elif mark["ends"] or mark["turns"]:
             self._is_over = True
         else:
             self._answer_close = ANSWERS.get(mark[0].lower(), "")
             self._strips = not self._line.strip()
-        yield from ()
 
     def _withdraw(self, before: str, mark: str) -> Iterator[Event]:
         """Turn all text so far into a thought."""
@@ -286,13 +287,8 @@ class ReplyMarkup:
         self._is_over = True
 
 
-def answer_text(text: str) -> str:
-    """Return a whole answer without its thoughts and marks; one that is nothing but an unfinished thought stays."""
-    return answer_and_thought(text)[0]
-
-
 def answer_and_thought(text: str) -> tuple[str, str]:
-    """Return the same, and the thoughts."""
+    """Return a whole answer without marks, and its thoughts; what is only an unfinished thought is the answer."""
     markup, reply, thought = ReplyMarkup(), "", ""
     for event in (*markup.feed(TextDelta(text)), *markup.feed(Finish("stop"))):
         if isinstance(event, TextDelta):

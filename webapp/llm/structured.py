@@ -12,7 +12,7 @@ from json_repair import repair_json
 from pydantic import BaseModel, ValidationError
 
 from .errors import MalformedOutput
-from .reply_markup import answer_text
+from .reply_markup import answer_and_thought
 from .usage import is_only_thought
 
 # Keywords that OpenAI's strict mode does not support; pydantic checks them afterwards anyway.
@@ -103,7 +103,7 @@ def parse_object(text: str, fields: Collection[str]) -> dict[str, Any]:
     """Return the one JSON object, or nearly JSON, in `text` with one of some `fields`; `MalformedOutput` otherwise."""
     if is_only_thought(text):
         raise MalformedOutput  # an object in it is not one that the model meant to give
-    text = answer_text(text)
+    text, _ = answer_and_thought(text)
     if '"' not in text:
         text = _TYPOGRAPHIC.sub('"', text)
     if text.lstrip().startswith('"'):

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from webapp.accounts import scopes
-from webapp.accounts.auth import current_identity
 from webapp.audit.actions import Action
 from webapp.audit.service import record
+from webapp.db.base import db
 from webapp.errors import Forbidden, Invalid, NotFound
 from webapp.mcp_server import access, schemas
 from webapp.mcp_server.read_tools import memory_of, require_memory
 from webapp.memories import service as memories
-from webapp.memories.models import Memory
+from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.grounding import keeps_names_and_numbers, value_after
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store.forgetting import forget_one
+from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.service import require_member
@@ -29,33 +29,20 @@ _OUTCOME_TEXTS = {
 }
 
 
-def may_write() -> bool:
-    """Return whether the caller's token has the scope `mcp_write`, `write`, or everything."""
-    return _has_scope("mcp_write", "write")
-
-
-def may_propose() -> bool:
-    """Return whether the caller's token may propose memories; one that only reads may not."""
-    return _has_scope("mcp", "mcp_write", "write")
-
-
-def _has_scope(*wanted: str) -> bool:
-    identity = current_identity()
-    return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
-
-
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     """Remember or propose what the user said in words of theirs. Raises NotFound, Invalid, Forbidden if forgotten."""
     require_memory(user_id)
-    _require_right()
     access.require(args.space_id)
     if args.space_id is not None:
         require_member(user_id, args.space_id)
     if not keeps_names_and_numbers(args.content, [args.quote]):
         raise Invalid.field("quote", "lacks a name or number of this. Quote what the user said, and state only that")
-    if not may_write():
+    if not access.may_write():
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)
+    same = memories.visible(user_id).where(*IN_USE, Memory.statement_hash == statement_hash(args.content))
+    if known := db.session.scalars(same.where(Memory.space_slot == (args.space_id or 0))).first():
+        return {"status": "known", "memory": memory_of(known)}
     fields = MemoryFields(memory_type=args.kind, content=args.content, space_id=args.space_id)
     row = memories.create_memory(user_id, fields, cause=CAUSE)
     record(user_id, Action.MEMORIES_CHANGED, "1 memory added", detail={"memory_id": row.memory_id})
@@ -65,9 +52,8 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
 def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
     """Change what a memory says, or propose the new wording. Raises as `remember`, and Conflict."""
     require_memory(user_id)
-    _require_right()
     row = _within_reach(memories.get_memory(user_id, args.memory_id))
-    if not may_write():
+    if not access.may_write():
         return _propose(user_id, args.content, row.memory_type, row.space_id)
     value = value_after(args.content, row.content, row.fact_value) if row.fact_value else None
     _refuse_forgotten(user_id, args.content, row.fact_key, value)
@@ -77,9 +63,7 @@ def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
 
 
 def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
-    """Forget a memory for good. Raises NotFound, and Forbidden for a token that may not write."""
-    if not may_write():
-        raise Forbidden("This token is not allowed to forget. The user can do it on the memory page of Commonplace.")
+    """Forget a memory for good. Raises NotFound."""
     _within_reach(memories.get_memory(user_id, args.memory_id))
     forgotten = forget_one(user_id, args.memory_id)
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
@@ -92,11 +76,6 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
         "used_by_others": forgotten.used_by_others,
         "detail": REWORDING_NOTE if forgotten.used_in_count else "",
     }
-
-
-def _require_right() -> None:
-    if not may_propose():
-        raise Forbidden("This token is only allowed to read.")
 
 
 def _within_reach(row: Memory) -> Memory:

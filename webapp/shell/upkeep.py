@@ -12,9 +12,11 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.audit import service as audit
 from webapp.background.queues import enqueue_owed
 from webapp.chat.turns.recovery import recover_all
+from webapp.chat.turns.runtime import drop_streams_in
 from webapp.conversations import service as conversations
 from webapp.db.base import db, now, rows_changed, write_transaction
 from webapp.db.conflicts import run_each
+from webapp.db.engine import empty_log
 from webapp.extensions import app_settings, redis
 from webapp.files.scans import files_to_scan
 from webapp.journeys.relevance import journeys_awaiting_vectors
@@ -127,16 +129,22 @@ def purge() -> dict[str, int]:
         "idempotency_keys": partial(_purge_keys, moment),
         "schedules": correct_times,
     }
-    counts = run_each({name: partial(_store, work) for name, work in steps.items()} | {"usage": sum_records})
+    alone: dict[str, Callable[[], int | None]] = {"usage": sum_records, "log": partial(empty_log, db.engine)}
+    counts = run_each({name: partial(_store, work) for name, work in steps.items()} | alone)
     return {name: counts[name] or 0 for name in ("conversations", "idempotency_keys", "reports")}
 
 
 def _purge_conversations(moment: datetime) -> int:
     unused_ids: list[int] = []
+
+    def let_go(ids: Sequence[int]) -> None:
+        unused_ids.extend(revisions.dependent_ids(ids))
+        drop_streams_in(ids)
+
     count = conversations.purge_conversations(
         deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
         temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
-        before=lambda ids: unused_ids.extend(revisions.dependent_ids(ids)),
+        before=let_go,
     )
     revisions.recount(unused_ids)
     return count

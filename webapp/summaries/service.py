@@ -9,7 +9,6 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import Row, delete, func, select, true
 
-from webapp.config import Settings
 from webapp.conversations.current_messages import count_current, current
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
@@ -88,9 +87,9 @@ def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime
     ).all()
 
 
-def is_due(conversation_id: int, settings: Settings) -> bool:
+def is_due(conversation_id: int) -> bool:
     """Return whether more messages are open than the context should hold verbatim."""
-    return _open_count(conversation_id) > settings.summary_threshold
+    return count_current(conversation_id, after=closed_through(conversation_id)) > app_settings().summary_threshold
 
 
 def summarise(conversation_id: int) -> ClosedChunk | None:
@@ -105,8 +104,7 @@ def summarise(conversation_id: int) -> ClosedChunk | None:
 
 
 def _summarise(conversation_id: int) -> ClosedChunk | None:
-    settings = app_settings()
-    chunk = _oldest(conversation_id, settings)
+    chunk = _oldest(conversation_id)
     instructions = prompts.active("summaries").text
     db.session.remove()
     if chunk is None:
@@ -122,7 +120,7 @@ def _summarise(conversation_id: int) -> ClosedChunk | None:
     facts = answer.readable if isinstance(answer, LegacySummary) else []
     vectors = vectors_of(plain_text(fact.content) for fact in facts)
     with write_transaction():
-        return _store(conversation_id, chunk, text, vector, client.model, model, settings, facts, vectors)
+        return _store(conversation_id, chunk, text, vector, client.model, model, facts, vectors)
 
 
 def conversations_awaiting_summary() -> Sequence[int]:
@@ -142,25 +140,21 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
             ConversationChunk.message_range_end >= first_id,
         )
     )
-    conversation.summary_due = _open_count(conversation.conversation_id) > app_settings().summary_threshold
+    conversation.summary_due = is_due(conversation.conversation_id)
 
 
-def _open_count(conversation_id: int) -> int:
-    return count_current(conversation_id, after=closed_through(conversation_id))
-
-
-def _oldest(conversation_id: int, settings: Settings) -> Open | None:
+def _oldest(conversation_id: int) -> Open | None:
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None:
         return None
-    if _open_count(conversation_id) <= settings.summary_threshold:
+    if not is_due(conversation_id):
         if conversation.summary_due:
             with write_transaction():
                 row = get_or_raise(Conversation, conversation_id, lock=True)
-                row.summary_due = _open_count(conversation_id) > settings.summary_threshold
+                row.summary_due = is_due(conversation_id)
         return None
     still_holds = watch(conversation.user_id)
-    rows = _open_rows(conversation_id, settings.summary_batch)
+    rows = _open_rows(conversation_id, app_settings().summary_batch)
     if any(row.status == "streaming" for row in rows):
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
@@ -204,7 +198,6 @@ def _store(
     vector: np.ndarray | None,
     embedding_model: str,
     model: str,
-    settings: Settings,
     facts: Sequence[LegacyFact],
     vectors: Vectors,
 ) -> ClosedChunk | None:
@@ -234,7 +227,7 @@ def _store(
     add_row(chunk)
     if open_chunk.subject is not None and extracts_facts(conversation):
         keep_facts(conversation_id, open_chunk.subject, facts, [item.id for item in open_chunk.messages], vectors)
-    has_more = _open_count(conversation_id) > settings.summary_threshold
+    has_more = is_due(conversation_id)
     conversation.summary_due = has_more
     if not conversation.is_temporary:
         changes.note(open_chunk.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))

@@ -55,6 +55,8 @@ ALL = {
     for measure in (JOB, QUEUE_WAIT, TURN, FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, DATABASE, REDIS)
 }
 
+_ADD = "for i = 1, #ARGV, 2 do redis.call('hincrbyfloat', KEYS[1], ARGV[i], ARGV[i + 1]) end"
+
 Key = tuple[str, ...]
 """A measure's name and the values of its labels."""
 
@@ -81,18 +83,18 @@ class Recorder:
             self._numbers(measure, labels)[0] += amount
 
     def flush(self, client: Redis) -> None:
-        """Hand everything on, in one round trip; if Redis is away, keep it."""
+        """Hand everything on, in one command; if Redis is away, keep it."""
         with self._lock:
             pending, self._pending = self._pending, {}
         if not pending:
             return
+        increments: list[str | float] = []
+        for key, numbers in pending.items():
+            for place, number in enumerate(numbers):
+                if number:
+                    increments += (_SEPARATOR.join((*key, str(place))), number)
         try:
-            with client.pipeline(transaction=False) as pipe:
-                for key, numbers in pending.items():
-                    for place, number in enumerate(numbers):
-                        if number:
-                            pipe.hincrbyfloat(KEY, _SEPARATOR.join((*key, str(place))), number)
-                pipe.execute()
+            client.eval(_ADD, 1, KEY, *increments)
         except RedisError:
             self._restore_numbers(pending)
 

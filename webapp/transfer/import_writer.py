@@ -9,7 +9,7 @@ from sqlalchemy import insert, select, update
 
 from webapp.conversations.current_messages import current
 from webapp.conversations.folders import create_folder
-from webapp.conversations.messages import supersede_from
+from webapp.conversations.messages import add_past_messages, supersede_from
 from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
 from webapp.conversations.schemas import MAX_TAGS, FolderFields
 from webapp.conversations.signals import messages_changed
@@ -200,13 +200,11 @@ def _append(
 ) -> list[Message]:
     """Append messages after one. No background work is due for them: no title, no memories."""
     rows: list[Message] = []
-    question: Message | None = None
     moment = fallback
     for message in messages:
         moment = message.at or moment
         rows.append(
             Message(
-                conversation_id=row.conversation_id,
                 role=message.role,
                 content=clean(message.content),
                 created_at=moment,
@@ -215,13 +213,7 @@ def _append(
                 is_tainted=message.role == "assistant",  # nobody knows what its prompt held there
             )
         )
-    db.session.add_all(rows)
-    db.session.flush()  # in one statement: the ids come in order
-    for new in rows:
-        new.parent_id = parent_id
-        new.reply_to_id = question.message_id if question is not None and new.role == "assistant" else None
-        parent_id = new.message_id
-        question = new if new.role == "user" else question
+    add_past_messages(row, rows, parent_id=parent_id)
     sources = [
         {
             "message_id": new.message_id,
@@ -232,7 +224,6 @@ def _append(
         }
         for new, read in zip(rows, messages, strict=True)
     ]
-    db.session.flush()
     db.session.execute(insert(ImportedMessage), sources)
     for new, read in zip(rows, messages, strict=True):
         if read.thought:
@@ -240,9 +231,6 @@ def _append(
             new.custom_payload = {"reasoning": {"duration_ms": 0}}
         if read.source_id in files:
             assets.attach(row, new, files[read.source_id])
-    row.message_count += len(rows)
-    row.extracted_through = rows[-1].message_id
-    messages_changed.send(None, conversation=row, first_id=rows[0].message_id)
     row.extraction_due = row.summary_due = False
     db.session.flush()
     return rows

@@ -225,7 +225,7 @@ def _request_indexing(conversation: Conversation, reply: Message) -> None:
     settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
     is_long = conversation.message_count > settings.summary_threshold
-    conversation.summary_due = is_long and summaries.is_due(conversation.conversation_id, settings)
+    conversation.summary_due = is_long and summaries.is_due(conversation.conversation_id)
     if conversation.is_temporary:
         return
     conversation.index_due = True

@@ -64,8 +64,12 @@ def ask_to_stop(turn_ids: Sequence[int]) -> None:
 
 @conversation_deleted.connect
 def _drop_streams_of(_sender: None, *, conversation: Conversation, forget: bool) -> None:
-    """Drop the streams of the replies in a conversation that is deleted for good, with or without its memories."""
-    replies = select(Message.message_id).where(Message.conversation_id == conversation.conversation_id)
+    drop_streams_in([conversation.conversation_id])
+
+
+def drop_streams_in(conversation_ids: Sequence[int]) -> None:
+    """Drop the streams of the replies in conversations that are deleted for good, once that is committed."""
+    replies = select(Message.message_id).where(Message.conversation_id.in_(conversation_ids))
     drop_streams(db.session.scalars(replies.where(Message.role == "assistant")).all())
 
 

@@ -11,19 +11,11 @@ from typing import Any
 
 from webapp.files.readers.page import text_of_html
 from webapp.files.readers.result import Pages
-from webapp.files.readers.text import decode
+from webapp.files.readers.text import decode_as
 
 _HEADS = ("From", "To", "Cc", "Date", "Subject")
 _SLIGHT = 200
 """A plain part with fewer characters than this gives way to an HTML part that says much more: it only says that."""
-_SUPERSETS = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "iso-8859-1": "cp1252",
-    "ks_c_5601-1987": "cp949",
-    "shift_jis": "cp932",
-}
-"""Encodings that programs really use under the names of smaller ones."""
 _START = re.compile(rb"(?:\A|\n\r?\n)(?=From [^\r\n]+ \d{4}\r?\n)")
 
 
@@ -91,22 +83,12 @@ def _best_part(parts: list[Message]) -> Message:
 
 def _text(part: Message) -> str:
     payload: Any = part.get_payload(decode=True) or b""
-    charset = (part.get_content_charset() or "utf-8").lower()
-    try:
-        return bytes(payload).decode(_SUPERSETS.get(charset, charset))
-    except (LookupError, UnicodeDecodeError):
-        return decode(bytes(payload))
+    return decode_as(bytes(payload), part.get_content_charset() or "utf-8")
 
 
 def _header(value: Any) -> str:
     """Return a decoded header, even if its declared encoding is wrong."""
-    out = []
-    for text, charset in decode_header(value):
-        if isinstance(text, str):
-            out.append(text)
-            continue
-        try:
-            out.append(text.decode(_SUPERSETS.get((charset or "utf-8").lower(), charset or "utf-8")))
-        except (LookupError, UnicodeDecodeError):
-            out.append(decode(text))
-    return " ".join("".join(out).split())
+    parts = (
+        text if isinstance(text, str) else decode_as(text, charset or "utf-8") for text, charset in decode_header(value)
+    )
+    return " ".join("".join(parts).split())

@@ -6,13 +6,12 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
 from webapp.files.readers.result import Pages, Unreadable, whole_words
-from webapp.files.readers.text import decode, encoding_with_zeros
+from webapp.files.readers.text import decode_as, encoding_with_zeros
 
 _HIDDEN = (
     "script, style, template, svg title, object, iframe, head > *:not(title), [hidden], "
@@ -28,23 +27,24 @@ _BREAKS = frozenset(["br", "tr", "dt", "dd", "option", "legend", "caption", "sel
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
 _NO_TEXT = re.compile(r"\.(?:ncx|css|png|jpe?g|gif|svg|webp|otf|ttf|woff2?|mp[34]|js)\Z", re.IGNORECASE)
 _HEADING = re.compile(r"h([1-6])\Z")
-_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"""<(?:meta[^>]{0,200}charset|\?xml[^>]{0,200}encoding)\s*=\s*["']?(?!utf-?(?:16|32))([\w.:-]+)""", re.IGNORECASE
+)
+_EMPTY = re.compile(r"<(title|script|style|textarea|iframe|object|template|noscript|select)\b([^<>]*)/>", re.IGNORECASE)
+"""Elements of XHTML that are closed at once: all that follows would be in one, and hidden."""
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _LINES = re.compile(r"\n{3,}")
 
 
 def read_page(data: bytes) -> Pages:
     """Read a page."""
-    return Pages([text_of_html(decode_page(data) or decode(data))])
+    return Pages([text_of_html(decode_page(data))])
 
 
-def decode_page(data: bytes, charset: str = "") -> str:
-    """Return a page in UTF-8, whatever it names, or the encoding it came with or names; empty if in none of them."""
-    match = _CHARSET.search(data[:4_096])
-    for encoding in ("" if data.isascii() else "utf-8", charset, match[1].decode() if match else ""):
-        with suppress(LookupError, ValueError):
-            return data.decode(encoding)
-    return ""
+def decode_page(data: bytes, *names: str) -> str:
+    """Return a page in UTF-8, or in an encoding of these names or its own: many are in UTF-8 under an old name."""
+    own = (name.decode() for name in _CHARSET.findall(data[:4_096]))
+    return decode_as(data, *([] if data.isascii() else ["utf-8"]), *names, *own)
 
 
 def text_of_html(html: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -63,6 +63,7 @@ def text_of_html(html: str, marks: Mapping[str, str] = MappingProxyType({})) -> 
 
 def _close_elements(html: str) -> str:
     """Return a page without what its author forgot to close: a browser would hide all the rest."""
+    html = _EMPTY.sub(r"<\1\2></\1>", html)
     for opening, closing in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
         index = html.lower().rfind(opening)
         if index >= 0 and closing not in html.lower()[index:]:
@@ -133,4 +134,4 @@ def read_book(data: bytes) -> Pages:
         raise Unreadable("The book is damaged or protected.") from None
     if any(b"\x00" in chapter and not encoding_with_zeros(chapter) for chapter in chapters):  # encrypted
         raise Unreadable("The book is damaged or protected.")
-    return Pages([text_of_html(decode(chapter)) for chapter in chapters], Counter(picture=pictures))
+    return Pages([text_of_html(decode_page(chapter)) for chapter in chapters], Counter(picture=pictures))

@@ -7,6 +7,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 
 from webapp.files.readers.result import Pages, Unreadable, table_pages, whole_words
@@ -18,11 +19,21 @@ _BOMS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_SUPERSETS = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso-8859-1": "cp1252",
+    "ks_c_5601-1987": "cp949",
+    "shift_jis": "cp932",
+}
+"""Encodings that programs really use under the names of smaller ones."""
 _NON_TEXT_CATEGORIES = ("Cc", "Cn", "Co", "Cs")
 _WITH_ZEROS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _SAMPLE, _FEW = 200_000, 20_000  # bytes
 _SEPARATORS = ",;\t|"
 _MAX_BROKEN = 0.01
+_MOST, _RUN = 2 / 3, 4
+"""The share of other bytes in a text with NULs, or how many are in a row, if they are no halves of its characters."""
 _PLAIN = re.compile(r"[ -~\t\r\n]")
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = {"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"}
@@ -32,6 +43,14 @@ _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 def decode(data: bytes) -> str:
     """Return text in whatever encoding it is; a byte that fits none costs one character."""
     return data.decode(encoding_of(data), "replace").removeprefix("\ufeff")
+
+
+def decode_as(data: bytes, *names: str) -> str:
+    """Return text in the first encoding of these names that fits, otherwise in whatever it is in."""
+    for name in names:
+        with suppress(LookupError, ValueError):
+            return data.decode(_SUPERSETS.get(name.lower(), name))
+    return decode(data)
 
 
 def encoding_of(data: bytes) -> str:
@@ -78,8 +97,12 @@ def encoding_with_zeros(data: bytes) -> str:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return encoding
-    few = {"utf-8": max(1, len(data) * _MAX_BROKEN)}
-    texts = [encoding for encoding in _WITH_ZEROS if _count_broken(data, encoding) <= few.get(encoding, 0)]
+    rest = data.replace(b"\0", b"")
+    is_apart = len(rest) > len(data) * _MOST or bytes(_RUN) in data  # between texts, or as filling
+    few = max(1, len(rest) * _MAX_BROKEN)
+    if is_apart and (b"\n" in rest or b"\0\0" not in data) and _count_broken(rest, "utf-8") <= few:
+        return "utf-8"
+    texts = [encoding for encoding in _WITH_ZEROS if _count_broken(data, encoding) <= few * (encoding == "utf-8")]
     plain = {encoding: len(_PLAIN.findall(data.decode(encoding, "replace"))) for encoding in texts}
     # In a wrong one that is possible, there is not even a space.
     return max((encoding for encoding in texts if plain[encoding]), key=plain.__getitem__, default="")
@@ -112,7 +135,7 @@ def table_rows(data: bytes, separator: str = "") -> list[list[str]]:
     lines = text.splitlines()
     separator = separator or (match[1] if match else _separator(lines[:50]))
     source = text if "\n" in text else "\n".join(lines)
-    return list(csv.reader(io.StringIO(source, newline=""), delimiter=separator))
+    return list(csv.reader(io.StringIO(source, newline=""), delimiter=separator, skipinitialspace=True))
 
 
 def _separator(lines: list[str]) -> str:
@@ -132,7 +155,7 @@ def read_notebook(data: bytes) -> Pages:
         book = json.loads(decode(data))
         cells = book["cells"] if "cells" in book else [cell for part in book["worksheets"] for cell in part["cells"]]
         texts, left_out = [], Counter[str]()
-        for cell in cells:
+        for cell in filter(None, cells):
             source = _join_lines(cell.get("source", cell.get("input")))
             texts.append(source if cell.get("cell_type") != "code" else f"```\n{source}\n```")
             for output in cell.get("outputs") or ():
@@ -155,6 +178,6 @@ def read_rich_text(data: bytes) -> Pages:
     """Read RTF."""
     from striprtf.striprtf import rtf_to_text  # noqa: PLC0415
 
-    source = data.decode("cp1252", "replace")
+    source = data[data.find(b"{") :].decode("cp1252", "replace")
     text = str(rtf_to_text(source, errors="replace"))  # type: ignore[no-untyped-call]
     return Pages([whole_words(text)], Counter(picture=source.count(r"\pict")))

@@ -94,12 +94,8 @@ def remember(
         action="add",
         message_number=source.number,
         quote=quote,
-        memory_type=args.memory_type,
-        content=args.content,
-        fact_key=args.fact_key,
-        fact_value=args.fact_value,
         confidence=CONFIDENCE,
-        importance=args.importance,
+        **args.model_dump(exclude={"quote"}),
     )
     ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], message_ids)
     ids |= writing.similar(conversation.user_id, conversation.space_id, vectors)

@@ -82,7 +82,7 @@ def write_portrait(space_id: int | None = None) -> ViewResult:
 def title_of(space: SpaceOut | None) -> str:
     """Return the title of a person's own portrait, or of a space's."""
     if space is None:
-        return _("What I know of you")
+        return _("What I know about you")
     if space.kind == "legacy":
         return _("What is known of %(name)s", name=space.name)
     return _("What is shared in %(name)s", name=space.name)

@@ -10,7 +10,6 @@ import resource
 import sys
 
 from webapp.files.readers.page import decode_page, text_of_html
-from webapp.files.readers.text import decode
 
 SECONDS, MEMORY = 5, 512 * 1024**2
 HTML_KINDS = ("text/html", "application/xhtml+xml")
@@ -28,7 +27,7 @@ def main(charset: str, kind: str) -> None:
 
 def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
     """Title and text of a page of one of KINDS."""
-    text = decode_page(data, charset) or decode(data.replace(b"\0", b""))
+    text = decode_page(data, charset)
     if kind not in HTML_KINDS:
         return {"title": "", "text": text.strip()}
     title = _TITLE.search(text[:200_000])
