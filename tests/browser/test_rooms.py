@@ -55,6 +55,8 @@ def test_tabs_stay_where_they_are_and_the_chosen_one_is_in_sight(app, open_tab, 
         assert len({(box["x"], box["y"]) for box in boxes}) == 1, boxes
         for path in paths[-2:]:  # the first ones fit
             expect(phone.go(path).locator(f"{TABS}[aria-current]")).to_be_in_viewport(ratio=0.9)
+        desk.page.keyboard.press("Tab")
+        expect(desk.page.get_by_role("link", name="Skip to the content")).to_be_focused()
 
 
 def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_tab, make_user):
