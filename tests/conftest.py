@@ -35,6 +35,7 @@ from webapp.chat.turns import stream_hub, turnlog
 from webapp.chat.turns.runtime import runtime
 from webapp.config import Settings
 from webapp.db.base import db
+from webapp.extensions import limiter
 from webapp.providers.catalogue import catalogue
 from webapp.redis.clients import open_redis
 from webapp.webhooks import events_api
@@ -232,6 +233,7 @@ def app(
     """The application on real servers; afterwards turns are stopped, tables and Redis emptied, the script forgotten."""
     if not {"live_server", "live_worker"} & set(request.fixturenames):
         LiveServer.kill_all_jobs()  # otherwise they would take the jobs of this test
+    limiter.enabled = False  # the process has one, which an application of another test may have switched on
     servers.start_database()  # if it died: one test says so, and not all that come after it
     yield _application
     model_server.reset()

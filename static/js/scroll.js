@@ -134,8 +134,14 @@ window.addEventListener("beforeprint", () => {
   }
 });
 
-// A row of tabs too long for the window shows the one whose page this is.
-for (const tab of $$(".page nav [aria-current]")) tab.scrollIntoView({ block: "nearest", inline: "center" });
+// A row of tabs too long for the window shows the one whose page this is. scrollIntoView would move the beginning of the
+// keyboard's way through the page there, too.
+for (const tab of $$(".page nav [aria-current]")) {
+  const row = tab.closest("nav");
+  const [from, to] = [row, tab].map((element) => element.getBoundingClientRect());
+  const covered = ($(".mem-nav-end", row)?.offsetWidth ?? 0) * (document.dir === "rtl" ? -1 : 1);
+  row.scrollBy(to.left - from.left + (to.width - from.width + covered) / 2, 0);
+}
 
 if (main) {
   new MutationObserver(() => currentThread === scroller() || positionThread()).observe(main, { childList: true, subtree: true });

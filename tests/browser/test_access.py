@@ -6,52 +6,12 @@ from playwright.sync_api import Route, expect
 
 from .conftest import (
     PHONE,
-    on_every_screen,
     replies,
     rest_position,
-    script_title,
-    scrolls_sideways,
     send,
     serious_findings,
     until,
 )
-
-RICH = """## A heading
-
-A [link](https://example.org), `code`, and a list:
-
-1. one
-2. two
-
-> A quotation.
-
-| a | b |
-|:--|--:|
-| 1 | 2 |
-
-```python
-def answer() -> int:
-    return 42  # of course
-```
-"""
-
-
-@on_every_screen
-def test_a_conversation_and_what_is_found_in_it_are_accessible(open_tab, make_user, model, device, colour):
-    model.script(reply=RICH)
-    script_title(model, "Everything at once")
-    tab = open_tab(make_user(is_admin=True), device, colour=colour)
-    page = tab.page
-    assert serious_findings(page) == []
-    page.get_by_label("Message", exact=True).fill("Show me everything")
-    page.get_by_role("button", name="Send").click()
-    expect(replies(page)).to_have_count(1)
-    expect(page.locator(".title-text")).to_have_text("Everything at once")
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
-    tab.go("/find?q=everything")
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
 
 
 def test_pages_before_signing_in_are_accessible(open_tab, user):
@@ -135,24 +95,6 @@ def test_settings(tab, open_tab, user):
     page.get_by_role("button", name="Save").first.click()
     expect(page.get_by_text("Saved.")).to_be_visible()
     expect(page.locator(".account-name")).to_have_text("Grace Hopper")
-    tab.go("/settings/tokens")
-    page.get_by_label("Token name").fill("Script")
-    page.get_by_label("Full access").check()
-    page.get_by_role("button", name="Create token").click()
-    expect(page.locator("#new-token")).to_contain_text("cmpl_")
-    page.get_by_role("button", name="Revoke “Script”").click()
-    page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
-    expect(page.get_by_role("button", name="Revoke “Script”")).to_have_count(0)
-    tab.go("/settings/security")
-    page.get_by_label("Current password").fill("wrong")
-    page.get_by_label("New password").fill("another heron, another mill")
-    page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_text("This is not your current password.")).to_be_visible()
-    tab.forgive()
-    page.get_by_label("Current password").fill(user.password)
-    page.get_by_label("New password").fill("another heron, another mill")
-    page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_text("Your password has been changed.")).to_be_visible()
 
 
 PAINTED = "new Promise(painted => requestAnimationFrame(() => setTimeout(painted)))"

@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import update
 
 from testkit.people import api_client, browser_client
 from tests.openapi.existing import Existing
+from tests.support.queries import execute
 from webapp.background.job_specs import Queue
+from webapp.conversations.models import Message
 
-from .conftest import look_over
+from .conftest import faults, look_over
 
 QUERIES = {"/find": "?q=lisbon"}
 CHOICES = {"name": "chat", "queue": next(iter(Queue)).value, "state": "failed", "form": "yaml"}
@@ -45,6 +48,26 @@ NO_PAGE = {
 }
 """Addresses that a signed-in admin does not see as a page of their own."""
 
+
+RICH = """## A heading
+
+A [link](https://example.org), `code`, and a list:
+
+1. one
+2. two
+
+> A quotation.
+
+| a | b |
+|:--|--:|
+| 1 | 2 |
+
+```python
+def answer() -> int:
+    return 42  # of course
+```
+"""
+"""What stands in the reply of a conversation."""
 
 TALLEST = 1_200
 ROOMS = set(json.loads((Path(__file__).parents[1] / "accounts" / "rooms.json").read_text()))
@@ -80,6 +103,7 @@ def every_page(app: Flask, existing: Existing, choices: dict[str, str]) -> tuple
 def test_every_page_can_be_used_by_everybody(app, make_user, open_tab):
     existing = Existing(app, make_user(is_admin=True), make_user())
     existing.fill()
+    execute(app, update(Message).where(Message.message_id == existing.values("message_id")[1]).values(content=RICH))
     shared = api_client(app, existing.person).get("/api/shares").get_json()["shares"]
     pages, missing = every_page(app, existing, {**CHOICES, "token": shared[0]["url"].rpartition("/")[2]})
     made_meanwhile = {"/exports/<int:export_id>/download"}  # there once the worker has made it
@@ -87,4 +111,6 @@ def test_every_page_can_be_used_by_everybody(app, make_user, open_tab):
     assert set(pages) >= ROOMS
     # A program has signed in, and all that runs in the background is listed.
     tallest = dict.fromkeys(ROOMS, TALLEST) | {"/settings/programs": TALLEST + 80, "/admin/rq": TALLEST + 120}
-    assert look_over(open_tab(existing.person, path=""), pages, tallest) == []
+    tab = open_tab(existing.person, path="")
+    assert look_over(tab, pages, tallest) == []
+    assert faults(tab.go(f"/c/{existing.values('conversation_id')[0]}")) == []

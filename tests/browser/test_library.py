@@ -75,19 +75,20 @@ def test_arrows_choose_and_escape_leaves_what_was_typed(prompts, model, page):
     expect(replies(page)).to_have_count(2)
 
 
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_prompt_with_many_blanks_begins_where_it_is_seen(app, open_tab, user, device):
+def test_a_prompt_with_many_blanks_begins_where_it_is_seen(app, tab, user):
     with app.app_context(), write_transaction():
         blanks = " ".join(f"{{{{blank{number}}}}}" for number in range(6))
         create_prompt(user.user_id, NewSavedPrompt(name="Form", content=blanks))
-    page = open_tab(user, device).page
-    page.get_by_label("Message", exact=True).focus()
-    page.keyboard.type("/form")
-    expect(page.locator(".slash-option:visible")).to_have_count(1)
-    page.keyboard.press("Enter")
-    expect(page.get_by_label("blank0", exact=True)).to_be_focused()
-    expect(page.locator("#slash")).to_be_in_viewport(ratio=1)
-    page.locator("[data-slash-close]").click()
+    page = tab.page
+    for device in (DESKTOP, PHONE):
+        page.set_viewport_size(device["viewport"])
+        page.get_by_label("Message", exact=True).fill("")
+        page.keyboard.type("/form")
+        expect(page.locator(".slash-option:visible")).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("blank0", exact=True)).to_be_focused()
+        expect(page.locator("#slash")).to_be_in_viewport(ratio=1)
+        page.locator("[data-slash-close]").click()
 
 
 def test_a_menu_on_a_phone_stays_in_the_window_and_a_folder_is_named_as_soon_as_its_box_opens(

@@ -212,15 +212,6 @@ def test_search_from_anywhere_opens_at_the_message_or_the_memory(app, tab, user)
     expect(page.get_by_role("heading", level=1, name="The Tide Mill")).to_be_visible()
 
 
-def test_a_page_below_a_room_stays_marked_when_the_list_is_refreshed(titles, open_tab, user):
-    titles("One")
-    page = open_tab(user, path="/memories/changes").page
-    with page.expect_response("**/sidebar?*"):
-        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
-    page.wait_for_timeout(300)
-    expect(page.locator(".side-room[aria-current]")).to_have_text("Memory")
-
-
 def test_the_sidebar_and_the_panel_stay_as_they_were_left(page):
     page.get_by_role("button", name="Hide the sidebar").click()
     page.get_by_label("Hide the memory panel").click()
@@ -331,7 +322,7 @@ def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(model, wait
         expect(replies(page)).to_have_count(2)
 
 
-def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, page):
+def test_a_conversation_whose_page_is_loaded_is_read_and_a_room_stays_marked(app, tab, model, titles, page):
     """It stayed unread when it was reloaded, or opened by its address: the list that came with it did not say so."""
     titles("Opened by its address")
     with app.app_context(), write_transaction():
@@ -346,9 +337,13 @@ def test_a_conversation_whose_page_is_loaded_is_read(app, tab, model, titles, pa
     expect(replies(page)).to_have_count(1)
     with page.expect_response(re.compile("/seen$")):  # once it is in sight again
         page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
-    tab.go("/settings")
+    tab.go("/memories/changes")
     expect(page.locator(".side-item")).to_have_count(1)
     expect(page.locator("[data-unread]")).to_have_count(0)
+    with page.expect_response("**/sidebar?*"):
+        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    page.wait_for_timeout(300)
+    expect(page.locator(".side-room[aria-current]")).to_have_text("Memory")
 
 
 def test_the_open_conversation_never_looks_unread(model, waiting_requests, page):

@@ -119,8 +119,14 @@ def test_edit_in_place_history_restore_and_an_undo_that_is_refused(memory_page):
     expect(page.locator("#memory-log .change > details > summary").nth(1)).to_be_focused()
 
 
-def test_forgetting_asks_once_and_reports(memory_page):
-    page = memory_page
+def test_forgetting_asks_once_and_reports_and_so_does_deleting_what_memories_rest_on(memory_page):
+    page, dialog = memory_page, memory_page.get_by_role("dialog")
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog).to_contain_text("2 memories rest on what you said in it")
+    assert serious_findings(page) == []
+    dialog.get_by_role("link", name="Cancel").click()
+    expect(replies(page)).to_have_count(1)
     card = open_memory(page, "green tea")
     card.get_by_label("Forget this memory for good").click()
     question = page.locator(".mem-confirm")
@@ -140,6 +146,12 @@ def test_forgetting_asks_once_and_reports(memory_page):
     report.get_by_label("Close this report").click()
     expect(cards(page)).to_have_count(1)
     expect(page.locator(".message-user")).to_contain_text("green tea")
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    dialog.get_by_role("button", name="Delete and forget 1 memory").click()
+    expect(page.locator("[data-toast]")).to_contain_text("1 memory forgotten")
+    expect(cards(page)).to_have_count(0)
+    expect(page.locator(".side-link")).to_have_count(0)
 
 
 def test_a_quotation_leads_to_the_words_and_a_receipt_under_the_reply_is_answered(memory_page):
@@ -248,23 +260,6 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     assert serious_findings(page) == []
     tab.go("/memory")
     expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps bees", "Keeps a dark garden"])
-
-
-def test_deleting_a_conversation_asks_when_memories_rest_on_it(memory_page):
-    page = memory_page
-    page.get_by_label("Conversation menu").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("2 memories rest on what you said in it")
-    assert serious_findings(page) == []
-    dialog.get_by_role("link", name="Cancel").click()
-    expect(replies(page)).to_have_count(1)
-    page.get_by_label("Conversation menu").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    dialog.get_by_role("button", name="Delete and forget 2 memories").click()
-    expect(page.locator("[data-toast]")).to_contain_text("2 memories forgotten")
-    expect(cards(page)).to_have_count(0)
-    expect(page.locator(".side-link")).to_have_count(0)
 
 
 def test_a_list_that_did_not_come_is_asked_for_again(tab, page):

@@ -1,10 +1,10 @@
-"""Blocks of a reply in a real browser: formulas, tables, code, diagrams; and the field of the search."""
+"""Blocks of a reply in a real browser: formulas, tables, code, diagrams."""
 
 import re
 
 from playwright.sync_api import expect
 
-from .conftest import DESKTOP, PHONE, plant, replies, scrolls_sideways, send, serious_findings
+from .conftest import PHONE, plant, replies, scrolls_sideways, send, serious_findings
 
 FORMULAS = "Euler: \\( e^{i\\pi} = -1 \\) and $x_1$.\n\n\\[\n\\frac{a}{b}\n= c\n\\]\n\nPrices: $5 and $6."
 TABLE = (
@@ -18,22 +18,6 @@ DRAWN = (
     '```svg\n<svg viewBox="0 0 40 20" onload="parent.stolen = 1"><script>parent.stolen = 1</script>'
     '<rect width="40" height="20" style="fill:red"/></svg>\n```\n'
 )
-
-
-def test_the_search_field_is_one_line_and_escape_closes_at_once(page):
-    for device in (DESKTOP, PHONE):
-        page.set_viewport_size(device["viewport"])
-        page.keyboard.press("Control+k")
-        field = page.get_by_role("combobox", name="Search everything")
-        expect(field).to_be_focused()
-        boxes = [item.bounding_box() for item in (field, page.get_by_role("button", name="Close search"))]
-        palette = page.locator("#palette").bounding_box()
-        assert abs(boxes[0]["y"] + boxes[0]["height"] / 2 - boxes[1]["y"] - boxes[1]["height"] / 2) < 4
-        assert boxes[0]["width"] > palette["width"] * 0.6
-        assert all(box["x"] + box["width"] <= palette["x"] + palette["width"] for box in boxes)
-        field.fill("something")
-        page.keyboard.press("Escape")
-        expect(page.locator("#palette")).to_be_hidden()
 
 
 def test_formulas_are_set_unless_they_are_broken_and_prices_are_not(app, tab, user):

@@ -1,15 +1,11 @@
 """Settings and Administration: rooms beside one topic a page, a list of them on a phone, old anchors, the palette."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from playwright.sync_api import expect
-from sqlalchemy import update
 
-from tests.support.queries import execute
-from webapp.accounts.models import UserSession
-from webapp.db.base import now, write_transaction
+from webapp.db.base import write_transaction
 from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 
@@ -59,6 +55,8 @@ def test_tabs_stay_where_they_are_and_the_chosen_one_is_in_sight(app, open_tab, 
         assert len({(box["x"], box["y"]) for box in boxes}) == 1, boxes
         for path in paths[-2:]:  # the first ones fit
             expect(phone.go(path).locator(f"{TABS}[aria-current]")).to_be_in_viewport(ratio=0.9)
+        desk.page.keyboard.press("Tab")
+        expect(desk.page.get_by_role("link", name="Skip to the content")).to_be_focused()
 
 
 def test_on_a_phone_one_sees_the_rooms_then_one_of_them_and_the_way_back(open_tab, make_user):
@@ -92,7 +90,20 @@ def test_an_anchor_of_the_long_pages_leads_on(open_tab, make_user, device):
         expect(page.get_by_text(seen, exact=True).first).to_be_visible()
 
 
-def test_rooms_by_keyboard_and_by_name(page):
+def test_the_search_field_is_one_line_and_finds_rooms_by_keyboard_and_by_name(page):
+    for device in (PHONE, DESKTOP):
+        page.set_viewport_size(device["viewport"])
+        page.keyboard.press("Control+k")
+        field = page.get_by_role("combobox", name="Search everything")
+        expect(field).to_be_focused()
+        boxes = [item.bounding_box() for item in (field, page.get_by_role("button", name="Close search"))]
+        palette = page.locator("#palette").bounding_box()
+        assert abs(boxes[0]["y"] + boxes[0]["height"] / 2 - boxes[1]["y"] - boxes[1]["height"] / 2) < 4
+        assert boxes[0]["width"] > palette["width"] * 0.6
+        assert all(box["x"] + box["width"] <= palette["x"] + palette["width"] for box in boxes)
+        field.fill("something")
+        page.keyboard.press("Escape")
+        expect(page.locator("#palette")).to_be_hidden()
     for typed, place in (("memory switch", "/settings/personalisation"), ("security", "/settings/security")):
         page.keyboard.press("Control+k")
         page.locator("#palette-text").fill(typed)
@@ -105,19 +116,3 @@ def test_rooms_by_keyboard_and_by_name(page):
     expect(page.get_by_role("link", name="Connected programs")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Programs", exact=True)).to_have_attribute("aria-current", "page")
-
-
-def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user):
-    admin = make_user(is_admin=True)
-    tab = open_tab(admin)
-    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
-    page = tab.go("/admin/users")
-    form = page.locator("#add")
-    form.get_by_label("E-mail address").fill("new@example.org")
-    form.get_by_label("Name").fill("Newcomer")
-    form.get_by_role("button", name="Add user").click()
-    expect(page.get_by_role("heading", name="Confirm your password")).to_be_visible()
-    page.get_by_label("Password").fill(admin.password)
-    page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("heading", name="Newcomer")).to_be_visible()
-    expect(page.locator("#password")).to_be_visible()

@@ -38,54 +38,39 @@ def test_a_legacy_is_made_and_talked_in(open_tab, cast, model):
     assert page.locator(".space-tag").bounding_box()["width"] < 40, "the title needs the room"
 
 
-def test_one_shares_and_the_other_sees_it_until_it_is_withdrawn(open_tab, cast):
-    (anna, ben), (hers, his) = cast
+def test_what_is_shared_is_withdrawn_by_the_button_that_has_the_focus(open_tab, cast):
+    (anna, _), (hers, _) = cast
     space = make_space(hers, "Grandpa Joe")
-    join(hers, space, his)
     fact = add_fact(hers, space, "Joe sang bass in the choir")
-    page, other = open_tab(anna).go(f"/spaces/{space}/facts"), open_tab(ben).go(f"/spaces/{space}/facts")
-    expect(other.get_by_text("No facts yet")).to_be_visible()
+    page = open_tab(anna).go(f"/spaces/{space}/facts")
     page.get_by_role("button", name="Share: Joe sang bass").click()
     expect(page.locator(f"#fact-{fact}")).to_contain_text("Yours, shared with the members")
     expect(page.get_by_role("button", name="Withdraw: Joe sang bass")).to_be_focused()
-    other.reload()
-    expect(other.locator(f"#fact-{fact}")).to_contain_text("Shared by Anna")
     page.get_by_role("button", name="Withdraw: Joe sang bass").click()
     expect(page.locator(f"#fact-{fact}")).to_contain_text("seen by you alone")
-    other.reload()
-    expect(other.get_by_text("No facts yet")).to_be_visible()
 
 
-def test_the_badge_follows_the_scope_of_its_list(open_tab, cast):
-    (anna, _), (hers, _) = cast
+def test_a_project_counts_by_scope_reads_its_document_and_asks_before_it_removes_somebody(open_tab, cast):
+    (anna, _), (hers, his) = cast
     space = make_space(hers, "Boat", "project")
+    join(hers, space, his)
     for fields in ({"space_id": space}, {}):
         hers.post("/api/memories", json={"memory_type": "fact", "content": f"Ties knots {fields}", **fields})
-    page = open_tab(anna).go(f"/c/{converse(hers, space)}")
+    tab = open_tab(anna)
+    page = tab.go(f"/c/{converse(hers, space)}")
     badge, listed = page.locator("[data-memory-count]"), page.locator("#memory-list .mem")
     expect(badge).to_have_text("1")
     page.get_by_label("Scope").select_option("Everywhere")
     expect(badge).to_have_text("2")
     expect(listed).to_have_count(2)
-
-
-def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):
-    (anna, _), (hers, _) = cast
-    space = make_space(hers, "Boat", "project")
-    page = open_tab(anna).go(f"/spaces/{space}/documents")
+    tab.go(f"/spaces/{space}/documents")
     page.get_by_label("Title").fill("Log")
     log = "\n\n".join(f"Day {day}. " + "The wind held. " * 50 for day in range(20))
     page.get_by_label("Text", exact=True).fill(log)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".document")).to_contain_text("Log")
     expect(page.locator(".document progress")).to_have_count(0)
-
-
-def test_what_cannot_be_undone_is_asked_once(open_tab, cast):
-    (anna, _), (hers, his) = cast
-    space = make_space(hers, "Boat", "project")
-    join(hers, space, his)
-    page = open_tab(anna).go(f"/spaces/{space}/members")
+    tab.go(f"/spaces/{space}/members")
     remove, dialog = page.get_by_role("button", name="Remove Ben"), page.get_by_role("dialog", name="Remove Ben?")
     remove.press("Enter")
     expect(dialog).to_contain_text("This cannot be undone.")

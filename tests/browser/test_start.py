@@ -36,9 +36,9 @@ def is_cut(page: Page, selector: str) -> bool:
     )
 
 
-def say_in(app: Flask, user: Person, language: str) -> None:
-    """Choose the language of a person's pages."""
-    api_client(app, user).put("/api/account", json={"settings": {"language": language}})
+def say_in(app: Flask, user: Person, language: str, **name: str) -> None:
+    """Choose the language of a person's pages, and perhaps another name."""
+    api_client(app, user).put("/api/account", json={"settings": {"language": language}, **name})
 
 
 def on_every_telephone(page: Page) -> Iterator[None]:
@@ -140,17 +140,6 @@ def test_the_panel_is_beside_conversations_once_something_is_remembered(app, ope
     expect(panel.locator(".mem-text")).to_be_visible()
 
 
-def test_the_account_has_the_foot_of_the_sidebar_to_itself(app, open_tab, user):
-    def name(text: str) -> bool:
-        api_client(app, user).put("/api/account", json={"name": text})
-        tab.go("/")
-        return is_cut(tab.page, ".account-name")
-
-    tab = open_tab(user)
-    assert not name("Aleksandra Kowalczyk")
-    assert name(LONG)
-
-
 def test_with_everything_on_it_the_page_is_accessible(app, open_tab, user, tmp_path):
     load(app, write_fixture(tmp_path / "fixtures"))
     client = api_client(app, user)
@@ -158,10 +147,11 @@ def test_with_everything_on_it_the_page_is_accessible(app, open_tab, user, tmp_p
     for body in ({"title": LONG}, {"journey": "garden"}):
         client.post("/api/conversations", json=body)
     tab = open_tab(user)
-    for language in ("en", "ar"):
-        say_in(app, user, language)
+    for language, name in (("en", "Aleksandra Kowalczyk"), ("ar", LONG)):
+        say_in(app, user, language, name=name)
         page = tab.go()
         expect(page.locator(".continue-item")).to_have_count(2)
+        assert is_cut(page, ".account-name") == (name == LONG), "the account has the foot of the sidebar to itself"
         assert faults(page) == []
         page.locator(".space-switcher > button").dispatch_event("click")
         assert faults(page) == []

@@ -17,7 +17,7 @@ from webapp.db.base import write_transaction
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.servers import create_server, try_server, update_server
 
-from .conftest import on_every_screen, replies, script_title, scrolls_sideways, send, serious_findings
+from .conftest import on_every_screen, replies, script_title, scrolls_sideways, serious_findings
 
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
 
@@ -53,7 +53,9 @@ def calls(model: Any, *wanted: tuple[str, dict[str, Any]], last: str) -> None:
 
 
 @on_every_screen
-def test_a_tool_that_writes_is_asked_about(open_tab, make_user, model, garden, device, colour):
+def test_a_tool_that_writes_is_asked_about_and_stopped_while_it_asks(
+    open_tab, make_user, model, garden, device, colour
+):
     script_title(model, "Herons")
     calls(
         model,
@@ -78,19 +80,15 @@ def test_a_tool_that_writes_is_asked_about(open_tab, make_user, model, garden, d
     page.get_by_text("Used 3 tools").click()
     expect(page.locator(".tools-used")).to_contain_text("Noted: Three herons")
     assert serious_findings(page) == []
-    tab.go("/admin/tools").get_by_role("link", name="Garden").click()
-    expect(page.get_by_text("may write")).to_have_count(1)
-    assert serious_findings(page) == [] and not scrolls_sideways(page)
-
-
-def test_stop_while_it_asks(tab, model, garden):
     calls(model, ("Garden_write_note", {"text": "x"}), last="Done.")
-    page = tab.page
-    send(page, "Note it")
+    say(page, "Note it")
     expect(page.get_by_role("button", name="Always")).to_be_visible()
     page.get_by_role("button", name=re.compile("Stop")).click()
     expect(page.locator('.message-assistant[data-status="stopped"]')).to_be_visible()
-    assert not garden.notes
+    assert len(garden.notes) == 1
+    tab.go("/admin/tools").get_by_role("link", name="Garden").click()
+    expect(page.get_by_text("may write")).to_have_count(1)
+    assert serious_findings(page) == [] and not scrolls_sideways(page)
 
 
 @pytest.fixture

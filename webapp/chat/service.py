@@ -204,7 +204,11 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     """Put an earlier version of a message back, with what followed it then. Raises NotFound, Conflict."""
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
-    return messages.restore_version(conversation, message, version_id)
+    version = messages.restore_version(conversation, message, version_id)
+    if version.role == "user" and conversation.extracted_through is not None:  # what it says is read again
+        conversation.extracted_through = min(conversation.extracted_through, version.message_id - 1)
+        conversation.extraction_due = True
+    return version
 
 
 def branch(user_id: int, message_id: int) -> Conversation:

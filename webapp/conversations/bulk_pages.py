@@ -61,14 +61,12 @@ def change_many() -> Any:
     result = bulk_changes.change_many(
         current_user_id(), ids, action, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
-    db.session.commit()
     undo = "message"
     if result.deleted_at:
         undo = url_for(".undelete_many", at=result.deleted_at.isoformat())
     elif word := bulk_changes.store_previous(current_user_id(), result.before):
         undo = url_for(".undo_many", word=word, **query_filters)
-    flash(translate(result.text), undo)
-    return redirect(url_for(".index", **query_filters), 303)
+    return commit_and_redirect(url_for(".index", **query_filters), translate(result.text), undo)
 
 
 @blueprint.post("/organise/undelete")

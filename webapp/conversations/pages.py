@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, cast
 
-from flask import Response, flash, g, make_response, redirect, render_template, request, url_for
+from flask import Response, g, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_identity, current_user_id
 from webapp.conversations import lists, message_views, service
@@ -13,7 +13,7 @@ from webapp.db.base import db
 from webapp.errors import Invalid
 from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
 from webapp.http.validation import MAX_TEXT_BYTES, parse_id
-from webapp.http.views import PageBlueprint, ViewResult, requested_cursor, wants_partial
+from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n import calendar
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -160,7 +160,7 @@ def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=True))
     notice = _("Archived %(title)s.", title=_quoted_title(row))
-    return _commit(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
@@ -168,7 +168,7 @@ def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
     row = service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=False))
     notice = _("Unarchived %(title)s.", title=_quoted_title(row))
-    return _commit(notice, url_for(".show", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
@@ -179,14 +179,14 @@ def delete(conversation_id: int) -> ViewResult:
         db.session.rollback()
         return "", 204
     notice = _("Deleted %(title)s.", title=_quoted_title(hidden))
-    return _commit(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 def undelete(conversation_id: int) -> ViewResult:
     row = service.unhide_conversation(current_user_id(), conversation_id)
     notice = _("Restored %(title)s.", title=_quoted_title(row))
-    return _commit(notice, url_for(".show", conversation_id=conversation_id))
+    return commit_and_tell(notice, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -236,15 +236,16 @@ def _quoted_title(conversation: Conversation) -> str:
     return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
-def _commit(notice: str, location: str, *, undo: str | None = None) -> ViewResult:
+def commit_and_tell(
+    notice: str, location: str, *, undo: str | None = None, undo_label: str = "", trigger: str = CHANGED
+) -> ViewResult:
     """Commit, and tell what happened in a notice with an undo: at once for HTMX, else on the next page."""
-    db.session.commit()
     if not wants_partial():
-        flash(notice, undo or "message")
-        return redirect(location, 303)
-    action = {"action": (_("Undo"), undo), "seconds": 10} if undo else {}
+        return commit_and_redirect(location, notice, undo or "message")
+    db.session.commit()
+    action = {"action": (undo_label or _("Undo"), undo), "seconds": 10} if undo else {}
     response = Response(render_template("errors/_toast.html", detail=notice, **action))
-    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
+    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
     return response
 
 

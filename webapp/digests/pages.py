@@ -11,10 +11,9 @@ from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored_digest
-from webapp.errors import Conflict, Invalid, NotFound, Unavailable
+from webapp.errors import Conflict, Invalid, Unavailable
 from webapp.http.forms import sentences
 from webapp.http.problems import field_errors
-from webapp.http.validation import MAX_ID
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -33,12 +32,12 @@ def _header() -> dict[str, Any]:
 @blueprint.get("")
 def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
-    return _render(_own_conversation(conversation_id), editing="edit" in request.args)
+    return _render(get_conversation(current_user_id(), conversation_id), editing="edit" in request.args)
 
 
 @blueprint.post("")
 def save(conversation_id: int) -> ViewResult:
-    conversation = _own_conversation(conversation_id)
+    conversation = get_conversation(current_user_id(), conversation_id)
     try:
         data = _form()
     except Invalid as error:
@@ -51,32 +50,25 @@ def save(conversation_id: int) -> ViewResult:
 
 @blueprint.post("/generate")
 def generate(conversation_id: int) -> ViewResult:
-    _own_conversation(conversation_id)
+    get_conversation(current_user_id(), conversation_id)
     try:
         generation.generate_now(conversation_id)
     except (Conflict, Unavailable) as error:
-        return _render(_own_conversation(conversation_id), error=error.detail), error.status
+        return _render(get_conversation(current_user_id(), conversation_id), error=error.detail), error.status
     return _report(conversation_id, _("The digest is ready."))
 
 
 @blueprint.get("/history")
 def history(conversation_id: int) -> ViewResult:
-    conversation = _own_conversation(conversation_id)
+    conversation = get_conversation(current_user_id(), conversation_id)
     rows = [ConversationMemoryVersionOut.of(row) for row in service.history(conversation_id)]
     return render_template("digests/history.html", conversation=conversation, versions=rows, partial=wants_partial())
 
 
 @blueprint.post("/versions/<int:version>/restore")
 def restore(conversation_id: int, version: int) -> ViewResult:
-    _own_conversation(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
     return commit_and_redirect(url_for(".show", conversation_id=conversation_id), _("That version has been restored."))
-
-
-def _own_conversation(conversation_id: int) -> Conversation:
-    if not 1 <= conversation_id <= MAX_ID:
-        raise NotFound("There is no such conversation.")
-    return get_conversation(current_user_id(), conversation_id)
 
 
 def _digest_values(conversation: Conversation) -> dict[str, Any]:
@@ -105,7 +97,7 @@ def _render(conversation: Conversation, **extra: Any) -> str:
 
 def _report(conversation_id: int, message: str) -> ViewResult:
     if wants_partial():
-        return _render(_own_conversation(conversation_id))
+        return _render(get_conversation(current_user_id(), conversation_id))
     flash(message)
     return redirect(url_for(".show", conversation_id=conversation_id), 303)
 

@@ -28,13 +28,12 @@ MAX_LISTED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as a reader sees it: `by` names who shares it, None for the reader's own, which also have their source."""
+    """A fact as a reader sees it: `by` names who shares it, None for the reader's own."""
 
     memory: Memory
     category: str
     is_mine: bool
     by: str | None
-    source_conversation_id: int | None = None
 
 
 def list_facts(user_id: int, space_id: int) -> list[Fact]:
@@ -165,9 +164,4 @@ def _fact(user_id: int, row: Memory) -> Fact:
 
 def _as_facts(user_id: int, rows: Sequence[Memory]) -> list[Fact]:
     names = members.names_of({row.user_id for row in rows} - {user_id})
-    return [
-        Fact(row, category_of(row.category), True, None, row.source_conversation_id)
-        if row.user_id == user_id
-        else Fact(row, category_of(row.category), False, names.get(row.user_id))
-        for row in rows
-    ]
+    return [Fact(row, category_of(row.category), row.user_id == user_id, names.get(row.user_id)) for row in rows]

@@ -59,7 +59,7 @@ class FactOut(Output):
             category=fact.category,
             is_mine=fact.is_mine,
             shared_by=fact.by,
-            source_conversation_id=fact.source_conversation_id,
+            source_conversation_id=row.source_conversation_id if fact.is_mine else None,
             extracted_at=row.created_at,
         )
 

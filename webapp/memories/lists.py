@@ -1,8 +1,9 @@
 """Lists of memories: what their filters select, and the index a page is read along."""
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, func, select, true
+from sqlalchemy import ColumnElement, Select, bindparam, false, func, select, true
 from sqlalchemy.orm import aliased, defer
 
 from webapp.memories.models import Memory
@@ -58,9 +59,10 @@ def use_list_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> S
     return statement.with_hint(Memory, f"FORCE INDEX (ix_memories_{index})", "mysql")
 
 
-def categories(user_id: int, on_sqlite: bool) -> Select[str]:
-    """Return the categories of the memories in use, by name, stepping along their index."""
-    scope = (Memory.user_id == user_id, Memory.is_archived == false(), Memory.is_closed == false())
+@cache
+def categories(on_sqlite: bool) -> Select[str]:
+    """Return the categories of a `user`'s memories in use, by name, stepping along their index."""
+    scope = (Memory.user_id == bindparam("user"), Memory.is_archived == false(), Memory.is_closed == false())
     if on_sqlite:
         name = select(func.min(Memory.category).label("name")).where(*scope, Memory.category > "").cte(recursive=True)
         after = select(func.min(Memory.category)).where(*scope, Memory.category > name.c.name).correlate(name)

@@ -1,12 +1,12 @@
 """Reads what was found from the tables by id: whatever an index says, only what exists now and may be seen."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import BigInteger, BindParameter, Row, Select, and_, bindparam, exists, select, true
+from sqlalchemy import BindParameter, Select, and_, bindparam, exists, select, true
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
@@ -21,8 +21,6 @@ from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.text.provenance import forgotten_in, without
 
-_ROOMS = (16, 64, 256)
-"""Numbers of ids a statement can have: one of fixed length is rendered once, an expanding list every time."""
 _Read = tuple[int, int | None, bool, FoundPassage]
 """A passage's owner, its space, whether it is shared there, and the passage."""
 
@@ -71,27 +69,18 @@ def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: 
     return sorted(passages, key=lambda item: (-item.score, item.id))
 
 
-def _by_id(statement: Callable[[int], Select[*tuple[Any, ...]]], ids: Sequence[int]) -> Iterator[Row[*tuple[Any, ...]]]:
-    """Yield the rows of a statement made for a fixed number of ids, for any number of them."""
-    for start in range(0, len(ids), _ROOMS[-1]):
-        batch = ids[start : start + _ROOMS[-1]]
-        room = next(room for room in _ROOMS if room >= len(batch))
-        filled = (*batch, *[batch[-1]] * (room - len(batch)))
-        yield from db.session.execute(statement(room), {f"id{place}": number for place, number in enumerate(filled)})
-
-
-def _ids(room: int) -> list[BindParameter[int]]:
-    return [bindparam(f"id{place}", type_=BigInteger) for place in range(room)]
+def _ids() -> BindParameter[int]:
+    return bindparam("ids", expanding=True)
 
 
 def _memories(ids: Sequence[int]) -> Iterable[_Read]:
-    return _as_memories(_by_id(_memories_by_id, ids))
+    return _as_memories(db.session.execute(_memories_by_id(), {"ids": ids}))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
 @cache
-def _memories_by_id(room: int) -> Select[*tuple[Any, ...]]:
-    return _of_memories(usable_memories().where(Memory.memory_id.in_(_ids(room))))
+def _memories_by_id() -> Select[*tuple[Any, ...]]:
+    return _of_memories(usable_memories().where(Memory.memory_id.in_(_ids())))
 
 
 def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
@@ -129,10 +118,10 @@ def _as_memories(rows: Iterable[Any]) -> Iterable[_Read]:
 
 
 @cache
-def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
+def _messages_by_id() -> Select[*tuple[Any, ...]]:
     return (
         searchable_messages()
-        .where(Message.message_id.in_(_ids(room)))
+        .where(Message.message_id.in_(_ids()))
         .with_only_columns(
             Message.message_id,
             Message.content,
@@ -150,7 +139,7 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
-    for number, text, spans, created_at, role, owner, *place in _by_id(_messages_by_id, ids):
+    for number, text, spans, created_at, role, owner, *place in db.session.execute(_messages_by_id(), {"ids": ids}):
         conversation_id, title, space, is_tainted = place
         text = without(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
@@ -165,10 +154,10 @@ _is_summed_up = and_(
 
 
 @cache
-def _chunks_by_id(room: int) -> Select[*tuple[Any, ...]]:
+def _chunks_by_id() -> Select[*tuple[Any, ...]]:
     return (
         searchable_chunks()
-        .where(ConversationChunk.chunk_id.in_(_ids(room)))
+        .where(ConversationChunk.chunk_id.in_(_ids()))
         .with_only_columns(
             ConversationChunk.chunk_id,
             ConversationChunk.content,
@@ -184,7 +173,8 @@ def _chunks_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
-    for number, text, created_at, space, first_id, owner, *place, is_tainted in _by_id(_chunks_by_id, ids):
+    rows = db.session.execute(_chunks_by_id(), {"ids": ids})
+    for number, text, created_at, space, first_id, owner, *place, is_tainted in rows:
         item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, place[0], first_id, place[1])
         yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
 

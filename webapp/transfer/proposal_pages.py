@@ -2,16 +2,14 @@
 
 import time
 
-from flask import flash, redirect, request, url_for
+from flask import flash, redirect, url_for
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
-from webapp.errors import Invalid
 from webapp.http.views import PageBlueprint, ViewResult
-from webapp.i18n.request_language import gettext as _, ngettext
+from webapp.i18n.request_language import ngettext
 from webapp.memories.models import Memory
-from webapp.memories.rules.user_decisions import Decision
-from webapp.memories.web.decision_pages import show_queue
+from webapp.memories.web.decision_pages import decided_text, requested_decision, show_queue
 from webapp.transfer import proposals, service
 
 blueprint = PageBlueprint("proposal_pages", __name__, access="user")
@@ -30,23 +28,17 @@ def show(import_id: int) -> ViewResult:
 @blueprint.post("/imports/<int:import_id>/proposals")
 def decide(import_id: int) -> ViewResult:
     """Keep or drop all of them, in batches; those that cannot be kept without replacing another memory are left."""
-    user_id, decision = current_user_id(), request.form.get("decision", "")
-    if decision not in (Decision.ACCEPT.value, Decision.REJECT.value):
-        raise Invalid.field("decision", "is not one of the choices offered")
+    user_id, decision = current_user_id(), requested_decision()
     end, done, left, last_id = time.monotonic() + SECONDS, 0, 0, 0
     while True:
-        step = proposals.decide_batch(user_id, import_id, Decision(decision), after=last_id)
+        step = proposals.decide_batch(user_id, import_id, decision, after=last_id)
         db.session.commit()
         done, left = done + step.done, left + step.left
         if not step.last_id or time.monotonic() > end:
             break
         last_id = step.last_id
     group = proposals.group_of(service.get_import(user_id, import_id))
-    sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", done)
-    if decision == Decision.REJECT.value:
-        sentence = ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", done)
-    if left:
-        sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
+    sentence = decided_text(decision, done, left)
     if group.count > left:
         sentence += " " + ngettext("%(num)s is still waiting.", "%(num)s are still waiting.", group.count - left)
     flash(sentence, "message")

@@ -85,7 +85,7 @@ def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user,
 @pytest.mark.usefixtures("untrusted_model")
 def test_an_edited_message_brings_nothing_back_and_what_is_rewritten_in_it_goes(app, client, user, model):
     talk = converse(app, user.user_id)
-    (message,) = say(app, talk, "我对核桃过敏而且住在大连。")
+    first = message = say(app, talk, "我对核桃过敏而且住在大连。")[0]
     forget(app, client, user, model, talk, "我对核桃过敏")
     learn(client, model, talk, operation("住在大连", "住在大连"))
     assert current(app, user.user_id) == ["而且住在大连。"]
@@ -99,6 +99,10 @@ def test_an_edited_message_brings_nothing_back_and_what_is_rewritten_in_it_goes(
             extract(client, talk)
             assert current(app, user.user_id) == known
     assert [memory.content for memory in memories_of(app, user.user_id) if memory.needs_review] == ["而且住在上海。"]
+    assert client.post(f"/api/messages/{message}/versions/{first}/restore").status_code == 200
+    with app.app_context():
+        extraction.extract(talk)
+    assert current(app, user.user_id) == ["而且住在大连。"]
 
 
 @pytest.mark.parametrize("content", [SAID, f"The user said: {SAID}"])

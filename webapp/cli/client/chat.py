@@ -43,7 +43,7 @@ class Reply:
 )
 @click.option("-C", "--continue", "latest", is_flag=True, help="Continue the latest conversation.")
 @click.option("-t", "--temporary", is_flag=True, help="No memory, not listed, gone after a day.")
-@click.option("-m", "--model", metavar="ID", help="One of the models you can choose.")
+@click.option("-m", "--model", metavar="ID", help="One of the models you can choose, by its id in /api/models.")
 @click.option(
     "-f",
     "--file",

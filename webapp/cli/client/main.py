@@ -36,7 +36,7 @@ def commonplace(context: click.Context, url: str | None) -> None:
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
 @click.pass_context
 def login(context: click.Context, token_stdin: bool) -> None:
-    """Check a token (Settings, API tokens) and keep it in a file only you can read."""
+    """Check a token (Settings, Connected programs) and keep it in a file only you can read."""
     settings = config.read_config()
     default = context.obj or (settings.url if settings else config.DEFAULT_URL)
     url = context.obj or (default if token_stdin else click.prompt("Address", default=default, err=True))

@@ -256,13 +256,19 @@ def places_instead(memory: KnownMemory, message: SourceMessage) -> list[Span] | 
 
 
 def rests_on_nothing(memory: KnownMemory, message: SourceMessage) -> bool:
-    """Return whether the author of a message took out all that a memory in use rests on, and put nothing instead."""
+    """Return whether the author of a message took out all that an open memory rests on, and put nothing instead."""
     is_gone = all(
         item.message_id in message.versions and find_quote(item.quote, message.content) is None
         for item in memory.evidence
     )
     is_asserted = memory.is_protected or memory.asserted_at is not None
-    return memory.is_current and not is_asserted and is_gone and places_instead(memory, message) is not None
+    may_end = memory.is_open and not memory.is_archived and not is_asserted
+    return may_end and is_gone and places_instead(memory, message) is not None
+
+
+def stands_in(memory: KnownMemory, message: SourceMessage) -> bool:
+    """Return whether a message holds words that a memory rests on."""
+    return any(item.message_id == message.message_id for item in memory.evidence)
 
 
 def _draft(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webapp.memories.rules.check import Claim, Refusal, check, rests_on_nothing
+from webapp.memories.rules.check import Claim, Refusal, check, rests_on_nothing, stands_in
 from webapp.memories.rules.kinds import canonical_fact_key, canonical_value
 from webapp.memories.rules.operations import Action, MemoryOperation
 from webapp.memories.rules.policy import ClaimStanding, is_older
@@ -23,7 +23,7 @@ from webapp.memories.rules.relations import (
     was_noted,
     was_proposed,
 )
-from webapp.memories.rules.state import Close, Flag, KnownMemory, Origin, Revise, State
+from webapp.memories.rules.state import AddEvidence, Close, Flag, KnownMemory, Origin, Revise, SourceMessage, State
 from webapp.memories.rules.working_copy import Board, Plan
 from webapp.text.canonical import canonical_statement, plain_text
 
@@ -48,12 +48,24 @@ def decide(operations: Sequence[MemoryOperation], state: State, origin: Origin =
         refusal = _weigh(claim, board)
         if refusal is not None:
             rejections[claim.index] = refusal
-    # What a tool notes is not all that a message says.
-    edited = [message for message in state.messages if message.previous and origin != "tool"]
-    for memory in filter(None, (board.get(memory.ref) for memory in state.memories)):
-        if any(rests_on_nothing(memory, message) for message in edited):
-            board.apply(Flag(memory.ref))
+    if origin != "tool":  # what a tool notes is not all that a message says
+        for message in filter(lambda message: message.previous, state.messages):
+            _look_for_losses(message, state, board)
     return Plan(tuple(board.effects), dict(sorted(rejections.items())))
+
+
+def _look_for_losses(message: SourceMessage, state: State, board: Board) -> None:
+    """Have what rests on nothing since its author changed a message wait, or end for what stands there again."""
+    for memory in filter(None, (board.get(memory.ref) for memory in state.memories)):
+        if not rests_on_nothing(memory, message):
+            continue
+        replaced = (known for known in state.memories if not known.is_open and known.superseded_by == memory.ref)
+        before = next((known for known in replaced if stands_in(known, message)), None)
+        if before is not None:
+            board.apply(Close(memory.ref, max(item.said_at for item in memory.evidence), superseded_by=before.ref))
+            board.apply(AddEvidence(before.ref, (), before.confidence, before.until, clears_review=True))
+        elif memory.is_current:
+            board.apply(Flag(memory.ref))
 
 
 def _drop_scattered_keys(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:

@@ -175,7 +175,7 @@ class Insert:
 @dataclass(frozen=True)
 class AddEvidence:
     """More evidence for a memory, with its new confidence and last day; `clears_review` ends its wait for the user, and
-    brings back one that was set aside unanswered, or for another."""
+    brings back one that was set aside unanswered, or for another, or ended."""
 
     ref: MemoryRef
     evidence: tuple[Evidence, ...]
@@ -260,7 +260,8 @@ def apply_effect(memories: dict[MemoryRef, KnownMemory], effect: Effect) -> None
     if isinstance(effect, AddEvidence):
         memory = replace(memory, confidence=effect.confidence, until=effect.until)
         if effect.clears_review:
-            memory = replace(memory, needs_review=False, contradicts=None, is_archived=False, superseded_by=None)
+            memory = replace(memory, needs_review=False, contradicts=None)
+            memory = replace(memory, is_archived=False, superseded_by=None, valid_to=None)
     elif isinstance(effect, Revise):
         # A rewording does not change the author: what was imported or made by a tool keeps its origin.
         moments = {**vars(effect.draft), "origin": memory.origin}

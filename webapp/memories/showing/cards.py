@@ -180,13 +180,8 @@ def _counts(in_space: bool) -> Select[int, int]:
 
 def categories(user_id: int) -> list[str]:
     """Return the categories of current memories, for the filter, by name."""
-    return list(db.session.scalars(_categories(db.engine.dialect.name == "sqlite"), {"user": user_id}))
-
-
-@cache
-def _categories(on_sqlite: bool) -> Select[str]:
-    user_id: Any = bindparam("user")
-    return lists.categories(user_id, on_sqlite).limit(CATEGORIES)
+    statement = lists.categories(db.engine.dialect.name == "sqlite").limit(CATEGORIES)
+    return list(db.session.scalars(statement, {"user": user_id}))
 
 
 def changes_by_message(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:

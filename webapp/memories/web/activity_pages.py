@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from flask import Response, flash, redirect, render_template, request, url_for
+from flask import flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, safe_next
 from webapp.accounts.service import change_settings, user_settings
-from webapp.conversations.pages import CHANGED as LIST_CHANGED
+from webapp.conversations.pages import CHANGED as LIST_CHANGED, commit_and_tell
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
 from webapp.errors import Conflict, Invalid
@@ -205,19 +205,16 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     dependent = revisions.conversation_dependents(user_id, conversation_id)
     report = forgetting.forget(user_id, dependent.only_here, cause="conversation_deleted")
     hide_conversation(user_id, conversation_id)
-    db.session.commit()
     sentence = ngettext(
         "Deleted, and %(num)s memory forgotten.", "Deleted, and %(num)s memories forgotten.", len(report.memory_ids)
     )
-    undo_at = url_for("conversations_pages.undelete", conversation_id=conversation_id)
-    if not wants_partial():
-        flash(sentence, undo_at)
-        return redirect(url_for("conversations_pages.new"), 303)
-    toast = {"detail": sentence, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
-    response = Response(render_template("errors/_toast.html", **toast))
-    trigger = f"{LIST_CHANGED}, {CHANGED}"
-    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
-    return response
+    return commit_and_tell(
+        sentence,
+        url_for("conversations_pages.new"),
+        undo=url_for("conversations_pages.undelete", conversation_id=conversation_id),
+        undo_label=_("Restore the conversation"),
+        trigger=f"{LIST_CHANGED}, {CHANGED}",
+    )
 
 
 def _review(error: str = "") -> str:

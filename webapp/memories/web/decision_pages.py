@@ -163,24 +163,30 @@ def act() -> ViewResult:
 @blueprint.post("/memories/review")
 def review() -> ViewResult:
     """Keep the chosen memories in review, or say that they are wrong; those that contradict another are skipped."""
-    user_id = current_user_id()
-    try:
-        decision = Decision(request.form.get("decision", ""))
-    except ValueError:
-        raise Invalid.field("decision", "is not one of the choices offered") from None
-    if decision not in (Decision.ACCEPT, Decision.REJECT):
-        raise Invalid.field("decision", "cannot be made for several at once")
-    count, left, gone = decisions.decide_many(user_id, _chosen_ids(), decision)
-    db.session.commit()
+    decision = requested_decision()
+    count, left, gone = decisions.decide_many(current_user_id(), _chosen_ids(), decision)
+    sentence = decided_text(decision, count, left)
+    if gone:
+        sentence += " " + _("%(num)s had been settled already.", num=gone)
+    return commit_and_redirect(url_for("memory_activity.review"), sentence)
+
+
+def requested_decision() -> Decision:
+    """Return the decision about many in a form. Raises Invalid for one that is made about each by itself."""
+    decision = request.form.get("decision", "")
+    if decision not in (Decision.ACCEPT.value, Decision.REJECT.value):
+        raise Invalid.field("decision", "is not one of the choices offered")
+    return Decision(decision)
+
+
+def decided_text(decision: Decision, count: int, left: int) -> str:
+    """Return what a decision about many did, and how many contradict another and are left."""
     sentence = ngettext("%(num)s memory kept.", "%(num)s memories kept.", count)
     if decision is Decision.REJECT:
         sentence = _forgotten_text(count)
     if left:
         sentence += " " + _("%(left)s left as they were: they contradict another.", left=left)
-    if gone:
-        sentence += " " + _("%(num)s had been settled already.", num=gone)
-    flash(sentence, "message")
-    return redirect(url_for("memory_activity.review"), 303)
+    return sentence
 
 
 def _chosen_ids() -> list[int]:

@@ -74,7 +74,7 @@ STEPS: tuple[Step, ...] = (
     Step("files.jsonl", lambda *_: None, "files"),  # taken in before, in transactions of their own
     Step("spaces.jsonl", containers.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
-    Step("conversations.jsonl", conversations.conversations, "conversations"),
+    Step("conversations.jsonl", conversations.conversations, "conversations", is_memory=True),  # marks the forgotten
     _table("schedules.jsonl", "schedules"),
     _table("feedback.jsonl", "ratings of replies"),
     Step("sources.jsonl", conversations.sources),
