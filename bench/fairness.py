@@ -6,19 +6,15 @@ Their message has 2 MB, their file 2,000 conversations, and another unpacks to 2
 from __future__ import annotations
 
 import io
-import json
 import threading
 import time
 import uuid
 import zipfile
-from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 from redis import Redis
 from sqlalchemy import create_engine, text
 
-from bench.chaos.client import Client
+from bench.client import Client
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, run_stack
 from testkit.exports import claude_conversation, pack
@@ -35,16 +31,16 @@ TURNS = 9
 def main() -> bool:
     """Print it for MariaDB; returns whether the other person was served in time."""
     with run_stack(database="mariadb", worker=True, schedule=True) as stack:
-        token = add_person(stack.environment, "other@example.com")
-        usual = [_first_word(stack, token) for _ in range(TURNS)]
+        other = Client(stack.url, add_person(stack.environment, "other@example.com"))
+        usual = [_first_word(other) for _ in range(TURNS)]
         busy = _ask_for_much(stack)
         imported: list[float] = []
         words: list[float] = []
         for number in range(TURNS):
             began = time.monotonic()
-            _import_line(stack, token, f"I keep {number + 2} bees on the roof.")
+            _import_line(other, f"I keep {number + 2} bees on the roof.")
             imported.append(time.monotonic() - began)
-            words.append(_first_word(stack, token))
+            words.append(_first_word(other))
         mailed = _mail(stack)
         left = _unfinished_work(stack)
         busy.join()
@@ -66,38 +62,38 @@ def _ask_for_much(stack: Stack) -> threading.Thread:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b'{"name": "' + b"x" * 450_000_000 + b'"}]')
-    large = _upload(stack, stack.token, pack({"conversations.json": talks}))
-    _wait(stack, stack.token, large, "ready")
-    _call(stack, stack.token, f"/api/imports/{large}/start", {})
-    _upload(stack, stack.token, bomb.getvalue())
+    large = stack.client.upload("/api/imports", "export.zip", pack({"conversations.json": talks})).body["import_id"]
+    _wait(stack.client, large, "ready")
+    stack.client.ask("POST", f"/api/imports/{large}/start", {})
+    stack.client.upload("/api/imports", "export.zip", bomb.getvalue())
     message = "The boat was painted in the harbour by the seven brothers. " * 34_000
-    talking = threading.Thread(target=_say, args=(stack, stack.token, message), daemon=True)
+    talking = threading.Thread(target=_say, args=(stack.client, message), daemon=True)
     talking.start()
     return talking
 
 
-def _say(stack: Stack, token: str, message: str) -> None:
-    for _ in Client(stack.url, token).stream("/api/chat/stream", {"message": message}, ""):
+def _say(client: Client, message: str) -> None:
+    for _ in client.stream("/api/chat/stream", {"message": message}, ""):
         pass
 
 
-def _first_word(stack: Stack, token: str) -> float:
+def _first_word(client: Client) -> float:
     began = time.monotonic()
-    for name, _data in Client(stack.url, token).stream("/api/chat/stream", {"message": f"Hello {uuid.uuid4()}"}, ""):
+    for name, _data in client.stream("/api/chat/stream", {"message": f"Hello {uuid.uuid4()}"}, ""):
         if name == "delta":
             break
     return time.monotonic() - began
 
 
-def _import_line(stack: Stack, token: str, line: str) -> None:
-    number = _call(stack, token, "/api/imports", {"text": line})["import_id"]
-    _wait(stack, token, number, "ready")
-    _call(stack, token, f"/api/imports/{number}/start", {})
-    _wait(stack, token, number, "done")
+def _import_line(client: Client, line: str) -> None:
+    number = client.ask("POST", "/api/imports", {"text": line})["import_id"]
+    _wait(client, number, "ready")
+    client.ask("POST", f"/api/imports/{number}/start", {})
+    _wait(client, number, "done")
 
 
-def _wait(stack: Stack, token: str, number: int, status: str) -> None:
-    while (found := _call(stack, token, f"/api/imports/{number}"))["status"] != status:
+def _wait(client: Client, number: int, status: str) -> None:
+    while (found := client.ask("GET", f"/api/imports/{number}"))["status"] != status:
         if found["status"] in ("failed", "cancelled"):
             raise RuntimeError(found["error"])
         time.sleep(0.05)
@@ -120,25 +116,3 @@ def _unfinished_work(stack: Stack) -> str:
         talks = connection.scalar(text("SELECT COUNT(*) FROM conversations WHERE index_due"))
     engine.dispose()
     return f"{imports} imports and the vectors of {talks} conversations"
-
-
-def _call(stack: Stack, token: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    return _answer(Request(stack.url + path, data, headers))
-
-
-def _upload(stack: Stack, token: str, content: bytes) -> int:
-    edge = uuid.uuid4().hex
-    head = f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="export.zip"\r\n\r\n'
-    body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": f"multipart/form-data; boundary={edge}"}
-    return int(_answer(Request(f"{stack.url}/api/imports", body, headers))["import_id"])
-
-
-def _answer(request: Request) -> Any:
-    try:
-        with urlopen(request, timeout=60) as answer:  # noqa: S310
-            return json.load(answer)
-    except HTTPError as error:
-        raise RuntimeError(error.read().decode()) from error

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -91,12 +89,7 @@ def one_more(stack: Stack) -> Before:
             "fact_key": f"birds/heron_{number}",
             "importance": 0.7,
         }
-        request = urllib.request.Request(
-            f"{stack.url}/api/memories",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json", "Authorization": f"Bearer {stack.token}"},
-        )
-        urllib.request.urlopen(request, timeout=10).read()
+        stack.client.ask("POST", "/api/memories", body)
         return stack.token
 
     return add

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -124,7 +123,7 @@ class Others:
     def _look(self) -> None:
         while not self._end.wait(PAUSE):
             started = time.perf_counter()
-            _ask(self.stack, "/api/conversations")
+            self.stack.client.ask("GET", "/api/conversations")
             self.times.append((time.perf_counter() - started) * 1000)
             sizes = []
             for pid in family(self.stack.processes["worker"].pid):
@@ -145,7 +144,7 @@ def _measure(stack: Stack, path: Path, count: int, messages: int, database: str,
         uploaded = time.monotonic()
         _wait(stack, number, ("ready",), end)
         looked = time.monotonic()
-        _ask(stack, f"/api/imports/{number}/start", {"take": ["conversations"]})
+        stack.client.ask("POST", f"/api/imports/{number}/start", {"take": ["conversations"]})
         done = _wait(stack, number, ("done",), end)
         taken = time.monotonic()
         is_found = _wait_until_found(stack, count, end)
@@ -200,7 +199,7 @@ def _wait(stack: Stack, number: int, statuses: tuple[str, ...], end: float) -> d
     """The import once it has one of the statuses. Raises RuntimeError if it fails, TimeoutError if time runs out."""
     told = time.monotonic()
     while True:
-        row = _ask(stack, f"/api/imports/{number}")
+        row: dict[str, Any] = stack.client.ask("GET", f"/api/imports/{number}")
         if row["status"] in statuses:
             return row
         if row["status"] not in ("reading", "ready", "running"):
@@ -215,20 +214,11 @@ def _wait(stack: Stack, number: int, statuses: tuple[str, ...], end: float) -> d
 
 def _wait_until_found(stack: Stack, count: int, end: float) -> bool:
     """Return whether the last conversation is found before time runs out."""
-    while not _ask(stack, f"/api/search?q=topic+{(count - 1) % 977}&kinds=message").get("results"):
+    while not stack.client.ask("GET", f"/api/search?q=topic+{(count - 1) % 977}&kinds=message")["results"]:
         if time.monotonic() > end:
             return False
         time.sleep(0.5)
     return True
-
-
-def _ask(stack: Stack, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Authorization": f"Bearer {stack.token}", "Content-Type": "application/json"}
-    request = urllib.request.Request(stack.url + path, data, headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        found: dict[str, Any] = json.loads(answer.read())
-        return found
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from flask import Flask
 from sqlalchemy import event, text
@@ -16,7 +15,7 @@ from bench.report import percentile, table, verdict
 from testkit.account_rows import MAX_MEMORIES, fill
 from testkit.list_requests import views
 from testkit.people import make_person
-from testkit.servers import Servers, test_servers
+from testkit.servers import test_servers
 from webapp.db.base import db
 
 SIZES = (1_000, 100_000, 1_000_000)
@@ -40,7 +39,7 @@ def main() -> bool:
 def _measure(database: str, label: str) -> bool:
     rows, slowest = [], 0.0
     first: dict[str, float] = {}
-    with _servers(database) as servers:
+    with test_servers(database) as servers:
         app = application(servers, rate_limits=False)
         if servers.mariadb is not None:
             with app.app_context():
@@ -72,17 +71,6 @@ def _measure(database: str, label: str) -> bool:
     return verdict(
         f"every list and page p95 under {LIMIT_MS:.0f} ms up to a million rows on {label}", slowest < LIMIT_MS
     )
-
-
-@contextmanager
-def _servers(database: str) -> Iterator[Servers]:
-    before = os.environ.get("TEST_DB")
-    os.environ["TEST_DB"] = database
-    try:
-        with test_servers() as servers:
-            yield servers
-    finally:
-        os.environ.pop("TEST_DB") if before is None else os.environ.update(TEST_DB=before)
 
 
 def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, float, float]:

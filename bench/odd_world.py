@@ -9,7 +9,6 @@ import argparse
 import contextlib
 import json
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,8 +47,8 @@ def main(arguments: list[str]) -> bool:
         cases: dict[str, dict[str, Any]] = _get(f"{url}/cases")
         names = [name for name in cases if not options.names or name in options.names]
         models = [{"model": name} for name in names]
-        _api(stack, "POST", "connections", {"name": "odd", "base_url": url, "models": models})
-        listed = _api(stack, "GET", "models")["models"]
+        stack.client.ask("POST", "/api/connections", {"name": "odd", "base_url": url, "models": models})
+        listed = stack.client.ask("GET", "/api/models")["models"]
         ids = {model["name"]: model["id"] for model in listed}
         wrong = 0
         for name in names:
@@ -83,29 +82,21 @@ def _server(stack: Stack, program: Path) -> Iterator[str]:
 
 def _ask(stack: Stack, model: str) -> dict[str, Any]:
     """The reply of a model as it is stored, with its `reasoning`, and `streamed`: the text as it arrived."""
-    streamed, reply = "", dict[str, Any]()
-    request = _request(stack, "POST", "chat/stream", {"message": QUESTION, "model": model})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as response:
-            kind = ""
-            for line in response:
-                text = line.decode().rstrip("\n")
-                if text.startswith("event: "):
-                    kind = text[7:]
-                elif text.startswith("data: "):
-                    data = json.loads(text[6:])
-                    if kind == "delta":
-                        streamed += data["text"]
-                    elif kind == "snapshot":
-                        streamed = data["text"]
-                    elif kind in ("done", "error"):
-                        reply = data["message"]
-    except urllib.error.HTTPError as error:
-        return {"content": "", "status": f"HTTP {error.code}", "error": error.read().decode(), "streamed": ""}
+    streamed, reply, status = "", dict[str, Any](), "no end"
+    for kind, data in stack.client.stream("/api/chat/stream", {"message": QUESTION, "model": model}, ""):
+        if kind == "status" and data != 200:
+            status = f"HTTP {data}"
+        elif kind == "delta":
+            streamed += data["text"]
+        elif kind == "snapshot":
+            streamed = data["text"]
+        elif kind in ("done", "error"):
+            reply = data["message"]
     if not reply:
-        return {"content": "", "status": "no end", "error": None, "streamed": streamed}
-    with contextlib.suppress(urllib.error.HTTPError):
-        reply["reasoning"] = _api(stack, "GET", f"messages/{reply['message_id']}/reasoning").get("text")
+        return {"content": "", "status": status, "error": None, "streamed": streamed}
+    found = stack.client.call("GET", f"/api/messages/{reply['message_id']}/reasoning")
+    if found.status == 200:
+        reply["reasoning"] = found.body.get("text")
     return reply | {"streamed": streamed}
 
 
@@ -148,15 +139,4 @@ def _faults(reply: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
 
 def _get(url: str) -> Any:
     with urllib.request.urlopen(url, timeout=10) as response:
-        return json.load(response)
-
-
-def _request(stack: Stack, method: str, path: str, body: Any = None) -> urllib.request.Request:
-    data = None if body is None else json.dumps(body).encode()
-    headers = {"Authorization": f"Bearer {stack.token}", "Content-Type": "application/json"}
-    return urllib.request.Request(f"{stack.url}/api/{path}", data, headers, method=method)
-
-
-def _api(stack: Stack, method: str, path: str, body: Any = None) -> Any:
-    with urllib.request.urlopen(_request(stack, method, path, body), timeout=60) as response:
         return json.load(response)

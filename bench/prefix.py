@@ -8,10 +8,10 @@ import json
 import random
 import urllib.request
 from collections.abc import Callable
-from dataclasses import replace
 from os.path import commonprefix
 from typing import Any
 
+from bench.client import Client
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, run_stack
 from testkit.memory_rows import sentence, vocabulary
@@ -29,10 +29,10 @@ def main() -> bool:
     """
     with run_stack(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
-        _also(stack, match="conversation_summary", structured={"summary": "They spoke of " + ", ".join(SUBJECTS)})
-        _also(stack, match="memory_operations", structured={"statements": []})
+        stack.script_also(match="conversation_summary", structured={"summary": "They spoke of " + ", ".join(SUBJECTS)})
+        stack.script_also(match="memory_operations", structured={"statements": []})
         _remember(stack)
-        slug = _call(stack, "GET", "/api/journeys")["journeys"][0]["slug"]
+        slug = stack.client.ask("GET", "/api/journeys")["journeys"][0]["slug"]
         rows = [(name, _shares(stack, body)) for name, body in (("any", {}), (slug, {"journey": slug}))]
         others = _shared_by_people(stack)
     table(
@@ -84,12 +84,12 @@ def _shared_by_people(stack: Stack) -> tuple[tuple[str, ...], list[tuple[str, in
     """Return the columns and rows of what the first prompts of two people share, in characters and per cent."""
     firsts: list[dict[str, Any]] = []
     for name, city in (("Ada", "Oslo"), ("Bruno", "Lisbon")):
-        their = replace(stack, token=add_person(stack.environment, f"{name.lower()}@example.com"))
-        _call(their, "PUT", "/api/profile", {"name": name})
+        their = Client(stack.url, add_person(stack.environment, f"{name.lower()}@example.com"))
+        their.ask("PUT", "/api/profile", {"name": name})
         for words in (f"{name} lives in {city}", f"{name} has a boat in {city}"):
-            _call(their, "POST", "/api/memories", {"memory_type": "fact", "content": words, "importance": 0.9})
-        _call(their, "POST", "/api/memories", {"memory_type": "instruction", "content": f"Call me {name}."})
-        _turn(their, _call(their, "POST", "/api/conversations", {})["conversation_id"], f"What is new in {city}?")
+            their.ask("POST", "/api/memories", {"memory_type": "fact", "content": words, "importance": 0.9})
+        their.ask("POST", "/api/memories", {"memory_type": "instruction", "content": f"Call me {name}."})
+        _turn(their, their.ask("POST", "/api/conversations", {})["conversation_id"], f"What is new in {city}?")
         firsts.append([call for call in _calls(stack) if _is_turn(call)][-1])
     rows = []
     for order, put in ORDERS:
@@ -107,39 +107,24 @@ def _first_prompt(put: Callable[[str, str, str], str], call: dict[str, Any]) -> 
 def _shares(stack: Stack, body: dict[str, Any]) -> list[float]:
     """The shares for the turns of a conversation, after the first few."""
     said, talk, known = len(_calls(stack)), random.Random(3), vocabulary()
-    conversation_id = _call(stack, "POST", "/api/conversations", body)["conversation_id"]
+    conversation_id = stack.client.ask("POST", "/api/conversations", body)["conversation_id"]
     for number in range(TURNS):
-        _turn(stack, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + sentence(talk, known, 30))
+        _turn(
+            stack.client, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + sentence(talk, known, 30)
+        )
     prompts = [call["messages"] for call in _calls(stack)[said:] if _is_turn(call)]
     return [_shared_share(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
-
-
-def _also(stack: Stack, **rule: object) -> None:
-    url = f"{stack.model_url.removesuffix('/v1')}/_script"
-    request = urllib.request.Request(url, json.dumps(rule).encode(), {"Content-Type": "application/json"})
-    urllib.request.urlopen(request, timeout=10).read()
 
 
 def _remember(stack: Stack) -> None:
     for number, subject in enumerate(SUBJECTS):
         body = {"memory_type": "fact", "content": f"The user has plan {number} for {subject}", "importance": 0.4}
-        _call(stack, "POST", "/api/memories", body)
+        stack.client.ask("POST", "/api/memories", body)
 
 
-def _turn(stack: Stack, conversation_id: int, text: str) -> None:
-    started = _call(stack, "POST", f"/api/conversations/{conversation_id}/messages", {"content": text})
-    _call(stack, "GET", f"/api/messages/{started['response_id']}/response?wait=30")
-
-
-def _call(stack: Stack, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    request = urllib.request.Request(
-        stack.url + path,
-        json.dumps(body).encode() if body is not None else None,
-        method=method,
-        headers={"Authorization": f"Bearer {stack.token}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+def _turn(client: Client, conversation_id: int, text: str) -> None:
+    started = client.ask("POST", f"/api/conversations/{conversation_id}/messages", {"content": text})
+    client.ask("GET", f"/api/messages/{started['response_id']}/response?wait=30")
 
 
 def _calls(stack: Stack) -> list[dict[str, Any]]:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.chaos.client import Client
 from bench.chaos.workload import TOKEN_DELAY, WORDS, Ledger, People
+from bench.client import Client
 from bench.report import table, verdict
 from bench.stack import Stack, family, resident, run_stack
 from testkit.processes import wait_until

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bench.client import Client
 from testkit.processes import ROOT, descendants, end, free_port, spawn, wait_until
 from testkit.servers import Servers, test_servers
 
@@ -33,6 +34,11 @@ class Stack:
     environment: dict[str, str]
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     commands: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def client(self) -> Client:
+        """Its user's."""
+        return Client(self.url, self.token, patience=90.0)
 
     def start(self, name: str, command: list[str]) -> None:
         """Start one of its processes; its output goes to the log."""
@@ -83,18 +89,13 @@ def run_stack(
 
     `durable`: what MariaDB has committed survives its process. `model`: the module of the model server, and options.
     """
-    previous = os.environ.get("TEST_DB")
-    os.environ["TEST_DB"] = "sqlite" if database == "sqlite" else "mysql"
-    try:
-        with test_servers(durable=durable) as servers:
-            stack = _start(servers, workers, worker, schedule, model)
-            try:
-                yield stack
-            finally:
-                for process in stack.processes.values():
-                    end(process, patience=5)
-    finally:
-        os.environ.pop("TEST_DB", None) if previous is None else os.environ.update(TEST_DB=previous)
+    with test_servers(database, durable=durable) as servers:
+        stack = _start(servers, workers, worker, schedule, model)
+        try:
+            yield stack
+        finally:
+            for process in stack.processes.values():
+                end(process, patience=5)
 
 
 def _start(servers: Servers, workers: int, worker: bool, schedule: bool, model: Sequence[str]) -> Stack:

@@ -65,9 +65,9 @@ class Servers:
 
 
 @contextmanager
-def test_servers(*, durable: bool = False) -> Iterator[Servers]:
-    """Start, and stop afterwards, what the environment does not provide (TEST_DATABASE_URL, TEST_REDIS_URL;
-    TEST_DB=sqlite)."""
+def test_servers(database: str = "", *, durable: bool = False) -> Iterator[Servers]:
+    """Start, and stop afterwards, what the environment does not provide (TEST_DATABASE_URL, TEST_REDIS_URL), on SQLite
+    if `database` or TEST_DB is "sqlite"."""
     directory = Path(tempfile.mkdtemp(prefix="commonplace-test-", dir=_place()))
     mariadb = redis = None
     try:
@@ -76,7 +76,7 @@ def test_servers(*, durable: bool = False) -> Iterator[Servers]:
             redis = RedisServer(directory)
             redis.start()
             redis_url = redis.url
-        if os.environ.get("TEST_DB") == "sqlite":
+        if (database or os.environ.get("TEST_DB")) == "sqlite":
             database_url = f"sqlite:///{directory / 'test.sqlite3'}"
         elif not (database_url := os.environ.get("TEST_DATABASE_URL", "")):
             mariadb = MariaDB(directory, durable=durable)

@@ -9,10 +9,10 @@ from collections import defaultdict
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from bench.chaos.client import AWAY, Client
 from bench.chaos.faults import FAULTS, UNSAVED, Fault
 from bench.chaos.invariants import settle, violations
 from bench.chaos.workload import REPLY, Ledger, People
+from bench.client import AWAY, Client
 from bench.cluster.faults import FAULTS as CLUSTER_FAULTS
 from bench.cluster.stack import cluster
 from bench.report import percentile, table, verdict

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.chaos.client import AWAY, Client
+from bench.client import AWAY, Client
 
 WORDS = [f"w{number} " for number in range(60)]
 """What the model answers, a word at a time."""

@@ -55,17 +55,3 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     page.get_by_role("button", name="Disconnect “Notebook”").click()
     page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
     expect(page.get_by_text("No program has signed in as you.")).to_be_visible()
-
-
-@on_every_screen
-def test_a_webhook_is_added_and_switched_off(open_tab, user, device, colour):
-    tab = open_tab(user, device, colour=colour)
-    page = tab.go("/settings/webhooks")
-    page.get_by_label("Address").fill("https://hooks.example.org/commonplace")
-    page.get_by_label("Memories changed").check()
-    page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_text("whsec_")).to_be_visible()
-    assert serious_findings(page) == [] and not scrolls_sideways(page)
-    page.get_by_role("button", name="Switch off").click()
-    expect(page.get_by_role("button", name="Switch on")).to_be_visible()
-    expect(page.get_by_text("whsec_")).to_have_count(0)

@@ -1,15 +1,11 @@
 """Settings and Administration: rooms beside one topic a page, a list of them on a phone, old anchors, the palette."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from playwright.sync_api import expect
-from sqlalchemy import update
 
-from tests.support.queries import execute
-from webapp.accounts.models import UserSession
-from webapp.db.base import now, write_transaction
+from webapp.db.base import write_transaction
 from webapp.spaces.schemas import NewSpace
 from webapp.spaces.service import create_space
 
@@ -120,19 +116,3 @@ def test_the_search_field_is_one_line_and_finds_rooms_by_keyboard_and_by_name(pa
     expect(page.get_by_role("link", name="Connected programs")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Programs", exact=True)).to_have_attribute("aria-current", "page")
-
-
-def test_adding_a_user_goes_on_once_the_password_is_confirmed(app, open_tab, make_user):
-    admin = make_user(is_admin=True)
-    tab = open_tab(admin)
-    execute(app, update(UserSession).values(proved_at=now() - timedelta(hours=1)))
-    page = tab.go("/admin/users")
-    form = page.locator("#add")
-    form.get_by_label("E-mail address").fill("new@example.org")
-    form.get_by_label("Name").fill("Newcomer")
-    form.get_by_role("button", name="Add user").click()
-    expect(page.get_by_role("heading", name="Confirm your password")).to_be_visible()
-    page.get_by_label("Password").fill(admin.password)
-    page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("heading", name="Newcomer")).to_be_visible()
-    expect(page.locator("#password")).to_be_visible()

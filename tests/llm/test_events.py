@@ -92,6 +92,7 @@ def test_an_odd_stream_is_understood(sent, seen):
     assert [[event.id, event.name, event.arguments] for event in events if isinstance(event, ToolCall)] == seen.get(
         "calls", []
     )
+    assert all((event.model or "").isprintable() for event in events if isinstance(event, Finish))
     if reason := seen.get("reason"):
         assert events[-1].reason == reason
     if counts := seen.get("counts"):

@@ -46,8 +46,9 @@ GROUPS = (
     ("migrations", "journeys", "cli"),
 )
 
-# Folders with nothing that could be different on SQLite: they are not even collected there.
+# With nothing that could be different on SQLite: they are not even collected there, which costs some a second or more.
 WITHOUT_DATABASE = {"bench", "browser", "cli", "fakemodel", "llm", "markdown", "network", "openapi", "text"}
+WITHOUT_DATABASE |= {"test_architecture.py", "test_patterns.py"}
 
 
 @dataclass

@@ -207,6 +207,7 @@ def _drip() -> Iterator[bytes]:
         (gzip.compress(b"a" * (MAX_BYTES + 10)), "text/html", {"Content-Encoding": "gzip"}, "larger than 2 MB"),
         (b"not packed", "text/html", {"Content-Encoding": "gzip"}, "broken"),
         (b"x", "text/html", {"Content-Encoding": "br"}, "not known here"),
+        (b"<p>The ro", "text/html", {"Content-Length": "500"}, "The connection to 127.0.0.1 broke off."),
     ],
 )
 def test_pages_as_they_come(site, open_house, body, kind, more, said):

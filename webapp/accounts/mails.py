@@ -75,8 +75,8 @@ def ask_to_verify(user_id: int) -> None:
 
 def send(mail_id: int) -> str:
     """Send a mail unless it has been sent, with no transaction open; return the outcome. Raises MailUnavailable."""
-    mail = get_or_raise(AccountMail, mail_id)
-    if mail.sent_at is not None or mail.used_at is not None or _is_late(mail):
+    mail = db.session.get(AccountMail, mail_id)
+    if mail is None or mail.sent_at is not None or mail.used_at is not None or _is_late(mail):
         return "nothing to do"
     settings = app_settings()
     inviter = db.session.get(User, mail.invited_by) if mail.invited_by else None

@@ -15,10 +15,10 @@ from webapp.journeys.assessment_merge import Assessment, PointState, Replacement
 from webapp.journeys.guides import lock_point_memory, postpone_point
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.point_views import PointView, Quote, aims_of
-from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
+from webapp.journeys.points import find_point, journey_view, load_evidence, newest_evidence, state_of
 from webapp.journeys.report_job import request_reports
 from webapp.journeys.schemas import PointAnswer
-from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.models import Memory
 from webapp.memories.rules.kinds import MemoryType
 from webapp.memories.service import get_memory
 
@@ -73,29 +73,36 @@ class LockedPoint:
         """Return the point after the change; outdated summaries are made again."""
         db.session.flush()
         request_reports(self.user_id, self.point.journey_id)
-        row = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
-        return require(row, "There is no such point in this conversation.")
+        return self.view()
+
+    def view(self, *, prefill: bool = True) -> PointView:
+        """Return the point as it is now."""
+        journey = journey_view(self.user_id, self.point.journey_id, self.conversation, prefill=prefill)
+        return require(journey.view(self.point.slug), "There is no such point in this conversation.")
 
 
 def answer(user_id: int, conversation_id: int, slug: str, given: PointAnswer) -> PointView:
     """Store what the user says of a point, of a memory offered for it, or of an answer. Raises NotFound, Conflict."""
-    key, is_yes = (user_id, conversation_id, slug), given.answer == "yes"
+    lock, is_yes = LockedPoint(user_id, conversation_id, slug), given.answer == "yes"
     if given.text is not None:
-        return correct(*key, given.text, given.evidence_id)
-    if given.memory_id is not None:
-        return (confirm_memory if is_yes else dismiss_memory)(*key, given.memory_id)
-    if given.answer == "both":
-        return accept_disagreement(*key)
-    if given.evidence_id is not None:
-        return (choose if is_yes else withdraw_answer)(*key, given.evidence_id)
-    return (confirm_point if is_yes else ask_again)(*key)
+        _correct(lock, given.text, given.evidence_id)
+    elif given.memory_id is not None:
+        (_confirm_memory if is_yes else _dismiss_memory)(lock, given.memory_id)
+    elif given.answer == "both":
+        _accept_disagreement(lock)
+    elif given.evidence_id is not None:
+        (_choose if is_yes else _withdraw_answer)(lock, given.evidence_id)
+    elif is_yes:  # what other conversations established, or what was said long ago
+        lock.row.confirmed_at = now()
+    else:
+        _ask_again(lock)
+    return lock.finish()
 
 
-def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
+def _confirm_memory(lock: LockedPoint, memory_id: int) -> None:
     """Confirm a memory from elsewhere as one piece of evidence. Raises NotFound, Conflict if it cannot be one."""
-    lock = LockedPoint(user_id, conversation_id, slug)
-    memory = get_memory(user_id, memory_id)
-    if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
+    memory = get_memory(lock.user_id, memory_id)
+    if memory.user_id != lock.user_id or memory.valid_to is not None or memory.is_archived:
         raise Conflict("This memory is no longer true.")
     if memory.memory_type == MemoryType.INSTRUCTION.value:
         raise Conflict("An instruction says how to answer. It is not an answer to a topic.")
@@ -110,17 +117,11 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
         assessment = Assessment(False, max(share, state.confidence), now())
         write_state(row, merge(state, assessment, point.confidence_threshold, rests_on=len(lock.evidence) + 1))
     row.confirmed_at = now()
-    return lock.finish()
 
 
 def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
     """Return the memory as evidence: with the words it rests on and their date, if there are any."""
-    source = db.session.scalar(
-        select(MemoryEvidence)
-        .where(MemoryEvidence.memory_id == memory.memory_id)
-        .order_by(MemoryEvidence.said_at.desc())
-        .limit(1)
-    )
+    source, _ = newest_evidence([memory.memory_id]).get(memory.memory_id, (None, None))
     is_used = source is not None and db.session.scalar(
         select(PointEvidence.evidence_id).where(
             PointEvidence.point_memory_id == row.point_memory_id,
@@ -143,34 +144,22 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
     return evidence
 
 
-def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
+def _dismiss_memory(lock: LockedPoint, memory_id: int) -> None:
     """Record that a memory does not answer this point; it stays a memory. Raises NotFound."""
-    lock = LockedPoint(user_id, conversation_id, slug)
-    get_memory(user_id, memory_id)
+    get_memory(lock.user_id, memory_id)
     lock.row.dismissed_memory_ids = sorted({*(lock.row.dismissed_memory_ids or ()), memory_id})
-    return lock.finish()
 
 
-def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """Confirm what other conversations established, or what the user said long ago. Raises NotFound."""
-    lock = LockedPoint(user_id, conversation_id, slug)
-    lock.row.confirmed_at = now()
-    return lock.finish()
-
-
-def withdraw_answer(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
+def _withdraw_answer(lock: LockedPoint, evidence_id: int) -> None:
     """Withdraw an answer that the user says is wrong, and reopen the point. Raises NotFound."""
-    lock = LockedPoint(user_id, conversation_id, slug)
     wrong = lock.piece(evidence_id)
     lock.remember()
     _retire(wrong, "not right")
     write_state(lock.row, after_lost_evidence(lock.state, len(lock.evidence) - 1))
-    return lock.finish()
 
 
-def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
+def _correct(lock: LockedPoint, text: str, evidence_id: int | None) -> None:
     """Store the right answer that the user wrote, replacing one or added to the others. Raises NotFound."""
-    lock = LockedPoint(user_id, conversation_id, slug)
     wrong = lock.piece(evidence_id) if evidence_id is not None else None
     lock.remember()
     state, point = lock.state, lock.point
@@ -193,15 +182,12 @@ def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_i
     write_state(lock.row, merge(state, assessment, point.confidence_threshold, rests_on=left + 1))
     if lock.row.is_addressed:
         lock.row.settled_for = aims_of(point)
-    return lock.finish()
 
 
-def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
+def _choose(lock: LockedPoint, evidence_id: int) -> None:
     """Keep the chosen one of several disagreeing answers; the others stay in the history. Raises NotFound."""
-    lock = LockedPoint(user_id, conversation_id, slug)
     right = lock.piece(evidence_id)
-    view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
-    pairs = [pair for pair in view.conflicts if evidence_id in (pair.one, pair.other)] if view else []
+    pairs = [pair for pair in lock.view(prefill=False).conflicts if evidence_id in (pair.one, pair.other)]
     lock.remember()
     left = len(lock.evidence)
     for pair in pairs:
@@ -213,17 +199,13 @@ def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> P
     write_state(lock.row, replace(state, rests_on=min(state.rests_on, left)))
     if right.message_id is None:
         lock.row.confirmed_at = now()
-    return lock.finish()
 
 
-def accept_disagreement(user_id: int, conversation_id: int, slug: str) -> PointView:
-    """Record that two answers which seem to disagree are both right. Raises NotFound."""
-    lock = LockedPoint(user_id, conversation_id, slug)
-    view = journey_view(user_id, lock.point.journey_id, lock.conversation, prefill=False).view(slug)
+def _accept_disagreement(lock: LockedPoint) -> None:
+    """Record that two answers which seem to disagree are both right."""
+    pairs = [[pair.one, pair.other] for pair in lock.view(prefill=False).conflicts]
     lock.remember()
-    pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
     lock.row.settled_conflicts = [*(lock.row.settled_conflicts or ()), *pairs]
-    return lock.finish()
 
 
 def skip(user_id: int, conversation_id: int, slug: str, choice: str) -> PointView:
@@ -237,12 +219,16 @@ def skip(user_id: int, conversation_id: int, slug: str, choice: str) -> PointVie
 def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
     """Ask about a point again: undo a skip, or move what is known to its history. Raises NotFound."""
     lock = LockedPoint(user_id, conversation_id, slug)
+    _ask_again(lock)
+    return lock.finish()
+
+
+def _ask_again(lock: LockedPoint) -> None:
     lock.remember()
     if lock.row.set_aside is not None:
         postpone_point(lock.conversation, lock.point, None)
     else:
         reset_point_state(lock)
-    return lock.finish()
 
 
 def reset_point_state(lock: LockedPoint) -> None:

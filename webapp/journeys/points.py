@@ -227,7 +227,7 @@ def _prefilled_memories(
         point_id: [by_id[memory_id] for memory_id in sorted(scores, key=lambda memory_id: -scores[memory_id])]
         for point_id, scores in relevant_memories([view.point for view in views], hits).items()
     }
-    sources = _sources({memory.memory_id for items in prefills.values() for memory in items})
+    sources = newest_evidence({memory.memory_id for items in prefills.values() for memory in items})
     conversation_id = conversation.conversation_id
     return {point_id: _relevant_memories(items, sources, conversation_id) for point_id, items in prefills.items()}
 
@@ -253,7 +253,7 @@ def _relevant_memories(
     return relevant[:MAX_PREFILLS]
 
 
-def _sources(memory_ids: Collection[int]) -> dict[int, tuple[MemoryEvidence, int]]:
+def newest_evidence(memory_ids: Collection[int]) -> dict[int, tuple[MemoryEvidence, int]]:
     """Return the newest evidence of each memory, with the conversation it was said in."""
     rows = db.session.execute(
         select(MemoryEvidence, Message.conversation_id)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import chunks
 from .chunks import LineSplitter, OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
 from .error_bodies import error_fields, quotable
@@ -215,7 +216,7 @@ class StreamDecoder:
     def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
         self._usage = later_usage(self._usage, payload)
         if self._model is None and isinstance(payload.get("model"), str):
-            self._model = payload["model"]
+            self._model = chunks.join_surrogates(payload["model"])
         ready = self._answer.feed(choices, is_over=self._reason is not None) if choices else [{}]
         for choice in ready:
             self._choice(choice, payload)
@@ -245,7 +246,7 @@ class StreamDecoder:
             if len(delta) > 1 or not text:  # most deltas are nothing but text
                 self._beside_text(delta)
         if reason:
-            self._reason = finish_of(str(reason))
+            self._reason = finish_of(chunks.join_surrogates(str(reason)))
             if self._reason == "error":
                 source = next((source for source in (payload, choice, delta or {}) if source.get("error")), None)
                 raise classify_payload(source) if source else InterruptedAnswer()

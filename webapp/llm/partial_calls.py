@@ -93,6 +93,7 @@ class PartialCalls:
         seen: set[tuple[str, str, str]] = set()
         for number, call in enumerate(self._calls):
             arguments = join_surrogates(_whole(call.pieces))
+            call.id, call.name = join_surrogates(call.id), join_surrogates(call.name)
             if call.id and (call.id, call.name, arguments) in seen:
                 continue
             seen.add((call.id, call.name, arguments))

@@ -33,14 +33,15 @@ class PerProcess(Generic[T]):
     def __init__(self, make: Callable[..., T], close: Callable[[T], object] = lambda _made: None) -> None:
         self._make, self._close = make, close
         self._lock = threading.Lock()
-        self._made: tuple[int, T] | None = None
+        self._made: tuple[int, T, weakref.finalize[..., PerProcess[T]]] | None = None
 
     def __call__(self, *given: Any) -> T:
         with self._lock:
             if self._made is None or self._made[0] != os.getpid():
                 made = self._make(*given)
-                weakref.finalize(self, _close_own, os.getpid(), made, self._close).atexit = False
-                self._made = os.getpid(), made
+                end = weakref.finalize(self, _close_own, os.getpid(), made, self._close)
+                end.atexit = False
+                self._made = os.getpid(), made, end
             return self._made[1]
 
     def close(self) -> None:
@@ -48,7 +49,7 @@ class PerProcess(Generic[T]):
         with self._lock:
             made, self._made = self._made, None
         if made is not None:
-            _close_own(*made, self._close)
+            made[2]()
 
 
 def _close_own(pid: int, made: T, close: Callable[[T], object]) -> None:

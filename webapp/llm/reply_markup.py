@@ -2,7 +2,8 @@
 
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
 beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
-it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this.
+it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this;
+the person's next turn at the beginning of a line or without a space before it, and with a space or word behind it.
 """
 
 import re
@@ -145,7 +146,7 @@ class ReplyMarkup:
         before, end = self._buffer[: mark.start()], mark.end()
         line = before.rpartition("\n")[2] if "\n" in before else self._line + before
         begins_line = not line.strip() or (self._after_mark and not before.strip())
-        if mark["void"] or mark["turns"]:
+        if mark["void"]:
             return True
         if mark["answer"]:
             return self.has_thought and not self._has_text and not before.strip()
@@ -157,6 +158,10 @@ class ReplyMarkup:
             return True if is_whole else None if is_open else False
         if mark["opens"] and (begins_line or end < len(self._buffer) or ended):
             return begins_line or self._buffer[end : end + 1].isalnum() or self._buffer[end : end + 1] == "\n"
+        if mark["turns"]:
+            after = self._buffer[end : end + 1]
+            is_part = begins_line or not line[-1:].isspace()
+            return is_part and (after.isspace() or after.isalnum() or (not after and (ended or None)))
         rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None

@@ -22,6 +22,7 @@ TEXTS: tuple[str, ...] = N_(
         "%(name)s did not accept the token.",
         "%(name)s did not answer in time.",
         "%(name)s could not be reached.",
+        "The connection to %(name)s broke off.",
         "%(name)s is not known.",
         "%(name)s is an address inside the network. Those are not opened.",
         "%(name)s redirects too many times.",

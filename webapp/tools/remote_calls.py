@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urljoin, urlsplit
 
 from webapp.network.http_client import open_response
-from webapp.network.outbound import TIMEOUT, UNKNOWN, AllowedHosts, RequestFailed, RequestRefused
+from webapp.network.outbound import LOST, TIMEOUT, UNKNOWN, AllowedHosts, RequestFailed, RequestRefused
 from webapp.tools.toolset import ToolFailed
 from webapp.tools.urls import UrlRejected, check_url
 
@@ -127,6 +127,8 @@ async def send_request(outbound: RemoteRequest) -> AsyncIterator[RemoteResponse]
             raise ToolFailed(f"{host} is not known.") from None
         if error.reason == TIMEOUT:
             raise ToolFailed(f"{host} did not answer in time.") from None
+        if error.reason == LOST:
+            raise ToolFailed(f"The connection to {host} broke off.") from None
         raise ToolFailed(f"{host} could not be reached.") from None
 
 

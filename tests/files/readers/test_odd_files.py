@@ -11,6 +11,7 @@ import pptx
 import pytest
 
 from testkit.exports import pack
+from tests.files.readers.test_readers import CASES
 from webapp.files import kinds
 from webapp.files.text_extraction import read
 
@@ -195,24 +196,9 @@ SHEET = '<table:table table:name="S"><table:table-row><table:table-cell {}</tabl
         ), "spreadsheet"), "Sheet “S”\nRoof"),
         ("a.epub", pack({"META-INF/container.xml": CONTAINER, "p.opf": '<package><item id="a" href="a.xhtml"/>'
          '<item id="b" href="b.css"/></package>', "a.xhtml": "<p>The roof</p>", "b.css": "p {}"}), "The roof"),
-        ("a.ipynb", b'{"worksheets": [{"cells": [{"cell_type": "code", "input": ["x = 1"]}]}]}', "```\nx = 1\n```"),
-        ("a.ipynb", b'{"cells": [{"source": "1/0", "outputs": [{"ename": "E", "evalue": "zero"}]}]}', "1/0\n\nE: zero"),
-        ("a.eml", b"From: a@b\nContent-Type: multipart/mixed\n\nThe roof\n", "From: a@b\n\nThe roof"),
-        ("a.eml", b"From: a@b\nContent-Type: multipart/alternative; boundary=x\n\n--x--\n", "From: a@b"),
-        ("a.html", b"<body><p style='color: red; display: none'>no</p><p style='DISPLAY:NONE'>no</p><p>Yes", "Yes"),
-        ("a.html", b"<body><iframe>no</iframe><p>The roof", "The roof"),
-        ("a.html", "<meta charset=iso-8859-1><p>The roof – “green”".encode("cp1252"), "The roof – “green”"),
-        ("a.html", b"<meta charset=utf-16><p>The roof is green.", "The roof is green."),
-        ("a.xhtml", "<?xml version='1.0' encoding='ISO-8859-2'?><html><p>Gęś".encode("iso8859-2"), "Gęś"),
         ("a.epub", pack({"META-INF/container.xml": CONTAINER, "p.opf": '<package><item id="a" href="a"/></package>',
          "a": "<?xml version='1' encoding='windows-1250'?><head><title/></head><p>Gęś".encode("cp1250")}), "Gęś"),
-        ("a.ipynb", b'{"cells": [null, {"source": null}, {"source": "The roof"}]}', "The roof"),
-        ("a.txt", b"\xef\xbb\xbf\r\n{\\rtf1\\ansi The roof}", "The roof"),
-        ("a.csv", b'a, b\n1, "x, y"\n', "a | b\n1 | x, y"),
-        ("a.log", b"First line\0\nSecond line\n", "First line\nSecond line"),
-        ("a.log", b"The roof is green.\0\n" * 9, "\n".join(["The roof is green."] * 9)),
-        ("a.log", bytes(5_000) + b"The roof\n" + bytes(5_000), "The roof"),
-        ("a.txt", b"key=roof\0name=\xc3\xa9\0" * 9, "key=roofname=é" * 9),
+        *((name, data.encode("latin-1"), expected) for name, data, expected in CASES["other_kinds"]),
     ],
 )  # fmt: skip
 def test_other_kinds_are_read_whatever_is_odd_in_them(name, data, expected):

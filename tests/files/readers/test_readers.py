@@ -177,6 +177,7 @@ def test_sheets_are_read_as_they_are_shown():
     [
         (b"Content-Type: text/plain; charset=gb2312\n\n" + "會議改到星期二。".encode("gb18030"), "會議改到星期二。"),
         (b"Content-Type: text/plain; charset=x-unknown\n\nTuesday.", "Tuesday."),
+        (b'Content-Type: text/plain; charset="a\0b"\n\nTuesday.', "Tuesday."),
         (b"Subject: =?gb18030?B?u+HS6Q==?=\n =?utf-8?Q?_Tuesday?=\n\nSo.", "Subject: 会议 Tuesday"),
         (b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nFirst.\n--b\n\nSecond.\n--b--", "First.\nSecond."),
         (b"Content-Type: multipart/alternative; boundary=b\n\n" + FORMS, "The meeting moved to Tuesday at nine."),

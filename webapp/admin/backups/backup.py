@@ -117,7 +117,9 @@ def _revision(may_be_empty: bool) -> str:
     """Return the version of a database that is worth a backup. Raises BackupError."""
     place = public_url(db.engine)
     try:
-        if (revision := current_revision()) != newest_revision():
+        if not (revision := current_revision()):
+            raise BackupError(f"There is nothing in {place}. VAR_DIR or DATABASE_URL names the right database.")
+        if revision != newest_revision():
             raise BackupError(f"{place} is not at this version. Run flask --app wsgi prepare first.")
         is_empty = not has_users()
         db.session.rollback()  # nobody waits for what this has read

@@ -48,7 +48,7 @@ def decode(data: bytes) -> str:
 def decode_as(data: bytes, *names: str) -> str:
     """Return text in the first encoding of these names that fits, otherwise in whatever it is in."""
     for name in names:
-        with suppress(LookupError, UnicodeError):
+        with suppress(LookupError, ValueError):
             return data.decode(_SUPERSETS.get(name.lower(), name))
     return decode(data)
 

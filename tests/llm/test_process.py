@@ -1,9 +1,12 @@
-"""What a process holds, and that what it freed can be given back."""
+"""What a process holds, that what it freed can be given back, and what it makes for itself."""
 
+import io
 import subprocess
 import sys
+import weakref
 
 from testkit.processes import ROOT
+from webapp.llm.process import PerProcess
 
 HOLDS_AND_FREES = """
 from webapp.llm.process import resident_megabytes, return_free_memory
@@ -23,3 +26,16 @@ def test_what_is_taken_is_seen_and_what_is_freed_can_be_given_back():
     before, taken, left = map(float, done.stdout.split())
     assert taken > before + 40
     assert left < taken - 30
+
+
+def test_what_is_closed_is_made_anew_and_not_held():
+    holder = PerProcess(io.BytesIO, close=io.BytesIO.close)
+    first = weakref.ref(made := holder())
+    assert made is holder()
+    holder.close()
+    assert made.closed
+    del made
+    assert first() is None
+    last = holder()
+    del holder
+    assert last.closed

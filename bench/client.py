@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -32,14 +33,22 @@ class Client:
 
     def call(self, method: str, path: str, body: object = None, key: str = "") -> Answer:
         """One request. Raises what is in AWAY."""
-        connection = self._connect()
-        try:
-            connection.request(method, path, json.dumps(body) if body is not None else None, self._headers(key))
-            response = connection.getresponse()
-            data = response.read()
-            return Answer(response.status, _parse(data))
-        finally:
-            connection.close()
+        data = None if body is None else json.dumps(body).encode()
+        return self._send(method, path, data, self._headers(key))
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """The body of a good answer. Raises RuntimeError for any other, and what is in AWAY."""
+        answer = self.call(method, path, body)
+        if answer.status >= 400:
+            raise RuntimeError(f"{method} {path}: {answer.status} {answer.body}")
+        return answer.body
+
+    def upload(self, path: str, name: str, content: bytes) -> Answer:
+        """Send a file as a form. Raises what is in AWAY."""
+        mark = uuid.uuid4().hex
+        head = f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+        body = head.encode() + content + f"\r\n--{mark}--\r\n".encode()
+        return self._send("POST", path, body, self._headers("", f"multipart/form-data; boundary={mark}"))
 
     def stream(self, path: str, body: object, key: str) -> Iterator[tuple[str, Any]]:
         """The events of a turn as (name, data); the first is ("status", number). Raises what is in AWAY."""
@@ -64,12 +73,21 @@ class Client:
         finally:
             connection.close()
 
+    def _send(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Answer:
+        connection = self._connect()
+        try:
+            connection.request(method, path, data, headers)
+            response = connection.getresponse()
+            return Answer(response.status, _parse(response.read()))
+        finally:
+            connection.close()
+
     def _connect(self) -> http.client.HTTPConnection:
         address = urlsplit(self.url)
         return http.client.HTTPConnection(address.hostname or "", address.port, timeout=self.patience)
 
-    def _headers(self, key: str) -> dict[str, str]:
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+    def _headers(self, key: str, kind: str = "application/json") -> dict[str, str]:
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         return headers | ({"Idempotency-Key": key} if key else {})
 
 
