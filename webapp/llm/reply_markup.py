@@ -159,9 +159,9 @@ class ReplyMarkup:
         if mark["opens"] and (begins_line or end < len(self._buffer) or ended):
             return begins_line or self._buffer[end : end + 1].isalnum() or self._buffer[end : end + 1] == "\n"
         if mark["turns"]:
-            after = self._buffer[end : end + 1]
+            after = self._buffer[end : end + 1] or ("\n" if ended else "")
             is_part = begins_line or after == "\n" or not line[-1:].isspace()
-            return is_part and (after.isspace() or after.isalnum() or (not after and (ended or None)))
+            return is_part and (after.isspace() or after.isalnum()) if after else None
         rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None
