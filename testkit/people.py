@@ -119,7 +119,7 @@ def browser_client(app: Flask, person: Person | None = None) -> Browser:
     """A client with cookies; that of a person is signed in, without the two pages that this takes."""
     client = Browser(app, app.response_class)
     if person is not None:
-        with app.test_request_context("/login", environ_base=client.environ_base):
+        with app.test_request_context("/login", environ_base=client.environ_base), write_transaction():
             auth.start_session(service.log_in(Credentials(email=person.email, password=person.password)))
             client.token = generate_csrf()
             held = dict(session)
