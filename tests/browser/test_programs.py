@@ -41,8 +41,7 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     page = tab.go(f"/oauth/authorize?{urlencode(asked)}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Notebook")
     expect(page.get_by_label("propose changes", exact=False)).to_be_checked()
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
+    assert serious_findings(page) == [] and not scrolls_sideways(page)
     page.get_by_label("The boat").check()
     page.get_by_role("button", name="Allow").click()
     expect(page).to_have_url(re.compile(rf"^{re.escape(callback)}\?code=[^&]+&state=s&iss="))
@@ -52,8 +51,7 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     assert answer.status_code == 200, answer.text
     page = tab.go("/settings/programs")
     expect(page.get_by_text("Anything outside spaces, The boat")).to_be_visible()
-    assert serious_findings(page) == []
-    assert not scrolls_sideways(page)
+    assert serious_findings(page) == [] and not scrolls_sideways(page)
     page.get_by_role("button", name="Disconnect “Notebook”").click()
     page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
     expect(page.get_by_text("No program has signed in as you.")).to_be_visible()

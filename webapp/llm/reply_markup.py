@@ -3,7 +3,7 @@
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
 beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
 it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this;
-the person's next turn at the beginning of a line or without a space before it, and with a space or word behind it.
+the person's next turn at either end of a line or without a space before it, and with a space or word behind it.
 """
 
 import re
@@ -159,9 +159,9 @@ class ReplyMarkup:
         if mark["opens"] and (begins_line or end < len(self._buffer) or ended):
             return begins_line or self._buffer[end : end + 1].isalnum() or self._buffer[end : end + 1] == "\n"
         if mark["turns"]:
-            after = self._buffer[end : end + 1]
-            is_part = begins_line or not line[-1:].isspace()
-            return is_part and (after.isspace() or after.isalnum() or (not after and (ended or None)))
+            after = self._buffer[end : end + 1] or ("\n" if ended else "")
+            is_part = begins_line or after == "\n" or not line[-1:].isspace()
+            return is_part and (after.isspace() or after.isalnum()) if after else None
         rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None
