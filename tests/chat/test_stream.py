@@ -293,17 +293,17 @@ def test_waiting_for_a_response(app, client, model):
         assert client.get(f"/api/messages/{asked}/response?wait={wait}").status_code == 422
 
 
-def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, client, model, monkeypatch):
-    model.hold_reply()
+def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(app, client, model, redis, monkeypatch):
+    model.hold_reply(reply=["word "] * 30, after=20)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen = []
     for event in iterate(response):
         seen.append(event)
-        if len(seen) == 2:
+        if event.name == "delta" and names(seen).count("delta") == 1:
             assert client.delete(f"/api/conversations/{seen[0].data['conversation_id']}").status_code == 204
     assert names(seen)[-2:] == ["error", "settled"] and seen[-2].data["code"] == "gone"
     turn_id = seen[0].data["assistant_message_id"]
-    assert steps(app, turn_id) == 0
+    assert steps(app, turn_id) == 0 and "word" not in str(redis.xrange(f"{{turn:{turn_id}}}"))
     monkeypatch.setattr(Hub, "subscribe", Mock(side_effect=RedisAway))
     assert [item and item.kind for item in follow(app, app.extensions["chat"].hub, turn_id, patience=1)] == ["error"]
 

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from testkit.people import Person
+from testkit.people import Person, api_client
 from tests.memories.conversing import converse
 from tests.sharing.test_memory_links import replies, use
 from webapp.accounts import tokens
@@ -150,6 +150,10 @@ def test_a_token_that_may_write_writes(app, user, anonymous):
     }
     assert contents(app, user) == []
     assert len(audit(app, user)) == 3
+    limited = {"memory_type": "instruction", "content": "Answer briefly", "only_conversation_id": talk}
+    api_client(app, user).post("/api/memories", json=limited)
+    done = call(anonymous, secret, "remember", content="Answer briefly", quote="Answer briefly", kind="instruction")
+    assert done["structuredContent"]["status"] != "known", "elsewhere it is not"
 
 
 @pytest.mark.parametrize("is_whole_key", [False, True], ids=["value", "key"])

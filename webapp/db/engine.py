@@ -166,7 +166,7 @@ def database_file(engine: Engine) -> Path | None:
 
 
 def empty_log(engine: Engine) -> None:
-    """Move SQLite's log into its file, where what is deleted is overwritten, unless somebody reads at the moment."""
+    """Move SQLite's log into its file, where what is deleted is overwritten, unless somebody is reading or writing."""
     if file := database_file(engine):
         with closing(sqlite3.connect(file, timeout=0)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -41,7 +41,8 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
         return _propose(user_id, args.content, args.kind, args.space_id)
     _refuse_forgotten(user_id, args.content)
     same = memories.visible(user_id).where(*IN_USE, Memory.statement_hash == statement_hash(args.content))
-    if known := db.session.scalars(same.where(Memory.space_slot == (args.space_id or 0))).first():
+    scope = Memory.space_slot == (args.space_id or 0), Memory.only_conversation_id.is_(None)
+    if known := db.session.scalars(same.where(*scope)).first():
         return {"status": "known", "memory": memory_of(known)}
     fields = MemoryFields(memory_type=args.kind, content=args.content, space_id=args.space_id)
     row = memories.create_memory(user_id, fields, cause=CAUSE)

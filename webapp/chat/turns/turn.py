@@ -269,7 +269,9 @@ class Turn:
                 log.warning("turn not stored, retrying", extra={"turn_id": self.id, "error": type(error).__name__})
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 5.0)
-        if finished_turn is None:  # somebody else finished the row, or it was deleted: they said so on the stream
+        if finished_turn is None:  # somebody else finished the row and said so on the stream, or it was deleted
+            if self.id in (await tables.save({self.id: outcome.text})).gone:
+                await writer.replace(self.id, "")  # which the writer began again with all of the text
             await writer.end(self.id, "settled", {})
             return
         if finished_turn.rewritten is not None:  # something was forgotten in the meantime

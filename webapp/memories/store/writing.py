@@ -90,6 +90,7 @@ def candidates(
 
 
 def memories_from_messages(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
+    """Return ids of the memories that rest on these messages."""
     supported = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
     statement = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(supported))
     return set(db.session.scalars(use_primary_key(statement, Memory)))
