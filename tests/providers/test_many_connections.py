@@ -1,5 +1,6 @@
 """A turn costs the same with one connection and with ten: statements, decryptions, look-ups."""
 
+import re
 from typing import Any
 
 import pytest
@@ -79,7 +80,9 @@ def test_a_turn_costs_the_same_with_one_connection_and_with_ten(app, admin, clie
             assert "event: done" in answer.text
             wait_until(lambda: runtime().runner.active == 0, "the end of the turn", seconds=20)
         about = sum("model_connections" in statement for statement in sent)
-        return set(sent), about, len(decryptions), len(looked_up)
+        # How many messages were found is not the connections' doing.
+        kinds = {re.sub(r"IN \([%s?, ]+\)", "IN (…)", statement) for statement in sent}
+        return kinds, about, len(decryptions), len(looked_up)
 
     chosen = connect(0)
     for size in (1, 10):
