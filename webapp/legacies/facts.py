@@ -68,10 +68,10 @@ def count_waiting(user_id: int, space_id: int) -> int:
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """Return the facts for a user's prompt in a legacy, own and shared, in order of extraction, which is stable."""
     newest = _readable(user_id, space_id).order_by(Memory.memory_id.desc()).limit(MAX_LISTED)
-    return list(map(_known_fact, reversed(_facts(user_id, newest))))
+    return list(map(_prompt_fact, reversed(_facts(user_id, newest))))
 
 
-def _known_fact(fact: Fact) -> KnownFact:
+def _prompt_fact(fact: Fact) -> KnownFact:
     row = fact.memory
     line = fact_line(fact.category, row.content, row.visibility, fact.by)
     return KnownFact(row.memory_id, *line, row.revision, row.content, bool(fact.by), _weight(row))
