@@ -89,12 +89,13 @@ def test_search_reads_no_vectors(app, client, user):
 
 def test_bad_bodies_are_refused_with_reasons(client):
     required = {"msg": "Field required"}
+    digest = {"main_topics": [], "action": [], "typical_observation": ""}
     for body, errors in (
         ({}, [{"loc": ["memory_type"], **required}, {"loc": ["content"], **required}]),
         ({"content": "x"}, [{"loc": ["memory_type"], **required}]),
         ({"memory_type": "fact"}, [{"loc": ["content"], **required}]),
         ({"conversation_id": 1}, [{"loc": ["memory_data"], **required}]),
-        ({"memory_data": {}}, [{"loc": ["conversation_id"], **required}]),
+        ({"memory_data": digest}, [{"loc": ["conversation_id"], **required}]),
         (FACT | {"content": "word " * 200}, [{"loc": ["content"], "msg": "String should have at most 500 characters"}]),
     ):
         assert client.post("/api/memories", json=body).json["errors"] == errors, body
@@ -106,7 +107,7 @@ def test_bad_bodies_are_refused_with_reasons(client):
         FACT | {"color": 1},
         FACT | {"content": "My password is hunter2-and-more"},
         FACT | {"visibility": "shared"},
-        {"conversation_id": 1, "memory_data": {}, "content": "x"},
+        {"conversation_id": 1, "memory_data": digest, "content": "x"},
         FACT | {"content": "nul \u0000"},
     ):
         answer = client.post("/api/memories", json=body)
