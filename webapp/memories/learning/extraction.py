@@ -238,7 +238,7 @@ def store(
     cause: str = "extraction",
 ) -> MemoryChangeSet:
     """Write what was decided about an answer; returns its change set."""
-    journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
+    journal = Journal(batch.user_id, cause, conversation_id=batch.conversation_id)
     writing.apply_plan(effects, journal, space_id=batch.space_id, vectors=answer.vectors)
     change_set = journal.close(counts, reasons)
     change_set.model = answer.model or None
