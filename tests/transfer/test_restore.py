@@ -668,7 +668,7 @@ def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user):
         rest = edit(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
         long_ago = {"at": "1999-12-31T08:00:00"}  # too long to count from it
         rest = edit(rest, "schedules.jsonl", lambda row: row | long_ago)
-        journey = {"slug": "My/Week", "title": "Week", "description": "Once.", "system_prompt": "Ask.", "source_hash": ""}
+        journey = {"slug": "My/Week", "title": "Week", "description": "?", "system_prompt": "?", "source_hash": ""}
         found = reasons(pack(members_of(rest) | {"journeys.jsonl": json.dumps(journey).encode()}), third.user_id)
         for reason in ("Confidence is no number", "FREQ=WEEKLY says no times"):
             assert any(reason in said for said in found), found
