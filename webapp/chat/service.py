@@ -70,10 +70,11 @@ def start_turn(
     custom_payload: dict[str, Any] | None = None,
     file_ids: Mapping[int, str] | None = None,
     spans: Spans = (),
+    is_followed: bool = False,
 ) -> StartedTurn:
-    """Add a user message and the reply to be written, in a new conversation when none is named.
-
-    Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
+    """Add a user message and the reply to be written, in a new conversation when none is named; with `is_followed`,
+    who asks is sent the reply, and it is not unread. Raises NotFound, TooMany past a quota, Invalid for an unknown
+    model, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
     existing = None if conversation_id is None else get_conversation(user_id, conversation_id, lock=True)
     usage.require_room(user_id)
@@ -81,9 +82,12 @@ def start_turn(
     embed_ahead(user_id, content)
     if existing is None:
         parent_id = None
-        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
+        fields = new or NewConversation()
+        conversation = create_conversation(user_id, fields, messages=2, first_words=content, is_followed=is_followed)
     else:
         parent_id, conversation = messages.last_message_id(existing.conversation_id), existing
+        if is_followed:
+            conversation.seen_at = None
     question, reply = messages.add_exchange(
         conversation,
         content,
