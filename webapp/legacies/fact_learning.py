@@ -35,7 +35,7 @@ from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import has_substance
 from webapp.memories.rules.kinds import CONTENT_MAX
 from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.rules.state import SourceMessage, State
+from webapp.memories.rules.state import SourceMessage
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
 from webapp.memories.store.tombstones import read_again, readable_transcript, tombstone_set
@@ -108,25 +108,20 @@ def keep_facts(
     ungrounded = len(statements) - len(operations)
     if not operations:
         return Result(None, {"rejected": ungrounded}, {QUOTE_NOT_FOUND: ungrounded}, read=True)
-    ids = writing.candidates(
-        user_id, space_id, operations, {number for message in user_messages for number in message.versions}
-    )
-    ids |= set(facts.numbered.values())
-    ids |= writing.similar(user_id, space_id, vectors)
-    plan = decide(
+    state = writing.load_state(
+        user_id,
+        space_id,
+        messages,
         operations,
-        State(
-            messages=messages,
-            memories=tuple(writing.load_known(ids)),
-            numbered=facts.numbered,
-            embeddings=vectors.by_text,
-            context=tuple(row.content for row in rows if row.role != "user"),
-            subject=subject.name,
-            is_trusted=worker_is_trusted(),
-            is_forgotten=tombstones.forbids,
-        ),
+        writing.similar(user_id, space_id, vectors),
+        numbered=facts.numbered,
+        embeddings=vectors.by_text,
+        context=tuple(row.content for row in rows if row.role != "user"),
+        subject=subject.name,
+        is_trusted=worker_is_trusted(),
+        is_forgotten=tombstones.forbids,
     )
-    plan = side_by_side(plan)
+    plan = side_by_side(decide(operations, state))
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
     reasons = plan.reasons | ({QUOTE_NOT_FOUND: ungrounded} if ungrounded else {})
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(statements), **counts})
