@@ -91,7 +91,7 @@ def keep_facts(
 ) -> Result:
     """Store the proposed facts that the user said, by the rules of every memory; the conversation is locked."""
     if not statements:
-        return Result(read=True)
+        return Result()
     user_id, space_id, facts = subject.user_id, subject.space_id, subject.facts
     versions.begin_change(user_id)
     rows = db.session.scalars(
@@ -109,7 +109,7 @@ def keep_facts(
     ]
     ungrounded = len(statements) - len(operations)
     if not operations:
-        return Result(None, {"rejected": ungrounded}, {QUOTE_NOT_FOUND: ungrounded}, read=True)
+        return Result(None, {"rejected": ungrounded}, {QUOTE_NOT_FOUND: ungrounded})
     state = writing.load_state(
         user_id,
         space_id,
@@ -128,12 +128,12 @@ def keep_facts(
     reasons = plan.reasons | ({QUOTE_NOT_FOUND: ungrounded} if ungrounded else {})
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(statements), **counts})
     if not plan.effects:
-        return Result(None, counts, reasons, read=True)
+        return Result(None, counts, reasons)
     journal = Journal(user_id, cause, conversation_id=conversation_id)
     writing.apply_plan(plan.effects, journal, space_id=space_id, vectors=vectors)
     change_set = journal.close(counts, reasons)
     change_set.through_message_id = max(message_ids)
-    return Result(change_set.change_set_id, counts, reasons, read=True)
+    return Result(change_set.change_set_id, counts, reasons)
 
 
 def _operation(item: LegacyFact, subject: Subject, user_messages: Sequence[SourceMessage]) -> MemoryOperation | None:
@@ -188,7 +188,7 @@ def _batches(conversation_id: int, after: int | None) -> Iterator[Batch]:
 
 
 def _skip(batch: Batch) -> Result:
-    return Result(read=True, has_more=batch.has_more, last_id=batch.ids[-1])
+    return Result(has_more=batch.has_more, last_id=batch.ids[-1])
 
 
 def _read(batch: Batch) -> Result:
@@ -198,9 +198,10 @@ def _read(batch: Batch) -> Result:
     items, last_id = _ask(batch)
     has_more = batch.has_more or last_id != batch.ids[-1]
     try:
-        return replace(_keep(batch, items), has_more=has_more, last_id=last_id)
+        result = _keep(batch, items)
     except OutOfDate:
-        return Result(read=True, has_more=True, last_id=batch.ids[0] - 1)
+        return Result(has_more=True, last_id=batch.ids[0] - 1)
+    return Result() if result is None else replace(result, has_more=has_more, last_id=last_id)
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
@@ -221,15 +222,16 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     return answer.facts, batch.ids[-1]
 
 
-def _keep(batch: Batch, items: Sequence[object]) -> Result:
-    """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
+def _keep(batch: Batch, items: Sequence[object]) -> Result | None:
+    """Ground and store the facts; None if the conversation is gone, moved or without memory. Raises OutOfDate if the
+    messages have changed meanwhile, ModelError."""
     facts = readable_items(LegacyFact, items)
     vectors = vectors_of(plain_text(fact.content) for fact in facts)
     with write_transaction():
         conversation_id = batch.conversation_id
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or conversation.space_id != batch.subject.space_id or not extracts_facts(conversation):
-            return Result()
+            return None
         statement = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
         if len(db.session.scalars(statement).all()) != len(batch.ids):
             raise OutOfDate
