@@ -1,6 +1,6 @@
 """Fusion of rankings, and whether what was found is worth showing: nothing is better than noise; pure."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -97,40 +97,6 @@ def best_rows_of_groups(
     }
     scores[rows] += np.array([group_scores[group] for group in numbers], np.float32)
     return rows[best_rows(scores[rows], times[rows], k)]
-
-
-def diversify(
-    ranked: Sequence[Item],
-    k: int,
-    *,
-    group: Callable[[Item], Hashable | None],
-    per_group: int,
-    like: Callable[[Item], Iterable[Item]],
-) -> list[Item]:
-    """Take k of a ranking, none `like` one before it, up to `per_group` of a group (None: any) unless k needs more."""
-    selection: list[Item] = []
-    seen: set[Item] = set()
-    held_back: list[Item] = []
-    sizes: dict[Hashable, int] = {}
-    for item in ranked:
-        if len(selection) == k:
-            break
-        if not seen.isdisjoint(like(item)):
-            continue
-        key = group(item)
-        if key is not None and sizes.get(key, 0) >= per_group:
-            held_back.append(item)
-            continue
-        sizes[key] = sizes.get(key, 0) + 1
-        selection.append(item)
-        seen.add(item)
-    for item in held_back:
-        if len(selection) == k:
-            break
-        if seen.isdisjoint(like(item)):
-            selection.append(item)
-            seen.add(item)
-    return selection
 
 
 def lower_repeats(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:

@@ -174,7 +174,7 @@ class Lookup:
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
         result.is_away = bool(index.generations) and not meaning
-        hits = index.search(self._text, meaning, filters, POOL, per_group=POOL, prepared=prepared)
+        hits = index.search(self._text, meaning, filters, POOL, for_reply=True, prepared=prepared)
         clock.lap("search")
         # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
         scope = Scope(question.user_id, self.position.space_ids, question.space_id)
