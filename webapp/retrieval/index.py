@@ -203,8 +203,8 @@ class UserIndex:
 
         `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide. With
         `prefix` the last word may be unfinished. `for_reply` leaves out near-duplicates, and ranks what comes after the
-        first few by a second look. `prepared` reuses what `prepare` did for the same query, unless the index has changed
-        since.
+        first few by a second look. `prepared` reuses what `prepare` did for the same query, unless the index has
+        changed since.
         """
         with self._lock:
             if not self._rows or k <= 0:

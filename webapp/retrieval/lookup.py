@@ -184,7 +184,7 @@ class Lookup:
             item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
         ]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
-        passages = lower_repeats([(item, item.key, item.score) for item in loaded])
+        passages = lower_repeats(loaded)
         clock.lap("load")
         return passages
 
