@@ -38,7 +38,7 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 
 
 def create_conversation(
-    user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
+    user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = "", is_followed: bool = False
 ) -> Conversation:
     """Return a new conversation; a title given here is never overwritten, `first_words` are one until then.
 
@@ -69,7 +69,7 @@ def create_conversation(
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=moment,
         updated_at=moment,
-        seen_at=moment,
+        seen_at=None if is_followed else moment,
         is_archived=False,
         message_count=messages,
     )
