@@ -19,6 +19,8 @@ from webapp.extensions import Part, app_settings
 
 REGISTRATION_OPEN = "registration_open"
 SCHEDULES_PER_PERSON = "schedules_per_person"
+NIGHTS = "nights"
+"""The instants at which the work of the last two nights was asked for, earlier first."""
 MAX_SCHEDULES = 10_000
 """The most of them that an admin can allow each person."""
 

@@ -22,8 +22,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.files import service as files
-from webapp.memories.prompt.conversation_memory import is_extraction_on
-from webapp.memories.store.writing import memories_from_messages
+from webapp.memories.learning.extraction import follow_version
 from webapp.parameters import PAYLOAD
 from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
@@ -211,11 +210,7 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
     version = messages.restore_version(conversation, message, version_id)
-    if conversation.extracted_through is not None and is_extraction_on(conversation):
-        ids = {row.message_id for row in messages.versions_of(version)}
-        if memories_from_messages(user_id, conversation.space_id, ids):  # else memory was off, or it says nothing
-            conversation.extracted_through = min(conversation.extracted_through, version.message_id - 1)
-            conversation.extraction_due = True
+    follow_version(conversation, version)
     return version
 
 

@@ -182,7 +182,7 @@ def classify_payload(
     quoted = common | {"reason": quotable(message)}
     if NoModel.code in codes:
         return NoModel(**common)
-    if codes & _CONTEXT_CODES or status == 413 or _is_too_long(text):
+    if codes & _CONTEXT_CODES or status == 413 or (status != 429 and _is_too_long(text)):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:
         return RefusedByModel(**quoted)

@@ -16,6 +16,7 @@ from webapp.db.base import add_row, db
 from webapp.errors import DomainError
 from webapp.files.uploads import keep_after_commit, store_content
 from webapp.journeys.authoring import free_slug
+from webapp.journeys.definitions import slug_from
 from webapp.journeys.journey_files import JourneyFixture
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
 from webapp.spaces.chunks import PAGE_END, parts_of
@@ -96,7 +97,7 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
 def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the user's own journeys with all their versions. Raises ValueError for an invalid one."""
     for line in lines:
-        slug = free_slug(str(line.get("slug") or "journey"))
+        slug = free_slug(slug_from(str(line.get("slug") or "")))
         fields = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
         if fields.get("draft"):
             fields["draft"] = _definition(fields["draft"], slug)
