@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -224,8 +225,10 @@ def test_recovery_keeps_what_tools_did(app, client, monkeypatch):
 
 
 def test_a_viewer_hears_the_end_that_somebody_else_wrote(app, client, model, monkeypatch):
-    """Its writer lost the lease, goes on, and finds the row finished."""
+    """Its writer lost the lease, goes on, and finds the row finished, while the database is away now and then."""
     monkeypatch.setattr(turn, "FIRST_SAVE", 60.0)  # what stores the text on its way would notice first, and stop it
+    away = OperationalError("UPDATE", {}, Exception(2013, "away"))
+    monkeypatch.setattr(recovery, "save_texts", Mock(side_effect=[away, recovery.FinishedReplies()]))
     hold = model.hold_reply()
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen: list[Event] = []

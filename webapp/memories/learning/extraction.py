@@ -4,13 +4,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-
-from sqlalchemy.exc import IntegrityError
+from functools import partial
 
 from webapp.conversations import default_titles, titles
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import set_automatic_title
 from webapp.db.base import db, reads_only, write_transaction
+from webapp.db.conflicts import repeat_on_conflict
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.inputs import ExtractionInput
@@ -56,7 +56,7 @@ def extract(
             if step is None:
                 return total
             total = total.plus(step)
-            if not step.has_more or not step.read:
+            if not step.has_more:
                 return total
             place = step.last_id if from_start else None
         return total
@@ -99,12 +99,7 @@ def _step(batch: ExtractionInput) -> Result:
             raise
     nearby = find_similar(batch, answer) if answer is not None else None
     db.session.remove()
-    try:
-        result = _write(batch, answer, nearby)
-    except IntegrityError:
-        # Somebody took the same key in between, which the lock should prevent: decide once more.
-        log.warning("extraction decided again", extra={"conversation_id": batch.conversation_id})
-        result = _write(batch, answer)
+    result = repeat_on_conflict(partial(_write, batch, answer, nearby))  # without asking the model again
     if not batch.wants_title:
         return result
     if answer is not None:
@@ -145,7 +140,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: SimilarMemorie
             return Result()
         if conversation.space_id != batch.space_id or not is_extraction_on(conversation):
             return Result()
-        result = Result(read=True)
+        result = Result()
         if answer is not None or earlier_versions({source.message_id for source in batch.call.sources}):
             versions.begin_change(conversation.user_id)
             still_holds = batch.still_holds()
@@ -202,7 +197,6 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | Non
         change_set.change_set_id if change_set else None,
         {name: counts.get(name, 0) for name in COUNTS},
         reasons,
-        read=True,
     )
 
 
@@ -238,7 +232,7 @@ def store(
     cause: str = "extraction",
 ) -> MemoryChangeSet:
     """Write what was decided about an answer; returns its change set."""
-    journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
+    journal = Journal(batch.user_id, cause, conversation_id=batch.conversation_id)
     writing.apply_plan(effects, journal, space_id=batch.space_id, vectors=answer.vectors)
     change_set = journal.close(counts, reasons)
     change_set.model = answer.model or None

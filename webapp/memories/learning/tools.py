@@ -116,7 +116,6 @@ def remember(
     journal = Journal(
         conversation.user_id,
         "tool",
-        actor="tool",
         conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )

@@ -179,7 +179,7 @@ def _prefer_repeated(claim: Claim, memory: KnownMemory, rival: KnownMemory, boar
     """Have a memory that the user said again used instead of its rival, which ends or waits; tell whether it is."""
     standing = claim_standing(claim, rival)
     if standing is ClaimStanding.REPLACES:
-        board.supersede(rival, memory, claim)
+        board.apply(Close(rival.ref, claim.evidence.said_at, superseded_by=memory.ref))
     elif standing is ClaimStanding.PRECEDES:
         board.apply(Flag(rival.ref, memory.ref))
     return standing in (ClaimStanding.REPLACES, ClaimStanding.PRECEDES)

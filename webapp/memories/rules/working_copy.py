@@ -122,10 +122,6 @@ class Board:
         evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
         self.apply(Revise(memory.ref, draft, evidence, embedding))
 
-    def supersede(self, memory: KnownMemory, successor: KnownMemory, claim: Claim) -> None:
-        """Close a memory in favour of one that exists."""
-        self.apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
-
     def apply(self, effect: Effect) -> None:
         """Decide on an effect."""
         apply_effect(self._memories, effect)
