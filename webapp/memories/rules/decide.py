@@ -274,8 +274,10 @@ def _weigh_retraction(claim: Claim, board: Board) -> Refusal | None:
 
 
 def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
-    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it. What
-    says them already is put there instead, if it is in use as well."""
+    """Put the user's words beside the memory that they deny: they are about its fact, but are no new value for it.
+
+    If another memory that is in use says the same already, that is put there instead.
+    """
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
     statement = next((text for text in texts if canonical_statement(text) != target.form), None)
     if statement is None:
