@@ -33,14 +33,14 @@ _COMPARED_FIELDS = ("description", "schema", "reads_only")
 
 def servers_of(user_id: int | None) -> list[ToolServer]:
     """Return a user's own servers or, without a user, everybody's."""
-    condition = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
-    return list(db.session.scalars(select(ToolServer).where(condition).order_by(ToolServer.server_id)))
+    statement = select(ToolServer).where(ToolServer.user_id == user_id)
+    return list(db.session.scalars(statement.order_by(ToolServer.server_id)))
 
 
 def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
     """Return a server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
     row = db.session.get(ToolServer, server_id)
-    if row is None or row.user_id != (None if row.user_id is None and is_admin else user_id):
+    if row is None or not (row.user_id == user_id or (row.user_id is None and is_admin)):
         raise NotFound("There is no such server.")
     return row
 

@@ -208,7 +208,7 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     archived = [rows[memory_id] for memory_id in sorted(kept_ids)]
     for row in archived:
         row.is_archived, row.superseded_by_id = True, kept_ids[row.memory_id]
-    record_changes(user_id, CAUSE, archived, {"tidied": len(archived)}, actor="extraction")
+    record_changes(user_id, CAUSE, archived, {"tidied": len(archived)})
     return len(archived)
 
 
@@ -235,7 +235,7 @@ def _ask_about(user_id: int, pairs: Sequence[Pair]) -> Sequence[Pair]:
         waiting, other = both
         waiting.needs_review, waiting.contradicts_id = True, other.memory_id
         all_waiting.append(waiting)
-    record_changes(user_id, CONTRARY, all_waiting, {"disputed": len(asked)}, actor="extraction")
+    record_changes(user_id, CONTRARY, all_waiting, {"disputed": len(asked)})
     return [pair for pair in unchanged if pair not in asked]
 
 
