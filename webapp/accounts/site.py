@@ -64,7 +64,7 @@ class FirstAccount:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self.is_open = False
-        """Return whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
+        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
 
     @property
     def token(self) -> str:

@@ -108,7 +108,7 @@ class ConversationMemoryHistory(BaseModel):
 
 
 class ModelDigest(BaseModel):
-    """The answer of the model; bounded afterwards, for a long answer is no reason to have none."""
+    """The answer of the model; of any length: too long a one is shortened rather than refused."""
 
     main_topics: list[str]
     action: list[str]

@@ -197,8 +197,7 @@ def _begin(asked: UserRequest) -> LaunchableReply:
             return continue_conversation(asked, conversation.conversation_id, *existing)
     other = threads.find_question(user_id, fingerprint(preferences.seed, request.lines))
     if other is not None:
-        place, last = other
-        return continue_conversation(asked, place, *last)
+        return continue_conversation(asked, *other)
     return start(asked, threads.begin_with_history(user_id, preferences.fields, request.history).conversation_id)
 
 

@@ -75,8 +75,10 @@ def _has_other_value(memory: Memory, to: int | None) -> bool:
 
 @conversation_moved.connect
 def _move_memories(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
-    """Memories that rest on the conversation alone go along, made private; others stay. Raises Conflict if shared ones
-    would go along and that is not confirmed."""
+    """Move the memories that rest on the conversation alone along with it, made private; others stay.
+
+    Raises Conflict if shared ones would move and that is not confirmed.
+    """
     shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
     if shared:
         lock_withdrawal(conversation.user_id, shared)

@@ -25,6 +25,7 @@ _TAG = re.compile(rf"<{_CALL}{_NAME}")
 _TAG_END = re.compile(rf"</{_CALL}>|\Z")
 _PARAMETER = re.compile(rf"<(?:parameter|argument){_NAME}")
 _PARAMETER_END = re.compile("</(?:parameter|argument)>")
+_NAME_ELEMENT = re.compile(r"<(?:tool_)?name>\s{0,9}([^<>\s]{1,200})\s{0,9}</(?:tool_)?name>")
 _KEYED = re.compile(r"(?<![\w.-])([\w.-]{1,200})\s{0,9}(?:<tool_sep>\s{0,9})?(?=<arg_key>)")
 _KEY = re.compile("<(arg_key)>")
 _KEY_END = re.compile("</arg_key>")
@@ -60,20 +61,18 @@ class WrittenCalls:
                 return
 
     def _read_tags(self, block: str) -> Iterator[ToolCall]:
-        for name, body in _elements(block, _TAG, _TAG_END):
+        for name, body in (*_elements(block, _TAG, _TAG_END), *_after(_NAME_ELEMENT, block)):
             parameters = list(_elements(body, _PARAMETER, _PARAMETER_END)) or self._children(name, body)
             if parameters:
                 yield from self._call(name, {key: self._parse_value(name, key, value) for key, value in parameters})
             else:
                 start = body.find("{")
                 yield from self._call(name, _object(body[start:]) if start >= 0 else {})
-        names = list(_KEYED.finditer(block))
-        for number, match in enumerate(names):
-            pairs = block[match.end() : names[number + 1].start() if number + 1 < len(names) else len(block)]
+        for name, pairs in _after(_KEYED, block):
             keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
             values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
-            arguments = {key: self._parse_value(match[1], key, value) for key, value in zip(keys, values, strict=False)}
-            yield from self._call(match[1], arguments)
+            arguments = {key: self._parse_value(name, key, value) for key, value in zip(keys, values, strict=False)}
+            yield from self._call(name, arguments)
 
     def _children(self, name: str, body: str) -> list[tuple[str, str]]:
         """Return the elements of a call that are named like its parameters."""
@@ -158,6 +157,13 @@ def _elements(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> 
             return
         yield match[1], text[match.end() : end.start()]
         index = end.end()
+
+
+def _after(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+    """Yield what each mark names, and the text up to the next one."""
+    marks = [*mark.finditer(text)]
+    for match, end in zip(marks, [*(match.start() for match in marks[1:]), len(text)], strict=False):
+        yield match[1], text[match.end() : end]
 
 
 def known_name(name: str, names: Collection[str]) -> str:

@@ -81,7 +81,7 @@ ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
 class OptionalFields(Input):
-    """What a memory may have besides its kind and its statement."""
+    """The fields of a memory besides its kind and its statement."""
 
     category: Category | None = None
     fact_key: FactKey | None = Field(None, description="`namespace/attribute`: at most one current memory has it.")

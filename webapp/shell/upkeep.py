@@ -157,19 +157,16 @@ def purge() -> dict[str, int]:
 
 
 def _purge_conversations(moment: datetime) -> int:
-    unused_ids: list[int] = []
-
-    def let_go(ids: Sequence[int]) -> None:
-        unused_ids.extend(revisions.dependent_ids(ids))
-        drop_streams_in(ids)
-
-    count = conversations.purge_conversations(
+    ids = conversations.conversations_to_purge(
         deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
         temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
-        before=let_go,
     )
-    revisions.recount(unused_ids)
-    return count
+    if ids:
+        dependent_ids = revisions.dependent_ids(ids)
+        drop_streams_in(ids)
+        conversations.purge(ids)
+        revisions.recount(dependent_ids)
+    return len(ids)
 
 
 def _purge_keys(moment: datetime) -> int:

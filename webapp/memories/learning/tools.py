@@ -42,7 +42,7 @@ REVIEW_NOTE = (
 class Remember(BaseModel):
     """Keep something lasting that the user said of themselves, or asks you to remember. Never secrets."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"required": ["content", "quote"]})
+    model_config = ConfigDict(json_schema_extra={"required": ["content", "quote"]})
 
     content: Annotated[str, BeforeValidator(one_line)] = Field(
         min_length=1, max_length=500, description="One short statement in the user's language"
@@ -58,8 +58,6 @@ class Remember(BaseModel):
 
 class Search(BaseModel):
     """Look for memories about the user by words."""
-
-    model_config = ConfigDict(extra="ignore")
 
     query: str = Field(min_length=1, max_length=200)
 
@@ -194,8 +192,6 @@ CONFIRM_NOTE = (
 
 class Forget(BaseModel):
     """Propose to forget a memory for good, when the user asks for it. They confirm it themselves."""
-
-    model_config = ConfigDict(extra="ignore")
 
     memory_id: int | None = Field(None, ge=1, le=2**31 - 1, description="From search_memories")
     content: str | None = Field(None, max_length=500, description="Or the memory as you know it")

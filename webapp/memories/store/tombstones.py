@@ -14,6 +14,7 @@ from flask import current_app
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import aliased
 
+from webapp.accounts.service import time_zone_of
 from webapp.conversations.models import Message
 from webapp.db.base import db
 from webapp.db.encryption import keyed_hash
@@ -78,9 +79,11 @@ def earlier_versions(message_ids: Collection[int]) -> dict[int, list[tuple[int, 
 
 def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:
     """Return the messages that are not empty for a model, without forgotten words, which it would retell."""
-    redact = tombstone_set(user_id).without_quotes
+    redact, zone = tombstone_set(user_id).without_quotes, time_zone_of(user_id)
     return [
-        TranscriptMessage(row.message_id, row.role, redact(row.content, row.provenance), row.created_at)
+        TranscriptMessage(
+            row.message_id, row.role, redact(row.content, row.provenance), row.created_at.astimezone(zone)
+        )
         for row in messages
         if row.content.strip()
     ]

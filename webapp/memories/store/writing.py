@@ -167,7 +167,7 @@ def important(user_id: int, space_id: int | None, count: int) -> list[int]:
 
 def scope_of(user_id: int, space_id: int | None) -> list[Any]:
     """Return the conditions of one user's memories in one scope: personal, or one space."""
-    return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
+    return [Memory.user_id == user_id, Memory.space_id == space_id]
 
 
 def apply_plan(

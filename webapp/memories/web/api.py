@@ -116,7 +116,7 @@ def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
 @idempotency.idempotent
 def extract_memories(body: ExtractRequest) -> Answer:
-    """Read a conversation for memories: what is new in it, or all of it when nothing is."""
+    """Read a conversation for memories: what is new in it or, if nothing is, all of it."""
     user_id = current_user_id()
     if not body.sync:
         return ExtractionQueued(job_id=requests.request_extraction(user_id, body.conversation_id)), 202
