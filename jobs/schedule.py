@@ -38,9 +38,7 @@ class ScheduledJob(CronJob):
     """A cron entry that is queued like every other job: by name, with retries, and never piling up."""
 
     def __init__(self, name: str, spec: JobSpec):
-        super().__init__(
-            queue_name=spec.queue.value, func_name=spec.function, interval=spec.every, cron=spec.cron, name=name
-        )
+        super().__init__(queue_name=spec.queue.value, func_name=spec.function, interval=spec.every, name=name)
         self.spec = spec
 
     def enqueue(self, connection: Redis) -> Job | None:  # type: ignore[override]  # None: one waits there already
@@ -61,7 +59,7 @@ class Scheduler(CronScheduler):
         self._retries.prepare_registries(names)
 
     def _start_anew(self) -> None:
-        self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
+        self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every]
         self._last_look = now()
 
     def acquire_lock(self) -> bool:

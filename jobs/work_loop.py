@@ -122,7 +122,7 @@ class PatientWorker(Worker):
         with worker_app().app_context():  # a new one for each job: what is kept in it is kept for that job
             self.perform_job(job, queue, execution)
         spec = job_specs.spec_of(job)
-        return spec is None or not (spec.every or spec.cron)
+        return spec is None or not (spec.every or spec.is_nightly)
 
     def _allow_time(self, job: Job) -> None:
         if (spec := job_specs.spec_of(job)) is not None:

@@ -11,6 +11,7 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.embeddings import normalise_rows
 from webapp.memories.models import Memory
 from webapp.memories.store.journal import statement_hash
+from webapp.memories.store.versions import begin_change
 
 BATCH = 1_000
 _PARTS = ("ka", "lo", "mi", "ren", "sta", "vor", "del", "pin", "gra", "tu", "ves", "nor", "bal", "qui", "zen", "fo")
@@ -35,6 +36,7 @@ def fill_memories(user_id: int, count: int, *, model: str, width: int, seed: int
         vectors = normalise_rows(numbers.standard_normal((size, width)).astype(np.float32))
         texts = [sentence(maker, known, 12) for _ in range(size)]
         with write_transaction():
+            begin_change(user_id)
             db.session.add_all(
                 Memory(
                     user_id=user_id,

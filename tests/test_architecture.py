@@ -257,7 +257,7 @@ def test_every_job_has_a_function_and_limits(name):
     assert 0 < spec.timeout <= 3_600
     assert spec.retries
     assert all(0 < wait <= 3_600 for wait in spec.retries)
-    assert not (spec.every and spec.cron)
+    assert not (spec.every and spec.is_nightly)
 
 
 def test_addresses_of_the_site_are_made_in_one_place():

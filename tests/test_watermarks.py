@@ -162,7 +162,7 @@ def test_an_index_finds_what_a_turn_adds_to_its_changes(app_context, user):
         with write_transaction():
             versions.begin_change(user.user_id)
             said = add_row(Memory(user_id=user.user_id, memory_type="fact", content=content, statement_hash=""))
-            journal = Journal(user.user_id, "tool", actor="tool", continued=continued)
+            journal = Journal(user.user_id, "tool", continued=continued)
             journal.record_creation(said)
             journal.close({"added": 1})
             return said.memory_id

@@ -159,6 +159,7 @@ function setUp() {
   const composer = form();
   if (!composer || composer.ready) return refresh();
   composer.ready = true;
+  if (isTouch) $("#composer-hint").remove(); // there Enter makes a line
   const draft = read();
   if (!text().value && draft.text) setMarkedText(text(), draft);
   add(draft.files ?? []);

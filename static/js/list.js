@@ -75,7 +75,9 @@ document.addEventListener("reply:finished", () => {
   const page = $(".conversation[data-seen]");
   if (!page) return;
   page.dataset.unseen = "";
-  clearState($(`#side-${page.dataset.conversation}`));
+  const item = $(`#side-${page.dataset.conversation}`);
+  clearState(item);
+  if (item?.previousElementSibling) refreshSoon(); // another began meanwhile: this one is the newest again
   markSeen();
 });
 document.addEventListener("htmx:after:swap", markSeen);

@@ -28,6 +28,7 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
     assert not scrolls_sideways(page)
     assert serious_findings(page) == []
     box, field = page.locator(".composer-box"), page.get_by_label("Message", exact=True)
+    expect(field).to_have_accessible_description("" if device is PHONE else re.compile("^Press Enter to send"))
     assert box.bounding_box()["height"] < 60  # one row
     field.fill("one\ntwo\nthree")
     until(page, lambda: box.bounding_box()["height"] > 80, "three rows")

@@ -110,7 +110,8 @@ def test_every_page_can_be_used_by_everybody(app, make_user, open_tab):
     assert missing | made_meanwhile == set(NO_PAGE)
     assert set(pages) >= ROOMS
     # A program has signed in, and all that runs in the background is listed.
-    tallest = dict.fromkeys(ROOMS, TALLEST) | {"/settings/programs": TALLEST + 80, "/admin/rq": TALLEST + 120}
+    tallest = dict.fromkeys(ROOMS, TALLEST) | {"/settings/programs": TALLEST + 100, "/admin/rq": TALLEST + 170}
+    api_client(app, existing.person).put("/api/account", json={"settings": {"language": "de"}})  # of the longest words
     tab = open_tab(existing.person, path="")
     assert look_over(tab, pages, tallest) == []
     assert faults(tab.go(f"/c/{existing.values('conversation_id')[0]}")) == []

@@ -347,6 +347,17 @@ def test_a_conversation_whose_page_is_loaded_is_read_and_a_room_stays_marked(app
     expect(page.locator(".side-room[aria-current]")).to_have_text("Memory")
 
 
+def test_what_got_its_reply_last_stands_first(model, titles, page):
+    hold = model.hold_reply()
+    send(page, "Hello")
+    expect(page.locator(".stream-tail")).to_contain_text("word")
+    titles("Begun in another tab")
+    page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    expect(items(page).first).to_have_text("Begun in another tab")
+    hold.release()
+    expect(items(page).nth(1)).to_have_text("Begun in another tab")
+
+
 def test_the_open_conversation_never_looks_unread(model, waiting_requests, page):
     """A list that was asked for before the page had its address, and comes while the reply is being written."""
     hold = model.hold_reply()

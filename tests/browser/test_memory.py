@@ -223,7 +223,7 @@ def test_a_contradiction_is_decided_with_both_quotes_in_sight(memory_page, tab, 
 def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     with app.app_context(), write_transaction():
         told = [Proposal(f"Keeps {what}") for what in ("bees", "goats", "moss")]
-        propose(user.user_id, told, cause="mcp", actor="mcp")
+        propose(user.user_id, told, cause="mcp")
     page = tab.go("/memories/review")
     queue = page.get_by_role("region", name="Review")
 
@@ -318,7 +318,7 @@ def test_without_scripts_memory_is_read_edited_reviewed_and_forgotten(app, open_
     page.get_by_role("button", name="Forget").click()
     expect(page.get_by_role("heading", name="Forgotten")).to_be_visible()
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal("Keeps bees"), Proposal("Keeps moss")], cause="mcp", actor="mcp")
+        propose(user.user_id, [Proposal("Keeps bees"), Proposal("Keeps moss")], cause="mcp")
     page.get_by_role("link", name="Back to your memory").click()
     expect(page.locator(".mem-text")).to_have_count(0)
     page.get_by_role("link", name="2 to review").click()  # each question is a form of its own

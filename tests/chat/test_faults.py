@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -183,14 +184,6 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app, client, monkeypatch):
     assert names(events) == ["turn", "delta", "error", "settled"]
 
 
-def test_a_turn_that_was_suspected_before_the_clock_was_set_back_is_recovered(app, client):
-    turn_id = _dead_turn(app, client, "What there was")
-    app.extensions["redis"].set(turnlog.suspect_key(turn_id), repr(time.time() + 86_400))
-    with app.app_context():
-        assert recovery.recover_turn(turn_id)
-    assert message(app, turn_id)["content"] == "What there was"
-
-
 def test_what_is_kept_is_said_once_and_in_the_readers_language(app, client, login, monkeypatch):
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     dead = _recover(app, _dead_turn(app, client, "What there was"))
@@ -205,10 +198,13 @@ def test_what_is_kept_is_said_once_and_in_the_readers_language(app, client, logi
     assert "Der Server" in browser.get(f"/c/{dead['conversation_id']}").text
 
 
-def test_recovery_keeps_what_tools_did(app, client, monkeypatch):
-    """A note was written and a mail perhaps sent when the process died: whoever tries again has to see that."""
-    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+def test_recovery_keeps_what_tools_did(app, client):
+    """A note was written and a mail perhaps sent when the process died: whoever tries again has to see that.
+
+    It was suspected before the clock was set back.
+    """
     turn_id = _dead_turn(app, client, "One moment.")
+    app.extensions["redis"].set(turnlog.suspect_key(turn_id), repr(time.time() + 86_400))
     note = {"tool_name": "remember", "input": {}, "output": {"status": "known", "memory_id": 0}}
     begun = {"tool_name": "Mail_send", "input": {"to": "Ann"}, "output": {}, "number": 1, "server": "Mail"}
     done = {**begun, "number": 2, "output": {"text": "Sent."}}
@@ -224,8 +220,10 @@ def test_recovery_keeps_what_tools_did(app, client, monkeypatch):
 
 
 def test_a_viewer_hears_the_end_that_somebody_else_wrote(app, client, model, monkeypatch):
-    """Its writer lost the lease, goes on, and finds the row finished."""
+    """Its writer lost the lease, goes on, and finds the row finished, while the database is away now and then."""
     monkeypatch.setattr(turn, "FIRST_SAVE", 60.0)  # what stores the text on its way would notice first, and stop it
+    away = OperationalError("UPDATE", {}, Exception(2013, "away"))
+    monkeypatch.setattr(recovery, "save_texts", Mock(side_effect=[away, recovery.FinishedReplies()]))
     hold = model.hold_reply()
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen: list[Event] = []
@@ -359,15 +357,18 @@ def test_kill_9_sigterm_and_ctrl_c_of_the_web(app, _live, client, model):
     assert message(app, turn_id)["status"] == "interrupted"
 
 
-def test_what_cannot_be_read_among_requests_to_stop_stops_none_of_the_others(app, client, model):
-    """It ended the only task that reads them: nobody could stop a reply until the process was started again."""
+def test_no_request_to_stop_is_lost_behind_one_that_cannot_be_read_or_a_clock_that_is_set_back(app, client, model):
+    """Either ended it: nobody could stop a reply until the process was started again, or the clock had caught up."""
     model.hold_reply()
-    turn_id = begin(client)
-    wait_for_text(app, turn_id)
-    redis = app.extensions["redis"]
+    redis, turns = app.extensions["redis"], [begin(client), begin(client)]
+    for turn_id in turns:
+        wait_for_text(app, turn_id)
     redis.xadd(turnlog.STOPS, {"none": "of ours"})
-    turnlog.request_stop(redis, turn_id)
-    wait_until(lambda: message(app, turn_id)["status"] == "stopped", "the stop", seconds=10)
+    redis.xadd(turnlog.STOPS, {"turn": turns[0]}, id=f"{(int(time.time()) + 3_600) * 1000}-0")
+    wait_until(lambda: message(app, turns[0])["status"] == "stopped", "the stop", seconds=10)
+    redis.delete(turnlog.STOPS)
+    turnlog.request_stop(redis, turns[1])
+    wait_until(lambda: message(app, turns[1])["status"] == "stopped", "the other stop", seconds=10)
 
 
 def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, model):

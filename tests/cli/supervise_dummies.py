@@ -8,15 +8,17 @@ from webapp.cli.launch.plan import Plan, Spec, open_port
 from webapp.cli.launch.processes import adopt_orphans
 from webapp.cli.launch.supervisor import Supervisor
 
-# Answers every request with 200 on the socket it is given as its first argument.
+# Answers every request on the socket given as its first argument: in two pieces, and with STATUSES first.
 WEB = """
 import os, socket, sys
 listener = socket.socket(fileno=int(sys.argv[1]))
 print("web is", os.getpid(), flush=True)
+statuses = os.environ["STATUSES"].split()
 while True:
     visitor, _ = listener.accept()
     visitor.recv(4096)
-    visitor.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\nready")
+    visitor.sendall(f"HTTP/1.0 {statuses.pop(0) if statuses else 200} So\\r\\n\\r\\n".encode())
+    visitor.sendall(b"no database" if statuses else b"ready")
     visitor.close()
 """
 
@@ -28,7 +30,7 @@ def main() -> int:
     if not any(spec.name == "web" for spec in specs):
         specs.append(Spec("web", [sys.executable, "-c", WEB, str(listener.fileno())], order=0))
     adopt_orphans()
-    environment = {"EMBEDDER_SOCKET": os.environ.get("EMBEDDER_SOCKET", "")}
+    environment = {name: os.environ.get(name, "") for name in ("EMBEDDER_SOCKET", "STATUSES")}
     plan = Plan(specs, environment, f"http://localhost:{listener.getsockname()[1]}", listener, None, ["a note"])
     return Supervisor(plan, {"PATH": "/usr/bin:/bin"}).run()
 

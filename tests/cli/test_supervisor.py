@@ -84,10 +84,11 @@ def pid_of(running: Running, name: str) -> int:
     return int(running.read_until(rf"(?m)^{name} +\| (?:pid|web is) (\d+)$")[1])
 
 
-def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left():
+def test_says_it_is_ready_only_once_the_web_is_and_ends_with_nothing_left(monkeypatch):
+    monkeypatch.setenv("STATUSES", "503 200")
     with supervise(spec("worker", SLEEPER)) as running:
         url = running.read_until(r"Commonplace is ready: (\S+)")[1]
-        assert "a note" in running.said
+        assert "a note" in running.said and running.said.count("not ready yet: no database") == 1
         assert urllib.request.urlopen(url).read() == b"ready"
         pids = [pid_of(running, "worker"), pid_of(running, "web")]
         running.process.send_signal(signal.SIGINT)

@@ -41,6 +41,13 @@ def test_a_new_reply_is_unread_until_it_is_looked_at(app, talk, browser):
         assert db.session.get(Conversation, talk).updated_at == at, "looking is no activity"
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/api/chat/stream"])
+def test_what_a_program_was_sent_is_read(client, browser, path):
+    body = {"message": "Hi"} if "api" in path else {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
+    assert client.post(path, json=body).text
+    assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+
+
 def test_a_reply_being_written_is_said_in_the_list(app, talk, browser):
     change(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
     assert "data-writing" in browser.get("/sidebar", headers={"HX-Request": "true"}).text

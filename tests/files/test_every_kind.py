@@ -19,6 +19,7 @@ from tests.files.test_pictures import photo
 from webapp.files import previews, text_extraction
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.subprocesses import run_bounded
+from webapp.i18n.extraction import all_texts
 
 SECRET = "root:x:0:0"
 DAMAGED = "damaged"
@@ -286,7 +287,8 @@ def test_the_bad_say_why_and_harm_nothing(tmp_path, name):
 def test_pictures_that_cannot_be_seen_say_why(tmp_path, name):
     make, words = UNSEEN[name]
     wish = '[{"page": 0, "edge": 100, "words": ""}]'
-    assert words in str(_run_reader(tmp_path, "webapp.files.previews", name, make(), wish)["error"])
+    why = _run_reader(tmp_path, "webapp.files.previews", name, make(), wish)["error"]
+    assert words in str(why) and (why,) in all_texts(), "readers see it in their language"
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -6,11 +6,16 @@ from threading import Event
 import rq.cron
 from flask import Flask
 from rq.cron import CronJob
+from sqlalchemy import update
 
 from jobs import schedule
 from jobs.schedule import LOCK, LOCK_SECONDS, MAX_SLEEP, Scheduler
+from webapp.accounts import site
 from webapp.background.job_specs import JOBS, Queue, rq_queue
-from webapp.db.base import now
+from webapp.db.base import db, now
+from webapp.memories.learning import duplicates
+from webapp.memories.models import Memory
+from webapp.shell import upkeep
 
 
 def _job_names(app: Flask) -> list[str]:
@@ -25,15 +30,17 @@ def _all_due(scheduler: Scheduler) -> Scheduler:
     return scheduler
 
 
-def test_two_schedulers_enqueue_once(app, redis):
+def test_two_schedulers_enqueue_once_what_runs(app, redis, run_jobs):
     first, second = Scheduler(redis), Scheduler(redis)
-    _all_due(first).enqueue_jobs()
-    _all_due(second).enqueue_jobs()
-    expected = sorted(name for name, spec in JOBS.items() if spec.every or spec.cron)
-    assert _job_names(app) == expected
-    assert {"sweep", "purge"} <= set(expected)
+    for _ in range(5):  # nor does it pile up while no worker runs
+        _all_due(first).enqueue_jobs()
+        _all_due(second).enqueue_jobs()
+    assert _job_names(app) == sorted(name for name, spec in JOBS.items() if spec.every)
     assert not second.acquire_lock()
     assert first.acquire_lock()
+    assert 0.5 <= first.calculate_sleep_interval() <= MAX_SLEEP < LOCK_SECONDS / 2, "often enough to keep the lock"
+    assert {"sweep", "purge"} <= {job.meta["name"] for job in run_jobs()}
+    assert _job_names(app) == []
 
 
 def test_another_takes_over_when_the_first_ends_or_vanishes(redis):
@@ -61,23 +68,22 @@ def test_a_clock_that_is_set_back_stops_nothing(app, run_jobs, monkeypatch):
     assert all(job.next_enqueue_time <= now() + timedelta(days=1) for job in scheduler.get_jobs())
 
 
-def test_it_wakes_often_enough_to_keep_the_lock(app):
-    scheduler = Scheduler(app.extensions["redis"])
-    assert 0.5 <= scheduler.calculate_sleep_interval() <= MAX_SLEEP < LOCK_SECONDS / 2
-
-
-def test_jobs_do_not_pile_up_while_no_worker_runs(app):
-    scheduler = Scheduler(app.extensions["redis"])
-    for _ in range(5):
-        _all_due(scheduler).enqueue_jobs()
-    assert len(_job_names(app)) == len(set(_job_names(app)))
-
-
-def test_the_jobs_run(app, run_jobs):
-    _all_due(Scheduler(app.extensions["redis"])).enqueue_jobs()
-    ran = run_jobs()
-    assert {"sweep", "purge"} <= {job.meta["name"] for job in ran}
-    assert _job_names(app) == []
+def test_nights_on_which_the_machine_was_off_are_made_up_for_once(app, client):
+    """Whoever shut it down every evening never had a digest, an overview or a portrait."""
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    counts = []
+    with app.app_context():
+        db.session.execute(update(Memory).values(updated_at=now() - timedelta(days=2)))
+        db.session.commit()
+        for last in (None, now() + timedelta(days=3), now() - timedelta(days=3), None):
+            if last is not None:
+                site.set_setting(site.NIGHTS, [last.isoformat()] * 2)
+                db.session.commit()
+            upkeep.sweep()
+            counts.append(sum(JOBS[name].is_nightly for name in _job_names(app)))
+            app.extensions["redis"].flushall()
+        assert duplicates.recently_changed_users() == [client.person.user_id], "what changed since the last night"
+    assert counts == [0, 0, 3, 0], "and a clock that was set back puts no night off"
 
 
 def test_scheduling_goes_on_after_any_error(app, monkeypatch):

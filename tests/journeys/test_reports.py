@@ -21,7 +21,7 @@ from webapp.journeys.models import ConversationReport, JourneyGuide
 from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, as_markdown, file_name, fingerprint
 from webapp.journeys.report_fonts import printable
 from webapp.journeys.report_pdf import make_pdf
-from webapp.journeys.reports import texts_in
+from webapp.journeys.reports import report_texts
 from webapp.shell.upkeep import purge, sweep
 
 once = pytest.mark.once
@@ -261,7 +261,7 @@ def test_it_speaks_the_language_of_its_person(complete, client, run_jobs, tmp_pa
 def test_every_language_has_words_that_can_be_printed(app, code, tmp_path):
     answer = Answer("One", "", ["A statement"], [Quotation("Said", AT)], [("Size", "6 m²")], unclear=["6 / 7"])
     with app.app_context():
-        wording = texts_in(code)
+        wording = report_texts(code)
     for words in (wording.heading, wording.open, wording.aside, wording.foot, wording.in_full(DAY)):
         assert printable(words) == words
     assert (wording == ENGLISH) == (code == "en") or code == "en"

@@ -145,13 +145,18 @@ def test_a_server_without_tools_is_known_as_such_and_asked_once():
         assert ask(site, known, OWN)[1] == [[]]
 
 
-def test_a_request_refused_for_another_reason_blames_no_tool():
+def test_a_request_refused_for_another_reason_blames_no_tool(monkeypatch):
     known = Capabilities()
     refusal = (400, {}, {"error": {"message": "the tools' temperature is too hot"}})
     with serve() as site:
         site.answer = make_answer(lambda body: refusal if body["messages"][0]["content"] == "hello" else None)
         heard, asked = ask(site, known, OWN)
         assert heard.error is not None and len(asked) == 2
+        parts = [{"type": "image_url", "image_url": {"url": "data:"}}]
+        monkeypatch.setattr("tests.llm.helpers.ASK", [{"role": "user", "content": parts}])
+        site.answer = make_answer(lambda body: refusal if isinstance(body["messages"][0]["content"], list) else None)
+        heard, asked = ask(site, known, OWN)
+        assert (heard.text, asked) == ("Hello.", [[tool["function"]["name"] for tool in OWN]] * 3)
         assert known.accepts(f"{site.url}/v1", "m", "tools") and not known.tools_refused(f"{site.url}/v1", "m")
 
 

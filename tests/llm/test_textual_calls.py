@@ -87,7 +87,7 @@ def test_nothing_is_lost_of_what_names_no_tool(text, size):
 def test_text_is_not_held_back_longer_than_it_may_be_a_beginning():
     calls = TextualCalls(NAMES)
     assert calls.feed("a ") == [TextDelta("a ")]
-    assert calls.feed("<b") != [] and calls.feed(">c") == [TextDelta(">c")]
+    assert calls.feed("<b ") != [] and calls.feed(">c") == [TextDelta(">c")]
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])

@@ -17,7 +17,7 @@ from webapp.db.base import db, write_transaction
 from webapp.memories import service
 from webapp.memories.learning import extraction, past_conversations
 from webapp.memories.prompt.always_used import context_memories
-from webapp.memories.schemas import NewMemory
+from webapp.memories.schemas import MemoryFields
 from webapp.memories.store import writing
 from webapp.providers.clients import embedder
 from webapp.retrieval import facts, passage_rows
@@ -57,7 +57,7 @@ def test_no_look_up_walks_through_all_memories(app, user, talk, model):
     answers(model, PET)
     with app.app_context():
         with write_transaction():
-            service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Plays the oboe."))
+            service.create_memory(user.user_id, MemoryFields(memory_type="fact", content="Plays the oboe."))
         # The first time all are looked at.
         index_user(user.user_id)
         fact_keys = facts.read_keys(user.user_id)
@@ -155,10 +155,10 @@ def test_what_an_import_brought_is_compared_before_anything_is_written(app, user
 def test_only_what_changed_is_looked_at_for_vectors(app, user, run_jobs):
     with app.app_context():
         with write_transaction():
-            service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Plays the oboe."))
+            service.create_memory(user.user_id, MemoryFields(memory_type="fact", content="Plays the oboe."))
         assert index_user(user.user_id).memories == 1
         with write_transaction():
-            service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Sings in a choir."))
+            service.create_memory(user.user_id, MemoryFields(memory_type="fact", content="Sings in a choir."))
         with sent_by() as sent:
             assert index_user(user.user_id).memories == 1
     (owed,) = [values for statement, values in sent if "memories.embedding IS NULL" in statement]

@@ -72,13 +72,13 @@ def test_several_requests_wait_for_one_job(app, talk, run_jobs, model):
 
 
 def extract_at_once(app, monkeypatch, *talks: int) -> list[bool]:
-    """Extract two conversations, each of which writes when both have their answer; whether each was read."""
+    """Extract two conversations, each of which writes when both have their answer; whether each changed anything."""
     both, ask = threading.Barrier(2, timeout=30), extraction.ask
     monkeypatch.setattr(extraction, "ask", lambda batch: (ask(batch), both.wait())[0])
 
     def run(talk: int) -> bool:
         with app.app_context():
-            return extraction.extract(talk).read
+            return extraction.extract(talk).change_set_id is not None
 
     return sorted(at_once(*(partial(run, talk) for talk in talks)))
 
@@ -225,15 +225,15 @@ def test_where_memory_is_off_nothing_is_read(app, client, user, model):
     for off in ({"is_temporary": True}, {"uses_memory": False}):
         talk = converse(app, user.user_id, "I prefer green tea", **off)
         with app.app_context():
-            assert not extraction.extract(talk).read, off
-        assert model.calls() == []
+            extraction.extract(talk)
+        assert model.calls() == [], off
         assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409, off
 
 
 def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, model):
     talk = converse(app, user.user_id, "…", "?!", "--")
     with app.app_context():
-        assert extraction.extract(talk).read
+        extraction.extract(talk)
     assert extraction_calls(model) == []
     through, due = state_of(app, talk)
     assert through and not due

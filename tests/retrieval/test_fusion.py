@@ -1,13 +1,11 @@
-"""Fusion, ties, diversity and budget."""
+"""Fusion and ties."""
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from webapp.retrieval.fusion import (
     best_rows,
     best_rows_of_groups,
-    diversify,
     fuse,
     rescore_rest,
     standardise,
@@ -81,24 +79,3 @@ def test_equal_scores_go_to_the_newest():
     assert best_rows(scores, np.array([20, 10, 99, 1]), 9).tolist() == [3, 0, 1]
     assert best_rows(scores, np.array([20, 10, 99, 1]), 1).tolist() == [3]
     assert best_rows(floats(), np.array([], np.int64), 3).tolist() == []
-
-
-@given(st.lists(st.integers(0, 30), unique=True), st.integers(0, 12), st.integers(1, 4))
-def test_diversity_keeps_order_limits_and_fills_up(ranked, k, limit):
-    taken = diversify(
-        ranked, k, group=lambda n: n % 3, per_group=limit, like=lambda a: range(20, 30) if a // 10 == 2 else ()
-    )
-    distinct = [n for n in ranked if n < 20] + [n for n in ranked if 20 <= n < 30][:1] + [n for n in ranked if n == 30]
-    assert len(taken) == min(k, len(distinct)) and len(set(taken)) == len(taken)
-    if taken:
-        assert taken[0] == ranked[0]
-    if all(sum(n % 3 == g for n in distinct) <= limit for g in range(3)):
-        assert taken == sorted(taken, key=ranked.index)
-
-
-def test_groups_are_limited_while_others_have_some():
-    def take(k: int) -> list[str]:
-        return diversify(["a1", "a2", "a3", "b1", "c1"], k, group=lambda s: s[0], per_group=1, like=lambda _: ())
-
-    assert take(3) == ["a1", "b1", "c1"]
-    assert take(4) == ["a1", "b1", "c1", "a2"]

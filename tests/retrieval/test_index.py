@@ -105,7 +105,7 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds):
     where = Filter(scope, kinds)
     assert set(keys(index.search("oslo", None, where, 50))) == expected
     index.put_vectors("m", [p.place for p in passages], np.ones((len(passages), 4), np.float32))
-    found = index.search("oslo", {"m": np.ones(4, np.float32)}, where, 50, per_group=3)
+    found = index.search("oslo", {"m": np.ones(4, np.float32)}, where, 50, for_reply=True)
     assert set(keys(found)) <= expected and bool(found) == bool(expected)
 
 
@@ -220,7 +220,7 @@ def test_what_the_best_hits_are_like_is_found_by_a_second_look(index):
     place = {}
     for weight in (0.0, 0.06):
         index.reweigh(Weights(), FusionWeights(second=weight))
-        place[weight] = keys(index.search("Which?", query, ME, k=30, per_group=30)).index(("message", 25))
+        place[weight] = keys(index.search("Which?", query, ME, k=30, for_reply=True)).index(("message", 25))
     assert 10 <= place[0.06] < place[0.0]
 
 
@@ -277,15 +277,13 @@ def test_recency_orders_equal_texts(index):
     assert [hit.id for hit in index.search("tea", None, ME)] == [3, 2, 1]
 
 
-def test_near_duplicates_and_greedy_conversations_are_thinned(index):
-    index.add([passage("message", n, "tea time", group_id=1) for n in range(4)])
-    index.add(
-        [passage("message", 9, "tea", group_id=2), passage("memory", 5, "tea tea"), passage("memory", 6, "tea tea")]
-    )
-    index.put_vectors("m", places([("memory", 5), ("memory", 6)]), np.ones((2, 4), np.float32))
-    found = keys(index.search("tea time", None, ME, 4, per_group=2))
-    assert len([key for key in found if key[0] == "message" and key[1] < 4]) == 2
-    assert len({("memory", 5), ("memory", 6)} & set(found)) == 1 and ("message", 9) in found
+def test_a_reply_is_given_no_near_duplicates(index):
+    notes = [("memory", number) for number in (5, 6, 7)]
+    index.add([passage(*key, "tea tea") for key in notes] + [passage("message", 9, "tea", group_id=2)])
+    index.put_vectors("m", places(notes), np.array([[1, 1], [1, 0.99], [1, -1]], np.float32))
+    ranked = keys(index.search("tea time", None, ME))
+    first, second = (key for key in ranked if key in notes[:2])
+    assert keys(index.search("tea time", None, ME, for_reply=True)) == [key for key in ranked if key != second]
 
 
 def test_memory_is_reported_and_given_back(index):

@@ -11,7 +11,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import hide_conversation, unhide_conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory
-from webapp.memories.schemas import NewMemory
+from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import archive_memory, create_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval import receipts
@@ -65,7 +65,7 @@ def _act(rng: random.Random, user_id: int, talks: list[tuple[int, int]]) -> None
         talks.append((user_id, talk.conversation_id))
     elif action < 0.5:
         with write_transaction():
-            create_memory(user_id, NewMemory(memory_type="fact", content=said))
+            create_memory(user_id, MemoryFields(memory_type="fact", content=said))
     elif action < 0.65:
         add_turn(user_id, rng.choice(mine), said, "Noted")
     elif action < 0.75:
@@ -127,7 +127,7 @@ def test_a_receipt_shows_nothing_of_others_even_if_it_names_it(app, make_user):
         talk = write_dialogue(mine, [("user", "mine"), ("assistant", "ok")], START)
         other = write_dialogue(theirs, [("user", "a secret"), ("assistant", "ok")], START)
         with write_transaction():
-            memory = create_memory(theirs, NewMemory(memory_type="fact", content="another secret"))
+            memory = create_memory(theirs, MemoryFields(memory_type="fact", content="another secret"))
             items = [
                 ReceiptItem(kind, number, 1, "retrieved", rank, 1.0, "words", True)
                 for rank, (kind, number) in enumerate([("message", other.ids[0]), ("memory", memory.memory_id)], 1)

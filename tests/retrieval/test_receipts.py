@@ -9,7 +9,7 @@ from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.i18n import catalogs
 from webapp.memories.models import Memory
-from webapp.memories.schemas import MemoryChanges, NewMemory
+from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.lookup import Question, retrieve
@@ -23,7 +23,7 @@ QUESTION = "Which instrument does my sister Clara play?"
 @pytest.fixture
 def memory_id(app, user) -> int:
     with app.app_context(), write_transaction():
-        fields = NewMemory(memory_type="fact", content="Clara plays the cello", importance=0.4)
+        fields = MemoryFields(memory_type="fact", content="Clara plays the cello", importance=0.4)
         return create_memory(user.user_id, fields).memory_id
 
 
@@ -100,7 +100,7 @@ def corrections(app, user, memory_id) -> dict[str, int]:
     others = {"wrong": "Clara plays the harp", "outdated": "Clara plays the oboe", "forget": "Clara plays the tuba"}
     with app.app_context(), write_transaction():
         made = {
-            verdict: create_memory(user.user_id, NewMemory(memory_type="fact", content=text)).memory_id
+            verdict: create_memory(user.user_id, MemoryFields(memory_type="fact", content=text)).memory_id
             for verdict, text in others.items()
         }
     return made | {"not_relevant": memory_id}
@@ -129,7 +129,7 @@ def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
 ):
     with app.app_context(), write_transaction():
         for content in ("Lives in Leeds", "Works as a nurse"):
-            create_memory(user.user_id, NewMemory(memory_type="fact", content=content))
+            create_memory(user.user_id, MemoryFields(memory_type="fact", content=content))
     run_jobs()
     labels = {}
     for asked in (QUESTION, "How long does bread rise?"):

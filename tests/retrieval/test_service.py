@@ -5,7 +5,7 @@ import pytest
 from tests.spaces.helpers import add_fact, join, make_space
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
-from webapp.memories.schemas import MemoryChanges, NewMemory
+from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.service import create_memory, update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.cache import IndexCache, index_cache
@@ -22,7 +22,7 @@ def keys(result):
 
 def remember(user_id: int, content: str, **fields) -> int:
     with write_transaction():
-        return create_memory(user_id, NewMemory(memory_type="fact", content=content, **fields)).memory_id
+        return create_memory(user_id, MemoryFields(memory_type="fact", content=content, **fields)).memory_id
 
 
 def test_messages_are_found_at_once_by_words_and_after_the_job_by_meaning(app, user, tell, run_jobs):

@@ -12,7 +12,7 @@ from webapp.db.base import add_row, db, write_transaction
 from webapp.llm.errors import ModelError
 from webapp.memories import service
 from webapp.memories.models import Memory, MemoryChangeSet
-from webapp.memories.schemas import NewMemory
+from webapp.memories.schemas import MemoryFields
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.retrieval import stored_vectors, vector_jobs
@@ -177,7 +177,7 @@ def test_what_stands_behind_a_reply_being_written_waits_for_it(due, user, monkey
 
 def remember(user_id: int, content: str) -> int:
     with write_transaction():
-        return service.create_memory(user_id, NewMemory(memory_type="fact", content=content)).memory_id
+        return service.create_memory(user_id, MemoryFields(memory_type="fact", content=content)).memory_id
 
 
 def made_by() -> set[str | None]:
@@ -195,7 +195,7 @@ def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app
         late = add_row(
             Memory(user_id=user.user_id, memory_type="fact", content=said, statement_hash=statement_hash(said))
         )
-        journal = Journal(user.user_id, "tool", actor="tool", continued=first)
+        journal = Journal(user.user_id, "tool", continued=first)
         journal.record_creation(late)
         journal.close({"added": 1})
     assert user.user_id in stored_vectors.users_awaiting_vectors()

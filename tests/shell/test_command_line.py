@@ -75,7 +75,7 @@ def test_a_command_runs_without_routes_reads_the_file_and_gives_a_new_database_e
             "user list",
             r"mysql\+\S+me:\*+@\S+: Can't connect .+\.",
         ),
-        ("DATABASE_URL=sqlite:////dev/null", "db upgrade", r"sqlite:////dev/null: .+\."),
+        ("DATABASE_URL=sqlite:////dev/full", "db upgrade", r"sqlite:////dev/full: database or disk is full\."),
         ("LOG_LEVEL=loud", "doctor", r"Settings that cannot be read:\n  LOG_LEVEL:[\s\S]+"),
         ("", "user list", r"sqlite:\S+: the file doesn't exist\. Run flask --app wsgi prepare first\."),
         (f"SECRET_KEY={'x' * 20}\nVAR_DIR=/dev/null/data", "prepare", r"\[Errno \d+\] .+: '/dev/null/data/.+'\."),

@@ -8,7 +8,7 @@ from webapp.background import job_specs
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.llm.errors import ModelError
-from webapp.memories.schemas import NewMemory
+from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.models import ConversationChunk
@@ -98,7 +98,7 @@ def test_two_at_once_make_one(app, user, model, talk, monkeypatch):
 
 def test_what_is_forgotten_while_the_model_writes_is_not_told(app, user, model, talk, monkeypatch):
     with app.app_context(), write_transaction():
-        fact = NewMemory(memory_type="fact", content="The boat Ida3 sank in May")
+        fact = MemoryFields(memory_type="fact", content="The boat Ida3 sank in May")
         memory_id = create_memory(user.user_id, fact).memory_id
     model.script(match="conversation_summary", structured={"summary": "The boat Ida3 sank in May."})
     ask = overviews.ask
@@ -120,7 +120,7 @@ def test_forgetting_reaches_overviews_and_changed_messages_take_them_away(app, u
     with app.app_context():
         overviews.make_overview(talk)
         with write_transaction():
-            fact = NewMemory(memory_type="fact", content="The boat Ida3 sank in May")
+            fact = MemoryFields(memory_type="fact", content="The boat Ida3 sank in May")
             memory_id = create_memory(user.user_id, fact).memory_id
         with write_transaction():
             forgetting.forget(user.user_id, [memory_id])

@@ -153,9 +153,11 @@ def test_any_dated_version_with_a_handshake_is_spoken(site, version, is_known):
 
 
 @pytest.mark.parametrize("name", ["inputSchema", "input_schema", "parameters"])
-def test_a_schema_is_found_under_its_other_names(name):
-    (tool,) = wire.tools_of({"tools": [{"name": "look", name: {"properties": {"n": {"type": "INTEGER"}}}}]})
-    assert tool.schema == {"type": "object", "properties": {"n": {"type": "integer"}}}
+def test_a_schema_is_found_under_its_other_names_and_has_no_value_twice(name):
+    parts = {"n": {"type": "INTEGER"}, "o": {"enum": ["a\0", "a", "\0"]}}
+    (tool,) = wire.tools_of({"tools": [{"name": "look", name: {"properties": parts}}]})
+    found = {"n": {"type": "integer"}, "o": {"type": "string", "enum": ["a"]}}
+    assert tool.schema == {"type": "object", "properties": found}
 
 
 @pytest.mark.parametrize("cursor", [str, int])

@@ -230,16 +230,21 @@ def test_only_what_was_chosen_is_taken(client, run_jobs, chatgpt):
 
 
 def test_forgotten_things_and_secrets_do_not_come_back(client, run_jobs):
-    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Lives in Porto"}).get_json()
-    assert client.delete(f"/api/memories/{made['memory_id']}").status_code == 200
-    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
-    text = "- Lives in Porto\n- keeps bees\n- My password is hunter2-Tr0ub4dor\n- Likes tea\n"
+    statements = ("Lives in Porto", "Keeps bees", "Grows quinces")
+    bodies = [{"memory_type": "fact", "content": content} for content in statements]
+    porto, _, quinces = [client.post("/api/memories", json=body).get_json()["memory_id"] for body in bodies]
+    assert client.delete(f"/api/memories/{porto}").status_code == 200
+    text = "- Lives in Porto\n- keeps bees\n- My password is hunter2-Tr0ub4dor\n- Likes tea\n- Grows quinces\n"
     made = client.post("/api/imports", json={"text": text}).get_json()
     run_jobs()
+    assert client.delete(f"/api/memories/{quinces}").status_code == 200
+    sample = client.get(f"/api/imports/{made['import_id']}").get_json()["preview"]["sample"]
+    assert [item["text"] for item in sample if item["text"] in text] == text[2:-1].split("\n- ")[1:4]
     client.post(f"/api/imports/{made['import_id']}/start", json={})
     run_jobs()
     done = client.get(f"/api/imports/{made['import_id']}").get_json()
-    assert done["counts"] == {f"memories {end}": 1 for end in ("forgotten", "known", "secret", "proposed")}
+    counts = {f"memories {end}": 1 for end in ("known", "secret", "proposed")}
+    assert done["counts"] == {"memories forgotten": 2, **counts}
 
 
 @pytest.mark.parametrize("restore", [False, True])

@@ -377,10 +377,13 @@ def test_a_chat_of_open_webui_may_stand_alone(read, wrap):
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-def test_an_archive_of_another_kind_is_refused_plainly(mode, tmp_path):
+def test_a_tar_is_read_like_a_zip_and_other_archives_are_refused_plainly(mode, tmp_path):
     path = tmp_path / "upload"
     with tarfile.open(path, mode) as archive:
-        archive.addfile(tarfile.TarInfo("conversations.json"), io.BytesIO())
+        archive.addfile(tarfile.TarInfo("a/conversations.json"), io.BytesIO())
+    with Upload(path, "export.tar") as upload:
+        assert (upload.is_archive, upload.names) == (True, ["a/conversations.json"])
+    path.write_bytes(b"7z\xbc\xaf\x27\x1c")
     with pytest.raises(ImportRefused, match="not a ZIP"):
         Upload(path, "export.tar")
 

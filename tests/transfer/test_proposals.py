@@ -50,7 +50,7 @@ def test_the_review_groups_what_came_together(app, user, make_import, browser):
     first = make_import(user, ["Keeps bees on the roof", "Plays the cello"])
     second = make_import(user, ["Lives in Porto"], "other.zip")
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal("Rides a unicycle")], cause="mcp", actor="mcp")
+        propose(user.user_id, [Proposal("Rides a unicycle")], cause="mcp")
         # Newer ones that brought nothing, or nothing that waits, take nobody's place.
         db.session.add_all(
             Import(user_id=user.user_id, status="done", filename=f"again{number}.zip", counts={}, change_set_ids=[])

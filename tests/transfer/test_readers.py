@@ -642,6 +642,7 @@ THOUGHT = '<details type="reasoning" done="true"><summary>Thought</summary>\n'
         ('<details type="code_interpreter">\n```python\nprint(1)\n```\n</details>\nAnswer', ("Answer", "", 1)),
         ("<details><summary>More</summary>Mine</details>", ("<details><summary>More</summary>Mine</details>", "", 0)),
         ('Open <details type="reasoning">', ("Open", "", 0)),
+        (f"```\n{THOUGHT}```\n{THOUGHT}> hm\n</details>\n`{THOUGHT[:26]}` A", (f"```\n{THOUGHT}```\n\n`{THOUGHT[:26]}` A", "hm", 0)),  # noqa: E501
     ],
 )  # fmt: skip
 def test_what_is_folded_is_taken_out(content, expected):

@@ -33,7 +33,7 @@ from webapp.conversations.models import Conversation, Folder, Message, MessageFe
 from webapp.db.base import add_row, db, write_transaction
 from webapp.files.documents import upload_to_space
 from webapp.files.storage import file_storage, key_of
-from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
+from webapp.journeys.models import ConversationReport, Journey, JourneyGuide, PointMemory
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
 from webapp.memories.store import forgetting
 from webapp.memories.store.journal import Journal, statement_hash
@@ -515,7 +515,7 @@ def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
             assert "problems skipped" not in restore_account(other.user_id, data).counts
         held, read = ("UPDATE memory_versions", "FROM memory_tombstones")
         order = [word for text in statements for word in (held, read) if word in text]
-        assert order[0] == held, "nothing is forgotten after it was looked up"
+        assert order[:2] == [read, held], "after the preview, nothing is forgotten that was looked up"
         return sum("FROM restored_rows" in statement for statement in statements)
 
     with app.app_context():
@@ -666,15 +666,16 @@ def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user):
         rest = edit(data, "memories.jsonl", lambda row: row | {"confidence": "high"})
         rest = edit(rest, "folders.jsonl", lambda row: {"folder_id": 1})
         rest = edit(rest, "change_sets.jsonl", lambda row: row | {"change_set_id": 7})
-        rest = edit(
-            rest, "schedules.jsonl", lambda row: row | {"at": "1999-12-31T08:00:00"}
-        )  # too long ago to count from
-        found = reasons(rest, third.user_id)
+        long_ago = {"at": "1999-12-31T08:00:00"}  # too long to count from it
+        rest = edit(rest, "schedules.jsonl", lambda row: row | long_ago)
+        journey = {"slug": "My/Week", "title": "Week", "description": "?", "system_prompt": "?", "source_hash": ""}
+        found = reasons(pack(members_of(rest) | {"journeys.jsonl": json.dumps(journey).encode()}), third.user_id)
         for reason in ("Confidence is no number", "FREQ=WEEKLY says no times"):
             assert any(reason in said for said in found), found
         for part in ("folders", "change"):
             assert any(said.startswith(part) and "does not go together" in said for said in found), found
         assert db.session.query(Conversation).filter_by(user_id=third.user_id).count() == len(ODD_LINES) + 1
+        assert db.session.query(Journey.slug).filter_by(owner_id=third.user_id).scalar() == "my-week", found
 
 
 def bent(row: dict[str, Any], change: dict[str, Any] | str) -> dict[str, Any] | str:

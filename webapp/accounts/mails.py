@@ -133,7 +133,7 @@ def join(token: str, name: str, password: str) -> User:
     return service.create_user(Registration(email=mail.email, name=name, password=password))
 
 
-def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> User:
+def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> None:
     """Set a new password for the reader of the mail. All their sessions end, and whatever else gets into the account,
     except for the kinds of access they keep. Raises InvalidLink, Invalid."""
     mail = _use(RESET, token)
@@ -141,17 +141,15 @@ def reset(token: str, password: str, *, kept_sessions: Collection[str] = ()) -> 
     access_kinds.end_access(user.user_id, but=kept_sessions)
     user.email_verified_at = now()
     db.session.flush()
-    return user
 
 
-def verify(token: str) -> User:
-    """Mark the user's address as verified; returns the user. Raises InvalidLink."""
+def verify(token: str) -> None:
+    """Mark the user's address as verified. Raises InvalidLink."""
     mail = _use(VERIFY, token)
     user = service.get_user(mail.user_id or 0)
     user.email_verified_at = now()
     signals.note(user.user_id, "email_verified")
     db.session.flush()
-    return user
 
 
 def token_of(mail: AccountMail) -> str:

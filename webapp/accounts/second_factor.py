@@ -33,7 +33,7 @@ def count_unused_codes(user_id: int) -> int:
     return len(row.recovery_hashes) if row is not None and row.confirmed_at is not None else 0
 
 
-def begin(user_id: int) -> str:
+def begin(user_id: int) -> None:
     """Make a new secret for an authenticator; it counts once `confirm` has accepted a code from it. Raises Conflict."""
     row = _lock_row(user_id)
     if row is not None and row.confirmed_at is not None:
@@ -43,7 +43,6 @@ def begin(user_id: int) -> str:
         db.session.add(row)
     row.secret, row.last_step = pyotp.random_base32(), 0
     db.session.flush()
-    return row.secret
 
 
 def pending_secret(user_id: int) -> str | None:

@@ -1,7 +1,7 @@
 """Accounts: registering, signing in, changing, deleting, and what admins do with them."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from sqlalchemy import delete, or_, select, update
@@ -29,6 +29,7 @@ from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, Unauthenticated, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page
+from webapp.i18n import dates
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: the account that inserts it is the first, and an admin
 IS_REVERSIBLE = AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
@@ -82,6 +83,11 @@ def may_sign_in(user: User) -> bool:
 def get_user(user_id: int) -> User:
     """Return the user. Raises NotFound."""
     return require(db.session.get(User, user_id), "There is no such account.")
+
+
+def time_zone_of(user_id: int) -> tzinfo:
+    """Return the time zone of a user, in which models are told their days. Raises NotFound."""
+    return dates.zone(UserSettings.of(get_user(user_id).settings).timezone)
 
 
 def find_user(email: str) -> User:

@@ -19,6 +19,8 @@ from webapp.extensions import Part, app_settings
 
 REGISTRATION_OPEN = "registration_open"
 SCHEDULES_PER_PERSON = "schedules_per_person"
+NIGHTS = "nights"
+"""The instants at which the work of the last two nights was asked for, earlier first."""
 MAX_SCHEDULES = 10_000
 """The most of them that an admin can allow each person."""
 
@@ -62,7 +64,7 @@ class FirstAccount:
     def __init__(self, app: Flask) -> None:
         self._app = app
         self.is_open = False
-        """Return whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
+        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
 
     @property
     def token(self) -> str:

@@ -65,7 +65,7 @@ def workers(client: Redis) -> list[WorkerState]:
 
 def schedule() -> dict[str, JobSpec]:
     """Return the jobs that run on a schedule, by name."""
-    return {name: spec for name, spec in JOBS.items() if spec.every or spec.cron}
+    return {name: spec for name, spec in JOBS.items() if spec.every or spec.is_nightly}
 
 
 def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[Job], bool]:

@@ -38,8 +38,8 @@ class JobSpec:
 
     function: dotted path of the RQ function; timeout: seconds, not counting waits for the language model; retries:
     seconds to wait before each further try; model_calls: the most calls of the language model, one after the other; of:
-    the id by which the sweep asks for it; every: seconds between runs of a scheduled job; cron: the same as a cron line
-    in local time.
+    the id by which the sweep asks for it; every: seconds between runs of a scheduled job; is_nightly: the sweep asks
+    for it once a night.
     """
 
     function: str
@@ -49,7 +49,7 @@ class JobSpec:
     model_calls: int = 0
     of: str = "conversation_id"
     every: int | None = None
-    cron: str | None = None
+    is_nightly: bool = False
 
 
 JOBS: dict[str, JobSpec] = {
@@ -59,17 +59,15 @@ JOBS: dict[str, JobSpec] = {
     "summary": JobSpec("jobs.model_work.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
     "index": JobSpec("jobs.data_work.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
     "digest": JobSpec("jobs.model_work.generate_digest", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
-    "digests": JobSpec("jobs.model_work.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
+    "digests": JobSpec("jobs.model_work.request_digests", Queue.BATCH, timeout=600, retries=(60,), is_nightly=True),
     "overview": JobSpec("jobs.model_work.make_overview", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
-    "overviews": JobSpec(
-        "jobs.model_work.request_overviews", Queue.BATCH, timeout=600, retries=(60,), cron="50 2 * * *"
-    ),
+    "overviews": JobSpec("jobs.model_work.request_overviews", Queue.BATCH, timeout=600, retries=(60,), is_nightly=True),
     "tidy": JobSpec("jobs.model_work.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
     "exam": JobSpec("jobs.model_work.examine_model", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="model"),
     "portrait": JobSpec(
         "jobs.model_work.write_portrait", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"
     ),
-    "tidying": JobSpec("jobs.model_work.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
+    "tidying": JobSpec("jobs.model_work.request_tidying", Queue.BATCH, 600, retries=(60,), is_nightly=True),
     "index_document": JobSpec(
         "jobs.data_work.index_document", Queue.INDEX, timeout=1_800, retries=(10, 60, 600), of="document_id"
     ),
@@ -101,7 +99,7 @@ JOBS: dict[str, JobSpec] = {
     "schedule_mail": JobSpec("jobs.data_work.mail_end", Queue.INDEX, timeout=150, retries=(10, 60), of="run_id"),
     "push": JobSpec("jobs.data_work.notify_browsers", Queue.INDEX, timeout=60, retries=(30, 300), of="message_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
-    "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
+    "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), every=3_600),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }
 

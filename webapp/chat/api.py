@@ -113,6 +113,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         custom_payload=body.payload,
         file_ids=modes_of(body.file_ids),
         spans=spans_within(body.message, body.spans),
+        is_followed=True,
     )
     service.store_reply_options(turn, {service.MODEL: body.model})
     idempotency.commit(turn.header)

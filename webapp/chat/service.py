@@ -22,8 +22,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.extensions import redis
 from webapp.files import service as files
-from webapp.memories.prompt.conversation_memory import is_extraction_on
-from webapp.memories.store.writing import memories_from_messages
+from webapp.memories.learning.extraction import follow_version
 from webapp.parameters import PAYLOAD
 from webapp.providers.model_choice import check_choice
 from webapp.retrieval import receipts
@@ -71,10 +70,11 @@ def start_turn(
     custom_payload: dict[str, Any] | None = None,
     file_ids: Mapping[int, str] | None = None,
     spans: Spans = (),
+    is_followed: bool = False,
 ) -> StartedTurn:
-    """Add a user message and the reply to be written, in a new conversation when none is named.
-
-    Raises NotFound, TooMany past a quota, Invalid for an unknown model, Unavailable when no more turns are taken."""
+    """Add a user message and the reply to be written, in a new conversation when none is named; with `is_followed`,
+    who asks is sent the reply, and it is not unread. Raises NotFound, TooMany past a quota, Invalid for an unknown
+    model, Unavailable when no more turns are taken."""
     runtime().runner.require_room()
     existing = None if conversation_id is None else get_conversation(user_id, conversation_id, lock=True)
     usage.require_room(user_id)
@@ -82,9 +82,12 @@ def start_turn(
     embed_ahead(user_id, content)
     if existing is None:
         parent_id = None
-        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
+        fields = new or NewConversation()
+        conversation = create_conversation(user_id, fields, messages=2, first_words=content, is_followed=is_followed)
     else:
         parent_id, conversation = messages.last_message_id(existing.conversation_id), existing
+        if is_followed:
+            conversation.seen_at = None
     question, reply = messages.add_exchange(
         conversation,
         content,
@@ -207,11 +210,7 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
     version = messages.restore_version(conversation, message, version_id)
-    if conversation.extracted_through is not None and is_extraction_on(conversation):
-        ids = {row.message_id for row in messages.versions_of(version)}
-        if memories_from_messages(user_id, conversation.space_id, ids):  # else memory was off, or it says nothing
-            conversation.extracted_through = min(conversation.extracted_through, version.message_id - 1)
-            conversation.extraction_due = True
+    follow_version(conversation, version)
     return version
 
 

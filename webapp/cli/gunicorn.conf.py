@@ -212,7 +212,7 @@ def post_worker_init(worker: Any) -> None:
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns, worker.finish = drain, finish
 
-    def refuse() -> None:
+    def stop_listening() -> None:
         worker.set_accept_enabled(False)
         for each in worker.sockets:
             each.close()  # otherwise whoever comes now would be connected, and wait for as long as turns are finished
@@ -222,7 +222,7 @@ def post_worker_init(worker: Any) -> None:
             drain.start()
         if callable(tell_gunicorn):
             tell_gunicorn(number, frame)
-            worker.method_queue.defer(refuse)
+            worker.method_queue.defer(stop_listening)
 
     signal.signal(signal.SIGTERM, on_term)
 

@@ -36,6 +36,8 @@ TEXTS = {
     "tag": NN_("Tagged 1 conversation.", "Tagged %(num)s conversations."),
     "untag": NN_("Removed the tag from 1 conversation.", "Removed the tag from %(num)s conversations."),
 }
+UNDO_SECONDS = 600
+"""How long a change can be undone: the notice that offers it stays on a page until it is dismissed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +105,23 @@ def _changes(row: Conversation, action: str, folder_id: int | None, tag: str) ->
     return ConversationChanges(is_archived=action == "archive")
 
 
-SECONDS = 600
-"""How many seconds that is: the notice that offers it stays on a page until it is dismissed."""
-PreviousValues = Mapping[int, Mapping[str, Any]]
-"""Fields of ConversationChanges as they were, by conversation."""
+def store_previous(user_id: int, before: Mapping[int, Mapping[str, Any]]) -> str | None:
+    """Store the state of conversations before a change, and return the word that `restore_previous` takes.
 
-
-def store_previous(user_id: int, before: PreviousValues) -> str | None:
-    """Store them and return the key to get them back; None if nothing changed, or while Redis is unavailable."""
+    Returns None if nothing changed, or while Redis is unavailable.
+    """
     if not before:
         return None
     word = secrets.token_urlsafe(12)
     try:
-        redis().set(_key(user_id, word), json.dumps(list(before.items())), ex=SECONDS)
+        redis().set(_key(user_id, word), json.dumps(list(before.items())), ex=UNDO_SECONDS)
     except RedisError:
         return None
     return word
 
 
-def restore_one(user_id: int, word: str) -> str:
-    """Restore the conversations and say how many, leaving what is gone. Raises NotFound for a bad key; RedisError."""
+def restore_previous(user_id: int, word: str) -> str:
+    """Restore conversations that still exist, and say how many. Raises NotFound for an unknown word, RedisError."""
     value: Any = require(redis().getdel(_key(user_id, word)), "This can no longer be undone.")
     before = {number: ConversationChanges(**fields) for number, fields in json.loads(value)}
     statement = owned_conversations(user_id).where(Conversation.conversation_id.in_(before))

@@ -84,7 +84,7 @@ def undelete_many() -> Any:
 @blueprint.post("/organise/undo/<word>")
 def undo_many(word: str) -> Any:
     """Undo what was done to many conversations at once."""
-    sentence = bulk_changes.restore_one(current_user_id(), word)
+    sentence = bulk_changes.restore_previous(current_user_id(), word)
     db.session.commit()
     flash(translate(sentence), "message")
     return redirect_to(url_for(".index", **_filters(_query())))

@@ -204,10 +204,13 @@ def supersede_from(conversation: Conversation, first_id: int, successor: Message
 
 def versions_of(message: Message) -> Sequence[Message]:
     """Return the message and its siblings (edited or regenerated in its place), oldest first."""
-    parent = Message.parent_id.is_(None) if message.parent_id is None else Message.parent_id == message.parent_id
     return db.session.scalars(
         select(Message)
-        .where(Message.conversation_id == message.conversation_id, Message.role == message.role, parent)
+        .where(
+            Message.conversation_id == message.conversation_id,
+            Message.role == message.role,
+            Message.parent_id == message.parent_id,
+        )
         .order_by(Message.message_id)
         .execution_options(populate_existing=True)
     ).all()

@@ -80,7 +80,7 @@ class Conversation(Base):
     is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # When its page was last looked at; None for those from before that was noted.
+    # When it was last looked at; None while the program that asked is sent the reply, which nobody need look at again.
     seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # Whether a reply in it is being written; asked for by the list only.
     is_writing: Mapped[bool | None] = query_expression()

@@ -1,6 +1,6 @@
 """A user's conversations: create, find, list, change, delete. Other people's behave as unknown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -38,7 +38,7 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 
 
 def create_conversation(
-    user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
+    user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = "", is_followed: bool = False
 ) -> Conversation:
     """Return a new conversation; a title given here is never overwritten, `first_words` are one until then.
 
@@ -69,7 +69,7 @@ def create_conversation(
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=moment,
         updated_at=moment,
-        seen_at=moment,
+        seen_at=None if is_followed else moment,
         is_archived=False,
         message_count=messages,
     )
@@ -214,14 +214,9 @@ def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
     return row
 
 
-def purge_conversations(
-    *,
-    deleted_before: datetime,
-    temporary_before: datetime,
-    before: Callable[[Sequence[int]], object] = len,
-) -> int:
-    """Delete hidden and temporary conversations when due, after `before` with their ids; return how many."""
-    ids = db.session.scalars(
+def conversations_to_purge(*, deleted_before: datetime, temporary_before: datetime) -> Sequence[int]:
+    """Return the hidden and temporary conversations that are to be deleted now, MAX_PURGED at most."""
+    return db.session.scalars(
         select(Conversation.conversation_id)
         .where(
             or_(
@@ -231,10 +226,11 @@ def purge_conversations(
         )
         .limit(MAX_PURGED)
     ).all()
-    if ids:
-        before(ids)
-        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
-    return len(ids)
+
+
+def purge(conversation_ids: Sequence[int]) -> None:
+    """Delete conversations with what belongs to them."""
+    db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(conversation_ids)))
 
 
 def conversations_without_title(*, since: datetime) -> Sequence[int]:

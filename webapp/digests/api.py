@@ -1,25 +1,21 @@
 """JSON endpoints of digests for their owners, and what placeholders turn into."""
 
-from typing import Any
-
-from flask import Flask
-from pydantic import ValidationError
-
-from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
+from webapp.accounts import idempotency
+from webapp.accounts.auth import current_user_id, login_required, require_identity
 from webapp.conversations.service import get_conversation
 from webapp.digests import service
 from webapp.digests.schemas import (
-    ConversationMemoryData,
     ConversationMemoryHistory,
     ConversationMemoryOut,
     ConversationMemoryVersionOut,
+    NewMemory,
 )
 from webapp.digests.service import log_read, reachable_conversation
-from webapp.errors import Invalid
-from webapp.http.json_api import api_blueprint
-from webapp.http.problems import field_errors
+from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import Id
-from webapp.memories.web.api import digest_upsert
+from webapp.memories import service as memories
+from webapp.memories.showing.responses import MemoryOut
+from webapp.memories.web import api as memories_api
 from webapp.prompts.placeholders import find
 from webapp.prompts.schemas import Rendered, RenderRequest
 from webapp.prompts.values import fill_for
@@ -59,27 +55,21 @@ def render_prompt(body: RenderRequest) -> Rendered:
     )
 
 
-def init_digests(app: Flask) -> None:
-    """Register the writing of digests with the API of memories, which knows nothing of them; listen to forgetting."""
-    digest_upsert.put(app, _upsert)
-
-
-def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any]) -> ConversationMemoryOut:
-    """Write a digest for its owner, a service or an admin; returns the answer. Raises NotFound, Invalid."""
-    try:
-        data = ConversationMemoryData.model_validate(memory_data)
-    except ValidationError as error:
-        errors = field_errors(error)
-        for item in errors:
-            item["loc"] = ["memory_data", *item["loc"]]
-        raise Invalid(f"{'.'.join(errors[0]['loc'])}: {errors[0]['msg']}", errors=errors) from None
+@memories_api.blueprint.post("/memories", responses={200: ConversationMemoryOut, 201: MemoryOut})
+@login_required(services=True)
+@idempotency.idempotent
+def create_memory(body: NewMemory) -> Answer:
+    """Write a memory by hand; it replaces the current value of its key. Or store a conversation's digest."""
+    if body.conversation_id is None or body.memory_data is None:
+        return MemoryOut.of(memories.create_memory(current_user_id(), body.fields)), 201
+    identity = require_identity()
     everybodys = identity.is_service or identity.is_admin
     if everybodys:
-        reachable_conversation(identity, conversation_id)
+        reachable_conversation(identity, body.conversation_id)
     row = service.upsert_digest(
         None if everybodys else identity.user_id,
-        conversation_id,
-        data,
+        body.conversation_id,
+        body.memory_data,
         source="service" if identity.is_service else "user",
     )
-    return ConversationMemoryOut.of(row)
+    return ConversationMemoryOut.of(row), 200

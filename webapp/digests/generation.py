@@ -40,10 +40,10 @@ _READABLE = ("complete", "stopped", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of a digest: the messages, the state of the conversation then, and the version before it."""
+    """The source of a digest: the messages of the call, what was said by message, the state of the conversation then,
+    and the version before it."""
 
     messages: list[dict[str, str]]
-    is_empty: bool
     as_of: datetime
     version: int
     prompt_version: str
@@ -78,7 +78,7 @@ def generate(conversation_id: int) -> GenerationResult:
 def _generate(conversation_id: int, source: Source) -> GenerationResult | None:
     """Ask and store; None if what was read has since been forgotten or is no longer shared."""
     data, model = ConversationMemoryData(main_topics=[], action=[], typical_observation=""), None
-    if not source.is_empty:
+    if source.texts:
         answer, completion = completions().complete_structured(
             source.messages, ModelDigest, SCHEMA_NAME, max_tokens=ANSWER_TOKENS
         )
@@ -131,7 +131,6 @@ def _read(conversation_id: int) -> Source | None:
     digest = service.find_digest(conversation_id)
     return Source(
         messages=[{"role": "user", "content": fill(prompt.text, texts={"CONVERSATION": text})}],
-        is_empty=not texts,
         as_of=conversation.updated_at,
         version=digest.version if digest else 0,
         prompt_version=prompt.label,

@@ -1,12 +1,13 @@
 """Input and output of digests."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.http.validation import Input, Instant, Line, Lines, Output
+from webapp.http.validation import Id, Input, Instant, Line, Lines, Output
+from webapp.memories.schemas import MemoryFields, MemoryKind, OptionalFields, Statement
 
 MAX_ITEMS = 30
 MAX_ITEM = 300
@@ -42,6 +43,33 @@ class ConversationMemoryData(Input):
             action=[item for item in self.action if not is_unwanted(item)],
             typical_observation="" if is_unwanted(self.typical_observation) else self.typical_observation,
         )
+
+
+class NewMemory(OptionalFields):
+    """Either a memory (`memory_type` and `content`), or a conversation's digest (`conversation_id`, `memory_data`)."""
+
+    memory_type: MemoryKind | None = None
+    content: Statement | None = None
+    conversation_id: Id | None = None
+    memory_data: ConversationMemoryData | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        digest = {"conversation_id", "memory_data"}
+        fields = {name for name in self.model_fields_set if getattr(self, name) is not None}
+        needed = ("conversation_id", "memory_data") if fields & digest else ("memory_type", "content")
+        if missing := [name for name in needed if name not in fields]:
+            raise ValidationError.from_exception_data(
+                "NewMemory", [{"type": "missing", "loc": (name,), "input": None} for name in missing]
+            )
+        if fields & digest and fields - digest:
+            raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
+        return self
+
+    @property
+    def fields(self) -> MemoryFields:
+        """Return the memory it contains."""
+        return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
 
 
 class ConversationMemoryOut(Output):
@@ -80,7 +108,7 @@ class ConversationMemoryHistory(BaseModel):
 
 
 class ModelDigest(BaseModel):
-    """The answer of the model; bounded afterwards, for a long answer is no reason to have none."""
+    """The answer of the model; of any length: too long a one is shortened rather than refused."""
 
     main_topics: list[str]
     action: list[str]

@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 from flask import Response, request
 from werkzeug.datastructures import FileStorage
-from werkzeug.exceptions import RequestedRangeNotSatisfiable
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
@@ -156,41 +155,21 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
     key = key_of(digest)
     size = require(file_storage().size(key), "This file’s content no longer exists.")
     response = Response(mimetype=media_type)
-    response.headers["Accept-Ranges"] = "bytes"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response.headers["Cache-Control"] = "private, no-cache"
     response.headers.set("Content-Disposition", "attachment", **_disposition(name))
     response.set_etag(digest)
-    start, stop = 0, size
-    request_range = request.range
-    if (
-        request_range is not None
-        and request_range.units == "bytes"
-        and len(request_range.ranges) == 1
-        and _is_same(digest)
-    ):
-        byte_range = request_range.range_for_length(size)
-        if byte_range is None:
-            raise RequestedRangeNotSatisfiable(size)
-        start, stop = byte_range
-        response.status_code = 206
-        response.headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
-    elif digest in request.if_none_match:
-        response.status_code = 304
-        return response
-    response.content_length = stop - start
-    if request.method != "HEAD":
+    response.content_length = size
+    wanted = request.range
+    is_one = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
+    response.make_conditional(request, accept_ranges=is_one, complete_length=size)
+    response.accept_ranges = "bytes"
+    if request.method != "HEAD" and response.status_code != 304:
         try:
-            response.response = file_storage().pieces(key, start, stop - start)
+            response.response = file_storage().pieces(key, response.content_range.start or 0, response.content_length)
         except FileNotFoundError:
             raise NotFound("This file’s content no longer exists.") from None
     return response
-
-
-def _is_same(digest: str) -> bool:
-    """Return whether the requested range is of this content, not of earlier content at the same URL."""
-    condition = request.if_range
-    return condition.etag in (None, digest) and condition.date is None
 
 
 def _disposition(name: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webapp.files.kinds import HEIC, PDF
+from webapp.files.readers.result import Unreadable
 from webapp.i18n.marks import N_
 
 if TYPE_CHECKING:
@@ -27,17 +28,13 @@ QUALITY = 85
 MARK = (255, 214, 10, 96)
 
 
-class NotDrawable(ValueError):
-    """It cannot be drawn; the message says why."""
-
-
 def main(path: str, media_type: str, requests: str) -> None:
     """Draw the requested pictures and write them."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     try:
         answer: dict[str, Any] = {"pictures": draw(Path(path).read_bytes(), media_type, json.loads(requests))}
-    except NotDrawable as error:
+    except Unreadable as error:
         answer = {"error": str(error)}
     except MemoryError:
         answer = {"error": N_("The picture needs too much memory to be shown.")}
@@ -47,7 +44,7 @@ def main(path: str, media_type: str, requests: str) -> None:
 
 
 def draw(data: bytes, media_type: str, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the pictures as JPEGs. Raises NotDrawable, and anything libraries raise for broken files."""
+    """Return the pictures as JPEGs. Raises Unreadable, and anything libraries raise for broken files."""
     if media_type == PDF:
         return _pages(data, requests)
     import PIL.Image  # noqa: PLC0415 - in this process only
@@ -60,7 +57,7 @@ def draw(data: bytes, media_type: str, requests: list[dict[str, Any]]) -> list[d
     PIL.Image.MAX_IMAGE_PIXELS = None  # pictures that are too large are refused below, in words
     with PIL.Image.open(io.BytesIO(data)) as image:
         if image.width * image.height > MAX_PIXELS:
-            raise NotDrawable("The picture is too large: it can have at most 80 megapixels.")
+            raise Unreadable("The picture is too large: it can have at most 80 megapixels.")
         image.draft("RGB", (max(request["edge"] for request in requests),) * 2)
         flat = _flat(PIL.ImageOps.exif_transpose(image))
     return [_jpeg(flat, request["edge"]) for request in requests]
@@ -91,7 +88,7 @@ def _pages(data: bytes, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     drawn = []
     for request in requests:
         if not 1 <= request["page"] <= len(document):
-            raise NotDrawable("There is no such page.")
+            raise Unreadable("There is no such page.")
         page = document[request["page"] - 1]
         width, height = page.get_size()
         scale = min(request["edge"] / max(width, height, 1), 8.0)

@@ -4,7 +4,7 @@ import base64
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import BaseModel, Field, PlainValidator
 
 from webapp.accounts.auth import current_user_id
 from webapp.chat.api import limit_turns
@@ -36,8 +36,6 @@ def _texts(value: Any) -> list[str]:
 
 class EmbeddingRequest(BaseModel):
     """A request for vectors. What is not named here is taken and has no effect."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: Line = Field("default", max_length=240, description="“default” or the name of the model that the site uses.")
     input: Annotated[list[str], PlainValidator(_texts, json_schema_input_type=str | list[str])]

@@ -142,8 +142,7 @@ def _ask(reply_id: int, asked: UserRequest, results: Mapping[str, str]) -> Launc
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
     existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
     if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, request))):
-        branch, last = thread
-        return continue_conversation(asked, branch, *last)
+        return continue_conversation(asked, *thread)
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:

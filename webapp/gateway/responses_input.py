@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import BaseModel, Field, PlainValidator, ValidationError
 
 from webapp.gateway import wire
 from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
@@ -58,8 +58,6 @@ def item_message(name: str | None) -> int | None:
 
 class ResponseRequest(BaseModel):
     """A request for a response. What is not named here is taken and has no effect."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: Line = Field("default", max_length=240)
     input: Input

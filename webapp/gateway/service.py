@@ -170,6 +170,7 @@ def answer_calls(asked: UserRequest, reply: Message, results: Mapping[str, str])
 def _write_another_reply(asked: UserRequest, turn: chat.StartedTurn, conversation_id: int) -> LaunchableReply:
     """Write another reply to what was asked before."""
     turn.reply.model = asked.preferences.model
+    turn.conversation.seen_at = None
     db.session.flush()
     return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
@@ -196,8 +197,7 @@ def _begin(asked: UserRequest) -> LaunchableReply:
             return continue_conversation(asked, conversation.conversation_id, *existing)
     other = threads.find_question(user_id, fingerprint(preferences.seed, request.lines))
     if other is not None:
-        place, last = other
-        return continue_conversation(asked, place, *last)
+        return continue_conversation(asked, *other)
     return start(asked, threads.begin_with_history(user_id, preferences.fields, request.history).conversation_id)
 
 
@@ -223,6 +223,7 @@ def start(asked: UserRequest, conversation_id: int | None) -> LaunchableReply:
         custom_payload={"client_prompt": request.instructions} if request.instructions else None,
         file_ids=asked.pictures,
         spans=request.spans,
+        is_followed=True,
     )
     if request.rounds:
         tombstones = tombstone_set(asked.user_id)

@@ -51,7 +51,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
     return None
 
 
-def find_question(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
+def find_question(user_id: int, mark: str) -> tuple[int, int, str] | None:
     """Return where this very question was asked before, after this very history: the conversation, locked, with the
     id and status of the reply it still ends with. None for a new question, or if the conversation has gone on.
     """
@@ -60,7 +60,7 @@ def find_question(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None
         rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
         if conversation is not None and all(row.role == "assistant" for row in rest):
             last = rest[-1] if rest else reply
-            return reply.conversation_id, (last.message_id, last.status)
+            return reply.conversation_id, last.message_id, last.status
     return None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from webapp.chat.schemas import Spans, spans_within
 from webapp.files.picture import picture_in
@@ -49,8 +49,6 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 class MessageMetadata(BaseModel):
     """A program's facts about a message besides its words."""
 
-    model_config = ConfigDict(extra="ignore")
-
     spans: Spans = []
 
 
@@ -68,8 +66,6 @@ class StreamOptions(BaseModel):
 
 class Completion(RequestParameters):
     """A request for a reply. What is not named here is taken and has no effect."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: Line = Field("default", max_length=240)
     messages: list[WireMessage] = Field(min_length=1, max_length=MAX_MESSAGES)

@@ -86,7 +86,7 @@ def field_errors(error: ValidationError, body: object = None) -> list[dict[str, 
 
 
 def _place(item: Mapping[str, Any], body: Any) -> list[object]:
-    """Return the names and numbers that lead to an error; between them pydantic names the types that it has tried."""
+    """Return the names and numbers that lead to an error, without the types that pydantic tried on the way."""
     place: list[object] = []
     for part in item["loc"]:
         is_step = part in body if isinstance(body, dict) else isinstance(body, list) and isinstance(part, int)

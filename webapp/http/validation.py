@@ -205,8 +205,6 @@ Instant = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_us
 class PageQuery(BaseModel):
     """The paging parameters of every list."""
 
-    model_config = ConfigDict(extra="ignore")
-
     limit: Integer = Field(20, ge=1, le=100, description="How many to return.")
     cursor: str | None = Field(
         None,

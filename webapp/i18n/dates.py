@@ -38,6 +38,11 @@ def full_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month]} {day.year}"
 
 
+def last_time_zone_day(moment: datetime) -> date:
+    """Return the day in the time zone where days end last: what holds until a day holds there as well."""
+    return (moment - timedelta(hours=12)).date()
+
+
 def is_near(day: date, today: date) -> bool:
     """Return whether a day is clear without its year being given."""
     return day.year == today.year or (today - day < timedelta(days=300) and day <= today)

@@ -26,6 +26,7 @@ ERRORS = {
     "Invalid",
     "NotFound",
     "Refused",
+    "RequestRefused",
     "TooLarge",
     "TooMany",
     "Unauthenticated",

@@ -5,7 +5,6 @@ A journey without an owner is for everyone and managed by the admins; one from a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
 from typing import Any
 
 from sqlalchemy import Select, delete, false, or_, select
@@ -17,7 +16,7 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.i18n import SOURCE
 from webapp.journeys.assessment_merge import PointState
-from webapp.journeys.definitions import JourneyBody, definition_in, definition_of, fixture_of
+from webapp.journeys.definitions import MAX_SLUG, JourneyBody, definition_in, definition_of, fixture_of, unused_slug
 from webapp.journeys.guidance import directive
 from webapp.journeys.journey_files import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
@@ -27,10 +26,6 @@ from webapp.llm.errors import ModelError
 from webapp.providers.clients import completions
 
 MAX_OWN = 50
-MAX_SLUG = 90
-"""Characters of a slug that stand before the number of its variants."""
-
-
 PREVIEW_TOKENS = 400
 
 
@@ -104,9 +99,8 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
 
 def free_slug(base: str) -> str:
     """Return the slug or a free variant of it, without revealing that another user has a journey of that name."""
-    start = base[:MAX_SLUG]
-    taken = set(db.session.scalars(select(Journey.slug).where(Journey.slug.startswith(start, autoescape=True))))
-    return next(slug for slug in chain([base], (f"{start}-{number}" for number in count(2))) if slug not in taken)
+    alike = Journey.slug.startswith(base[:MAX_SLUG], autoescape=True)
+    return unused_slug(base, set(db.session.scalars(select(Journey.slug).where(alike))))
 
 
 def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -19,6 +20,7 @@ from webapp.journeys.models import ConversationPoint, Journey
 
 Format = Literal["json", "yaml"]
 MAX_TEXT = 1_000_000
+MAX_SLUG = 90  # characters, before the number of a variant
 
 
 class PointBody(PointFixture):
@@ -60,7 +62,7 @@ class JourneyBody(Input):
         taken = {point.slug for point in self.points if point.slug}
         points = []
         for point in self.points:
-            slug = point.slug or slug_from(point.title, taken)
+            slug = point.slug or unused_slug(slug_from(point.title), taken)
             taken.add(slug)
             points.append({**point.complete(), "slug": slug})
         return JourneyFixture.model_validate(
@@ -68,11 +70,16 @@ class JourneyBody(Input):
         )
 
 
-def slug_from(title: str, taken: Collection[str] = ()) -> str:
-    """Return a slug made of a title's letters, with a number if it is taken."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    slug = "-".join(re.findall(r"[a-z0-9]+", plain))[:80].strip("-") or "journey"
-    return next(each for each in (slug, *(f"{slug}-{number}" for number in range(2, 200))) if each not in taken)
+def slug_from(text: str) -> str:
+    """Return a slug made of a text's letters."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:MAX_SLUG].strip("-") or "journey"
+
+
+def unused_slug(slug: str, taken: Collection[str]) -> str:
+    """Return the slug, with a number if it is taken."""
+    variants = (f"{slug[:MAX_SLUG]}-{number}" for number in count(2))
+    return next(each for each in chain([slug], variants) if each not in taken)
 
 
 def read_definition(text: str) -> JourneyBody:

@@ -14,7 +14,7 @@ from webapp.db.base import add_row, db, now, write_transaction
 from webapp.extensions import redis
 from webapp.journeys.guides import ensure_guide
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
-from webapp.journeys.reports import Source, report_lock_key, source_of, stored_row, texts_in
+from webapp.journeys.reports import Source, report_lock_key, report_texts, source_of, stored_row
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def _make(conversation_id: int) -> bool:
             return True
         if not source.evidence_ids:
             return False
-        pdf = make_pdf(source.report, now().date(), texts_in(source.report.language))
+        pdf = make_pdf(source.report, now().date(), report_texts(source.report.language))
         if _store(conversation_id, source, pdf):
             return True
     log.warning("summary given up: it changes while it is made", extra={"conversation_id": conversation_id})

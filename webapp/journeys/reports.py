@@ -218,7 +218,7 @@ def _value(value: object) -> str:
     return str(value) if not isinstance(value, dict) else "; ".join(f"{name}: {part}" for name, part in value.items())
 
 
-def texts_in(code: str) -> ReportTexts:
+def report_texts(code: str) -> ReportTexts:
     """Return the texts of a summary in a language, and how its dates are written."""
     language = LANGUAGES[code]
     with use_language(code):

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from webapp.conversations.current_messages import before_unfinished, count_current, current
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import db, get_or_raise, write_transaction
 from webapp.errors import OutOfDate
 from webapp.legacies.extraction_prompt import (
     CALL_MESSAGES,
@@ -24,7 +24,6 @@ from webapp.legacies.extraction_prompt import (
     first_batch,
 )
 from webapp.legacies.fact_list import MAX_SHOWN, KnownFacts, category_of, ground, list_known, side_by_side
-from webapp.legacies.facts import legacy_of
 from webapp.llm.errors import CutOffAnswer
 from webapp.llm.structured import complete_items, readable_items
 from webapp.memories.learning.later_domains import COUNTS, Reader, Result, reader_of
@@ -35,13 +34,15 @@ from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import has_substance
 from webapp.memories.rules.kinds import CONTENT_MAX
 from webapp.memories.rules.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.rules.state import SourceMessage, State
+from webapp.memories.rules.state import SourceMessage
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
 from webapp.memories.store.tombstones import read_again, readable_transcript, tombstone_set
 from webapp.memories.store.writing import Vectors
 from webapp.prompts.transcript import TranscriptMessage
 from webapp.providers.clients import completions
+from webapp.spaces.models import Space
+from webapp.spaces.service import is_legacy
 from webapp.text.canonical import plain_text
 
 log = logging.getLogger(__name__)
@@ -63,20 +64,21 @@ class Subject:
 
 def subject_of(conversation: Conversation) -> Subject | None:
     """Return whom a conversation is read for facts about; None if about nobody, or with memory off."""
-    legacy = legacy_of(conversation)
-    if legacy is None or not extracts_facts(conversation):
+    user_id, space_id = conversation.user_id, conversation.space_id
+    if space_id is None or not extracts_facts(conversation):
         return None
-    user_id, space_id = conversation.user_id, legacy.space_id
     newest = select(Memory.memory_id, Memory.content).where(
         Memory.user_id == user_id, Memory.space_id == space_id, *IN_USE
     )
     rows = db.session.execute(newest.order_by(Memory.memory_id.desc()).limit(MAX_SHOWN)).all()
-    return Subject(user_id, space_id, legacy.name, list_known({row.memory_id: row.content for row in rows}))
+    return Subject(
+        user_id, space_id, get_or_raise(Space, space_id).name, list_known({row.memory_id: row.content for row in rows})
+    )
 
 
 def extracts_facts(conversation: Conversation) -> bool:
     """Return whether a conversation is read for facts: in a legacy, with memory on."""
-    return conversation.makes_memory and legacy_of(conversation) is not None and memory_is_on(conversation)
+    return conversation.makes_memory and is_legacy(conversation.space_id) and memory_is_on(conversation)
 
 
 def keep_facts(
@@ -89,7 +91,7 @@ def keep_facts(
 ) -> Result:
     """Store the proposed facts that the user said, by the rules of every memory; the conversation is locked."""
     if not statements:
-        return Result(read=True)
+        return Result()
     user_id, space_id, facts = subject.user_id, subject.space_id, subject.facts
     versions.begin_change(user_id)
     rows = db.session.scalars(
@@ -107,36 +109,31 @@ def keep_facts(
     ]
     ungrounded = len(statements) - len(operations)
     if not operations:
-        return Result(None, {"rejected": ungrounded}, {QUOTE_NOT_FOUND: ungrounded}, read=True)
-    ids = writing.candidates(
-        user_id, space_id, operations, {number for message in user_messages for number in message.versions}
-    )
-    ids |= set(facts.numbered.values())
-    ids |= writing.similar(user_id, space_id, vectors)
-    plan = decide(
+        return Result(None, {"rejected": ungrounded}, {QUOTE_NOT_FOUND: ungrounded})
+    state = writing.load_state(
+        user_id,
+        space_id,
+        messages,
         operations,
-        State(
-            messages=messages,
-            memories=tuple(writing.load_known(ids)),
-            numbered=facts.numbered,
-            embeddings=vectors.by_text,
-            context=tuple(row.content for row in rows if row.role != "user"),
-            subject=subject.name,
-            is_trusted=worker_is_trusted(),
-            is_forgotten=tombstones.forbids,
-        ),
+        writing.similar(user_id, space_id, vectors),
+        numbered=facts.numbered,
+        embeddings=vectors.by_text,
+        context=tuple(row.content for row in rows if row.role != "user"),
+        subject=subject.name,
+        is_trusted=worker_is_trusted(),
+        is_forgotten=tombstones.forbids,
     )
-    plan = side_by_side(plan)
+    plan = side_by_side(decide(operations, state))
     counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
     reasons = plan.reasons | ({QUOTE_NOT_FOUND: ungrounded} if ungrounded else {})
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(statements), **counts})
     if not plan.effects:
-        return Result(None, counts, reasons, read=True)
-    journal = Journal(user_id, cause, actor="extraction", conversation_id=conversation_id)
+        return Result(None, counts, reasons)
+    journal = Journal(user_id, cause, conversation_id=conversation_id)
     writing.apply_plan(plan.effects, journal, space_id=space_id, vectors=vectors)
     change_set = journal.close(counts, reasons)
     change_set.through_message_id = max(message_ids)
-    return Result(change_set.change_set_id, counts, reasons, read=True)
+    return Result(change_set.change_set_id, counts, reasons)
 
 
 def _operation(item: LegacyFact, subject: Subject, user_messages: Sequence[SourceMessage]) -> MemoryOperation | None:
@@ -177,7 +174,7 @@ class Batch:
 def init_fact_learning(app: Flask) -> None:
     """Let "Extract memories" read conversations of legacies."""
     reader = Reader(_batches, _read, _skip)
-    reader_of.put(app, lambda conversation: reader if legacy_of(conversation) is not None else None)
+    reader_of.put(app, lambda conversation: reader if is_legacy(conversation.space_id) else None)
 
 
 def _batches(conversation_id: int, after: int | None) -> Iterator[Batch]:
@@ -191,7 +188,7 @@ def _batches(conversation_id: int, after: int | None) -> Iterator[Batch]:
 
 
 def _skip(batch: Batch) -> Result:
-    return Result(read=True, has_more=batch.has_more, last_id=batch.ids[-1])
+    return Result(has_more=batch.has_more, last_id=batch.ids[-1])
 
 
 def _read(batch: Batch) -> Result:
@@ -201,9 +198,10 @@ def _read(batch: Batch) -> Result:
     items, last_id = _ask(batch)
     has_more = batch.has_more or last_id != batch.ids[-1]
     try:
-        return replace(_keep(batch, items), has_more=has_more, last_id=last_id)
+        result = _keep(batch, items)
     except OutOfDate:
-        return Result(read=True, has_more=True, last_id=batch.ids[0] - 1)
+        return Result(has_more=True, last_id=batch.ids[0] - 1)
+    return Result() if result is None else replace(result, has_more=has_more, last_id=last_id)
 
 
 def _ask(batch: Batch) -> tuple[Sequence[object], int]:
@@ -224,15 +222,16 @@ def _ask(batch: Batch) -> tuple[Sequence[object], int]:
     return answer.facts, batch.ids[-1]
 
 
-def _keep(batch: Batch, items: Sequence[object]) -> Result:
-    """Ground and store the facts. Raises OutOfDate if the messages have changed meanwhile, ModelError."""
+def _keep(batch: Batch, items: Sequence[object]) -> Result | None:
+    """Ground and store the facts; None if the conversation is gone, moved or without memory. Raises OutOfDate if the
+    messages have changed meanwhile, ModelError."""
     facts = readable_items(LegacyFact, items)
     vectors = vectors_of(plain_text(fact.content) for fact in facts)
     with write_transaction():
         conversation_id = batch.conversation_id
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or conversation.space_id != batch.subject.space_id or not extracts_facts(conversation):
-            return Result()
+            return None
         statement = select(Message.message_id).where(current(conversation_id), Message.message_id.in_(batch.ids))
         if len(db.session.scalars(statement).all()) != len(batch.ids):
             raise OutOfDate

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Select, false, func
+from sqlalchemy import Select, func
 
-from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.errors import NotFound, require
 from webapp.http.paging import Keyset
@@ -13,12 +12,13 @@ from webapp.http.validation import Page, PageQuery
 from webapp.legacies.fact_list import KnownFact, category_of, fact_line
 from webapp.memories import service
 from webapp.memories.models import IN_USE, Memory
+from webapp.memories.review.decisions import awaits_decision
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.store import forgetting
 from webapp.memories.store.forgetting import ForgetReport
 from webapp.spaces import members
 from webapp.spaces.models import Space
-from webapp.spaces.service import get_space
+from webapp.spaces.service import is_legacy, require_member
 
 MAX_FACTS = 500
 """The most facts of a legacy that are listed, the oldest first."""
@@ -59,9 +59,7 @@ def view_as_member(user_id: int, space_id: int) -> list[Fact]:
 def count_waiting(user_id: int, space_id: int) -> int:
     """Return how many of the reader's own facts of a legacy wait for their decision. Raises NotFound."""
     _require_legacy(user_id, space_id)
-    waiting = service.visible(user_id).where(
-        Memory.space_id == space_id, Memory.needs_review, Memory.valid_to.is_(None), Memory.is_archived == false()
-    )
+    waiting = service.visible(user_id).where(Memory.space_id == space_id, *awaits_decision())
     return db.session.scalars(waiting.with_only_columns(func.count())).one()
 
 
@@ -121,16 +119,9 @@ def get_fact(user_id: int, memory_id: int) -> Fact:
     return _fact(user_id, require(row, "There is no such fact."))
 
 
-def legacy_of(conversation: Conversation) -> Space | None:
-    """Return the legacy a conversation is in, if it is in one."""
-    if conversation.space_id is None:
-        return None
-    space = db.session.get(Space, conversation.space_id)
-    return space if space is not None and space.kind == "legacy" else None
-
-
 def _require_legacy(user_id: int, space_id: int) -> None:
-    if get_space(user_id, space_id).kind != "legacy":
+    require_member(user_id, space_id)
+    if not is_legacy(space_id):
         raise NotFound("There is no such legacy.")
 
 

@@ -20,6 +20,7 @@ from webapp.memories.service import key_holder
 from webapp.memories.store import forgetting, versions
 from webapp.memories.store.journal import record_changes
 from webapp.memories.store.reach import Reach, lock_withdrawal, reach_of, withdraw
+from webapp.memories.store.writing import scope_of
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk
@@ -51,10 +52,9 @@ def plan_move(user_id: int, conversation_id: int, to: int | None) -> Move:
 def _plan(row: Conversation, to: int | None) -> Move:
     said_here = select(Message.message_id).where(Message.conversation_id == row.conversation_id)
     evidence_of = forgetting.memories_with_evidence(MemoryEvidence.message_id.in_(said_here))
-    scope = Memory.space_id.is_(None) if row.space_id is None else Memory.space_id == row.space_id
     rows = db.session.scalars(
         select(Memory)
-        .where(Memory.memory_id.in_(evidence_of), Memory.user_id == row.user_id, scope)
+        .where(Memory.memory_id.in_(evidence_of), *scope_of(row.user_id, row.space_id))
         .order_by(Memory.memory_id)
     ).all()
     dependents = [memory for memory in rows if evidence_of[memory.memory_id]]
@@ -75,8 +75,10 @@ def _has_other_value(memory: Memory, to: int | None) -> bool:
 
 @conversation_moved.connect
 def _move_memories(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
-    """Memories that rest on the conversation alone go along, made private; others stay. Raises Conflict if shared ones
-    would go along and that is not confirmed."""
+    """Move the memories that rest on the conversation alone along with it, made private; others stay.
+
+    Raises Conflict if shared ones would move and that is not confirmed.
+    """
     shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
     if shared:
         lock_withdrawal(conversation.user_id, shared)

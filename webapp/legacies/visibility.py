@@ -122,7 +122,7 @@ def _redact_conversations(
 
 
 def _finished_messages(conversation_ids: Collection[int]) -> Iterator[Message]:
-    """Yield the messages of some conversations that are not being written, a few in memory; changes are flushed."""
+    """Yield the messages of some conversations that are not being written, a few at a time; changes are flushed."""
     statement = select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
     return chain.from_iterable(batches_to_change(statement, Message.message_id))
 

@@ -16,7 +16,7 @@ from .chunks import join_surrogates
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, ModelSilent, classify_exception
 from .events import Event, Pause, ReasoningDelta, StreamDecoder, ThoughtSoFar
 from .refused_tools import Search, may_be_about_tools
-from .request_format import adapt_body, learn_rejection, rejects_format, with_format, with_tools
+from .request_format import adapt_body, learn_rejection, rejects_format, with_format, with_tools, without_pictures
 from .sdk import ERROR_BYTES, open_session, retry_delay, stream_headers
 from .settings import ModelSettings
 from .usage import ROOM
@@ -99,6 +99,11 @@ class ChatClient:
                     if (response := await self._accepted_tools(body, deadline)) is not None:
                         body = with_tools(body, response)
                         continue
+                texts = without_pictures(body["messages"])
+                if texts != body["messages"] and not error.retryable and may_be_about_tools(error):
+                    log.info("model server refuses a request with pictures: going on without")
+                    body |= {"messages": texts}
+                    continue
                 delay = retry_delay(error, attempt, self.settings)
                 if delay is None or loop.time() + delay >= deadline:
                     raise

@@ -150,8 +150,8 @@ _CONTEXT_WORDS = (
     "context_length",
     "context window",
     "context size",
+    "context limit",
     "maximum context",
-    "too many tokens",
     "prompt is too long",
     "exceeds the available context",
     "input is too long",
@@ -162,7 +162,10 @@ _CONTEXT_WORDS = (
     "max_new_tokens` must be",
     "range of input length",
 )
-_CONTEXT_FORM = re.compile(r"(?:prompt|input)\b[^.;]{0,40}exceeds? (?:the )?max")
+_CONTEXT_FORM = re.compile(
+    r"(?:prompt|input)\b[^.;]{0,40}exceeds? (?:the )?(?:max|model)|less than \d{1,9} tokens"
+    r"|too many tokens(?!, please wait)"
+)
 _REFUSAL_CODES = {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "safety"}
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _KEY_CODES = {"invalid_api_key", "authentication_error", "permission_denied", "permission_error"}
@@ -182,7 +185,7 @@ def classify_payload(
     quoted = common | {"reason": quotable(message)}
     if NoModel.code in codes:
         return NoModel(**common)
-    if codes & _CONTEXT_CODES or status == 413 or _is_too_long(text):
+    if codes & _CONTEXT_CODES or status == 413 or (status != 429 and _is_too_long(text)):
         return ContextTooLong(**common)
     if codes & _REFUSAL_CODES:
         return RefusedByModel(**quoted)

@@ -224,7 +224,7 @@ class StreamDecoder:
     def _choice(self, choice: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self._usage = later_usage(self._usage, choice)
         delta = choice.get("delta")
-        if delta is None or (not delta and not self.started):
+        if delta is None or not (delta or self.started or self._calls):
             # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
             text = choice.get("text") or choice.get("response")
             delta = choice.get("message") or ({"content": text} if text else delta)

@@ -9,30 +9,12 @@ the person's next turn at either end of a line or without a space before it, and
 import re
 from collections.abc import Iterator
 
-from .dialects import ANSWERS, BARE_THOUGHT, CHANNELS, ENDS, MARKS, THOUGHTS, TURNS, any_of, may_begin, overlap_of
+from .dialects import ALL, ANSWERS, BARE_THOUGHT, MARK, THOUGHTS, TURNS, any_of, may_begin, overlap_of, plain
 from .events import Event, Finish, ReasoningDelta, TextDelta, ThoughtSoFar
 from .markdown_state import Place
 from .partial_calls import ToolCall, own_id
 
-_CLOSINGS = frozenset(THOUGHTS.values())
-_ALL = (*THOUGHTS, *_CLOSINGS, *ANSWERS, *ANSWERS.values(), *ENDS, *TURNS, *MARKS, *CHANNELS)
-_MARK = re.compile(
-    "|".join(
-        f"(?P<{name}>{any_of(marks)})"
-        for name, marks in (
-            ("opens", THOUGHTS),
-            ("closes", _CLOSINGS),
-            ("answer", ANSWERS),
-            ("answered", ANSWERS.values()),
-            ("turns", TURNS),
-            ("ends", ENDS),
-            ("void", MARKS),
-            ("channel", CHANNELS),
-        )
-    ),
-    re.IGNORECASE,
-)
-_TRIGGERS = re.compile(r"[<\[◁]")
+_TRIGGERS = re.compile(r"[<\[\]◁]")
 _HEADER = re.compile(
     r"(?:<\|start\|>assistant([^<]{0,100}))?(?:<\|channel\|>\s*(\w+)(.{0,100}?))?<\|message\|>",
     re.IGNORECASE | re.DOTALL,
@@ -109,16 +91,16 @@ class ReplyMarkup:
             place, read = place.advance(self._buffer[read:start]), start
             if place.in_code or place.in_quote:
                 continue
-            mark = _MARK.match(self._buffer, start)
+            mark = MARK.match(self._buffer, start)
             if mark is None:
-                counts = None if not ended and may_begin(self._buffer[start : start + _MAX_TAG_LENGTH], _ALL) else False
+                counts = None if not ended and may_begin(self._buffer[start : start + _MAX_TAG_LENGTH], ALL) else False
             else:
                 counts = self._counts(mark, ended)
             if counts is False:
                 continue
             before, self._buffer = self._buffer[:start], self._buffer[start:]
             if counts and mark and mark["closes"] and not self.has_thought:
-                yield from self._withdraw(before, mark[0].lower())
+                yield from self._withdraw(before, plain(mark[0]))
             elif before.strip() or (before and self._has_text):
                 yield self._show(before)
             elif not counts:
@@ -147,7 +129,7 @@ class ReplyMarkup:
         line = before.rpartition("\n")[2] if "\n" in before else self._line + before
         begins_line = not line.strip() or (self._after_mark and not before.strip())
         if mark["void"]:
-            return True
+            return begins_line or not mark[0].endswith("/>")
         if mark["answer"]:
             return self.has_thought and not self._has_text and not before.strip()
         if mark["answered"]:
@@ -166,15 +148,15 @@ class ReplyMarkup:
         if mark["opens"] or (not rest and not ended):
             return None
         is_glued = bool(line[-1:].strip()) and self._buffer[end : end + 1].isalnum()
-        if mark["closes"]:
-            return begins_line or not rest or rest[0] == "\n" or is_glued
+        if mark["closes"] and begins_line:
+            return True
         if not ended and may_begin(self._buffer[mark.start() :][:_MAX_TAG_LENGTH], TURNS):
             return None
         if mark[0].lower() == "</s>":  # struck out in HTML, if that was opened
             return not rest and not self._strikes and "<s>" not in before.lower()
-        if not rest or rest[0] == "\n" or is_glued or _MARK.match(rest):
+        if not rest or rest[0] == "\n" or is_glued or MARK.match(rest):
             return True
-        return None if not ended and may_begin(rest[:_MAX_TAG_LENGTH], _ALL) else False
+        return None if not ended and may_begin(rest[:_MAX_TAG_LENGTH], ALL) else False
 
     def _take(self, mark: re.Match[str]) -> Iterator[Event]:
         """Process the mark at the start of the buffer."""
@@ -210,7 +192,7 @@ class ReplyMarkup:
             yield ReasoningDelta(before)
 
     def _read_thought(self, ended: bool) -> Iterator[Event]:
-        low = self._buffer.lower()
+        low = plain(self._buffer)
         index, inner = low.find(self._close), low.find(self._opening) if self._opening else -1
         if inner >= 0 and (index < 0 or inner < index):
             if self._thought or low[:inner].strip():

@@ -109,7 +109,7 @@ _REFUSAL = re.compile(
     r"|not enabled|only user and assistant|must alternate"
     r"|not (?:a )?multi-?modal|must be a string|expected a string|str type expected|valid string|can only concatenate"
     r"|deprecated|cannot both|at most 0 |only allowed when|should be '(?:text|float|user)|must be float"
-    r"|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
+    r"|missing data required|missing.{0,200}?reasoning_content|reasoning_content.{0,200}?(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
 _SENT_AS = {"base64": "encoding_format"} | dict.fromkeys(("system", "bare_calls", "returned", "images"), "messages")

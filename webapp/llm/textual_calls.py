@@ -9,19 +9,16 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from .dialects import CALLS
+from .dialects import CALLS, CLOSINGS, may_begin_call, plain_call
 from .events import Event, TextDelta
 from .markdown_state import Place
 from .section_tags import SECTION_TAGS
 from .written_calls import NAME_FIELDS, WrittenCalls, known_name
 
-_TRIGGERS = re.compile(r"[<\[{]")
-_SPACE = re.compile(r"\s+")
+_TRIGGERS = re.compile(r"[<\[{]|^f", re.MULTILINE)
 _MAX_BLOCK_LENGTH = 20_000
 _MAX_OPENER_LENGTH = 200
 _DECODER = json.JSONDecoder()
-_OPENERS = {_SPACE.sub("", opens).lower(): closes for opens, closes in CALLS.items()}
-_STRAY = tuple(sorted({";", *filter(None, CALLS.values())}, key=len, reverse=True))
 
 
 class TextualCalls:
@@ -32,8 +29,8 @@ class TextualCalls:
         self._written = WrittenCalls(self._names, types or {})
         json_openers = [f'{{"{field}":"{name.lower()}"' for field in NAME_FIELDS for name in sorted(self._names)]
         # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
-        json_openers += ['{"type":"function"']
-        self._openers = [*_OPENERS, *(f"{bracket}{start}" for bracket in ("", "[") for start in json_openers)]
+        json_openers += ['{"type":"function"', '{"tool_calls":[']
+        self._openers = [*CALLS, *(f"{bracket}{start}" for bracket in ("", "[") for start in json_openers)]
         self._openers += [f"[{name.lower()}(" for name in self._names]  # a call in Python
         if not self._names:
             self._openers = []
@@ -113,10 +110,11 @@ class TextualCalls:
             if (match[0] != "<" and place.line.strip()) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
-                tail = _SPACE.sub("", self._buffer[index : index + _MAX_OPENER_LENGTH]).lower()
-                if any(tail.startswith(opener) for opener in self._openers):
+                tail = self._buffer[index : index + _MAX_OPENER_LENGTH]
+                mark = plain_call(tail)
+                if any(mark.startswith(opener) for opener in self._openers):
                     return index, True
-                if not ended and any(opener.startswith(tail) for opener in self._openers):
+                if not ended and self._openers and may_begin_call(tail, self._openers):
                     return index, None
             if match[0] == "<":
                 size = self._tags.size_at(self._buffer, index, ended)
@@ -130,11 +128,11 @@ class TextualCalls:
     def _drop_stray_mark(self, ended: bool) -> bool:
         """Drop a mark that closes or parts calls, after one; False if it has not arrived in full."""
         rest = self._buffer.lstrip()
-        for mark in _STRAY:
-            if rest.startswith(mark):
-                self._buffer = rest[len(mark) :]
+        for mark in CLOSINGS.values():
+            if match := mark.match(rest):
+                self._buffer = rest[match.end() :]
                 return True
-        if not ended and any(mark.startswith(rest) for mark in _STRAY):
+        if not ended and may_begin_call(rest, CLOSINGS):
             return False
         self._after_block = False
         return True
@@ -144,12 +142,12 @@ class TextualCalls:
         buffer = self._buffer
         if len(buffer) > _MAX_BLOCK_LENGTH:
             return len(buffer)
-        tail = _SPACE.sub("", buffer[:_MAX_OPENER_LENGTH]).lower()
-        opening = max((opening for opening in _OPENERS if tail.startswith(opening)), key=len, default="")
-        if closing := _OPENERS.get(opening):
-            match = re.search(r"\s*".join(map(re.escape, re.findall(r"</|\w+|\W", closing))), buffer, re.IGNORECASE)
+        tail = plain_call(buffer[:_MAX_OPENER_LENGTH])
+        opening = max((opening for opening in CALLS if tail.startswith(opening)), key=len, default="")
+        if closing := CALLS.get(opening):
+            match = closing.search(buffer)
             return match.end() if match else len(buffer) if ended else None
-        start = re.compile(r"[{\[]").search(buffer, len(opening) if opening else 0)
+        start = re.compile(r"[{\[]").search(buffer, buffer.find("[") if opening == "functools[" else len(opening))
         try:
             _, end = _DECODER.raw_decode(buffer, start.start() if start else len(buffer))
         except (ValueError, RecursionError):
@@ -159,7 +157,7 @@ class TextualCalls:
 
 def _ends(block: str) -> bool:
     """Return whether a block that the answer ends with is whole: it may have been cut off, and a call in it with it."""
-    return block.rstrip().lower().endswith(tuple(mark.lower() for mark in (*_STRAY, "}", "]", ")")))
+    return plain_call(block[-_MAX_OPENER_LENGTH:]).endswith((*CLOSINGS, "}", "]", ")"))
 
 
 _BARE = "|".join(SECTION_TAGS)

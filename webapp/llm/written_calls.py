@@ -13,17 +13,24 @@ from .partial_calls import ARGUMENT_FIELDS, ToolCall, own_id
 
 NAME_FIELDS = ("name", "tool", "tool_name", "function")
 _DECODER = json.JSONDecoder()
-_PREFIX = r"(?:\w{1,40}:|｜DSML｜)?"
-_NAME = r"""(?:=|\s{1,9}name\s{0,9}=)\s{0,9}["']?([^"'<>\s]{1,200})["']?[^<>]{0,200}>"""
-_TAG = re.compile(rf"<{_PREFIX}(?:function|invoke){_NAME}")
-_TAG_END = re.compile(rf"</{_PREFIX}(?:function|invoke)>|\Z")
-_PARAMETER = re.compile(rf"<{_PREFIX}parameter{_NAME}")
-_PARAMETER_END = re.compile(rf"</{_PREFIX}parameter>")
-_KEYED = re.compile(r"(?<![\w.-])([\w.-]{1,200})\s{0,9}(?=<(?:longcat_)?arg_key>)")
-_KEY = re.compile(r"<(?:longcat_)?(arg_key)>")
-_KEY_END = re.compile("</(?:longcat_)?arg_key>")
-_VALUE = re.compile(r"<(?:longcat_)?(arg_value)>")
-_VALUE_END = re.compile("</(?:longcat_)?arg_value>")
+_XTML = re.compile(r"<\|(?:open|(close))\|>([^<>]{0,300})<\|sep\|>")
+"""Kimi's tags."""
+_CALL = "(?:(?:tool|function)_call|call|tool|function|invoke)"
+_MARK = re.compile(
+    rf"<(/?)(?:\w{{1,40}}[:_]|[|｜]\w{{1,20}}[|｜]\s?)?({_CALL}|parameter|argument|tool_sep|arg_key|arg_value)(?::\w{{1,16}})?(?=[\s=>])"
+)
+"""One of our tags, in some namespace."""
+_NAME = r"""(?:=|\s{1,9}(?:name|tool|key)\s{0,9}=)\s{0,9}["']?([^"'<>\s]{1,200})["']?[^<>]{0,200}>"""
+_TAG = re.compile(rf"<{_CALL}{_NAME}")
+_TAG_END = re.compile(rf"</{_CALL}>|\Z")
+_PARAMETER = re.compile(rf"<(?:parameter|argument){_NAME}")
+_PARAMETER_END = re.compile("</(?:parameter|argument)>")
+_NAME_ELEMENT = re.compile(r"<(?:tool_)?name>\s{0,9}([^<>\s]{1,200})\s{0,9}</(?:tool_)?name>")
+_KEYED = re.compile(r"(?<![\w.-])([\w.-]{1,200})\s{0,9}(?:<tool_sep>\s{0,9})?(?=<arg_key>)")
+_KEY = re.compile("<(arg_key)>")
+_KEY_END = re.compile("</arg_key>")
+_VALUE = re.compile("<(arg_value)>")
+_VALUE_END = re.compile("</arg_value>")
 _BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}(?:json)?)*"
 _BROKEN = 10_000
 _QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
@@ -44,6 +51,8 @@ class WrittenCalls:
     def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
         """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
         block = _QUOTED.sub(lambda match: json.dumps(match[2], ensure_ascii=False), block)
+        block = _XTML.sub(lambda match: f"<{'/' if match[1] else ''}{match[2]}>", block)
+        block = _MARK.sub(r"<\1\2", block)
         exact = (self._read_tags, self._json)
         for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
             calls = list(reader(block))
@@ -52,20 +61,24 @@ class WrittenCalls:
                 return
 
     def _read_tags(self, block: str) -> Iterator[ToolCall]:
-        for name, body in _elements(block, _TAG, _TAG_END):
-            parameters = list(_elements(body, _PARAMETER, _PARAMETER_END))
+        for name, body in (*_elements(block, _TAG, _TAG_END), *_after(_NAME_ELEMENT, block)):
+            parameters = list(_elements(body, _PARAMETER, _PARAMETER_END)) or self._children(name, body)
             if parameters:
                 yield from self._call(name, {key: self._parse_value(name, key, value) for key, value in parameters})
             else:
                 start = body.find("{")
                 yield from self._call(name, _object(body[start:]) if start >= 0 else {})
-        names = list(_KEYED.finditer(block))
-        for number, match in enumerate(names):
-            pairs = block[match.end() : names[number + 1].start() if number + 1 < len(names) else len(block)]
+        for name, pairs in _after(_KEYED, block):
             keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
             values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
-            arguments = {key: self._parse_value(match[1], key, value) for key, value in zip(keys, values, strict=False)}
-            yield from self._call(match[1], arguments)
+            arguments = {key: self._parse_value(name, key, value) for key, value in zip(keys, values, strict=False)}
+            yield from self._call(name, arguments)
+
+    def _children(self, name: str, body: str) -> list[tuple[str, str]]:
+        """Return the elements of a call that are named like its parameters."""
+        keys = self._types.get(known_name(name, self._names), {})
+        parts = ((key, body.partition(f"<{key}>")[2].partition(f"</{key}>")) for key in keys)
+        return [(key, value) for key, (value, end, _) in parts if end]
 
     def _json(self, block: str) -> Iterator[ToolCall]:
         index = 0
@@ -144,6 +157,13 @@ def _elements(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> 
             return
         yield match[1], text[match.end() : end.start()]
         index = end.end()
+
+
+def _after(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+    """Yield what each mark names, and the text up to the next one."""
+    marks = [*mark.finditer(text)]
+    for match, end in zip(marks, [*(match.start() for match in marks[1:]), len(text)], strict=False):
+        yield match[1], text[match.end() : end]
 
 
 def known_name(name: str, names: Collection[str]) -> str:

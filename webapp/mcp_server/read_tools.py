@@ -56,7 +56,7 @@ def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
     if item is None:
         raise NotFound("There is nothing with this id. It may have been forgotten.")
     _note(user_id, [item])
-    about = {"kind": item.kind, "at": utc_text(item.at), "source": item.source, "said_by": item.role}
+    about = {"kind": item.kind, "at": utc_text(item.at), "source": item.source(item.at.date()), "said_by": item.role}
     return {
         "id": _name(item),
         "title": _title(item),
@@ -101,7 +101,9 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
         "profile": profile(user_id),
         "pinned": [memory_of(row) for row in pinned],
         "known": known,
-        "found": [{"id": _name(item), "text": item.content[:TEXT], "source": item.source} for item in found],
+        "found": [
+            {"id": _name(item), "text": item.content[:TEXT], "source": item.source(item.at.date())} for item in found
+        ],
     }
 
 

@@ -86,7 +86,7 @@ def _within_reach(row: Memory) -> Memory:
 
 
 def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dict[str, Any]:
-    done = propose(user_id, [Proposal(content, kind=kind)], cause=CAUSE, actor=CAUSE, space_id=space_id)
+    done = propose(user_id, [Proposal(content, kind=kind)], cause=CAUSE, space_id=space_id)
     outcome = next((name for name, count in done.counts.items() if count), "empty")
     if outcome == "proposed":
         record(user_id, Action.MEMORIES_CHANGED, "1 memory proposed")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
@@ -10,8 +10,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     GetPydanticSchema,
-    ValidationError,
-    model_validator,
 )
 from pydantic_core import core_schema
 
@@ -24,7 +22,6 @@ from webapp.http.validation import (
     Id,
     Input,
     Instant,
-    JsonObject,
     Line,
     Lines,
     PageQuery,
@@ -83,7 +80,9 @@ class ProposalQuery(PageQuery):
 ProposalId = Annotated[str, Field(pattern=r"^(memory|forget)-[1-9][0-9]{0,8}$")]
 
 
-class _OptionalFields(Input):
+class OptionalFields(Input):
+    """The fields of a memory besides its kind and its statement."""
+
     category: Category | None = None
     fact_key: FactKey | None = Field(None, description="`namespace/attribute`: at most one current memory has it.")
     fact_value: FactValue | None = None
@@ -95,38 +94,11 @@ class _OptionalFields(Input):
     visibility: Visibility = "private"
 
 
-class MemoryFields(_OptionalFields):
+class MemoryFields(OptionalFields):
     """A memory as its user writes it."""
 
     memory_type: MemoryKind
     content: Statement
-
-
-class NewMemory(_OptionalFields):
-    """Either a memory (`memory_type` and `content`), or a conversation's digest (`conversation_id`, `memory_data`)."""
-
-    memory_type: MemoryKind | None = None
-    content: Statement | None = None
-    conversation_id: Id | None = None
-    memory_data: JsonObject | None = None
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        digest = {"conversation_id", "memory_data"}
-        fields = {name for name in self.model_fields_set if getattr(self, name) is not None}
-        needed = ("conversation_id", "memory_data") if fields & digest else ("memory_type", "content")
-        if missing := [name for name in needed if name not in fields]:
-            raise ValidationError.from_exception_data(
-                "NewMemory", [{"type": "missing", "loc": (name,), "input": None} for name in missing]
-            )
-        if fields & digest and fields - digest:
-            raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
-        return self
-
-    @property
-    def fields(self) -> MemoryFields:
-        """Return the memory it contains."""
-        return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
 
 
 class MemoryChanges(Changes):

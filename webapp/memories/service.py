@@ -116,13 +116,11 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     versions.begin_change(user_id)
     forgetting.remove_tombstones(user_id, draft.content, draft.fact_key, draft.fact_value)
     moment = now()
-    same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
-    same_scope &= Memory.only_conversation_id.is_not_distinct_from(fields.only_conversation_id)
     condition = Memory.statement_hash == statement_hash(draft.content)
     ids = db.session.scalars(
         select(Memory.memory_id).where(
-            Memory.user_id == user_id,
-            same_scope,
+            *writing.scope_of(user_id, fields.space_id),
+            Memory.only_conversation_id.is_not_distinct_from(fields.only_conversation_id),
             Memory.valid_to.is_(None),
             or_(condition, Memory.fact_key == draft.fact_key) if draft.fact_key else condition,
         )

@@ -4,7 +4,7 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from webapp.http.validation import Line
 
@@ -23,8 +23,6 @@ MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
 
 class Metadata(BaseModel):
     """The data that a program registers, or its document gives (RFC 7591); what is not named here has no effect."""
-
-    model_config = ConfigDict(extra="ignore")
 
     client_name: Line = Field("", max_length=100)
     redirect_uris: list[str] = Field(min_length=1, max_length=MAX_URIS)

@@ -28,7 +28,7 @@ class PromptVersion(Base):
 
 
 class Prompt(Base):
-    """The version of a prompt in use: one row per prompt, so there is always exactly one, and it exists."""
+    """The version of a prompt that is in use. Each prompt has one row, so exactly one version is in use at any time."""
 
     __tablename__ = "prompts"
     __table_args__ = (

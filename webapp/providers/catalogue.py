@@ -153,15 +153,13 @@ def cached_label(model: str) -> str:
 
 def background_target() -> Target | None:
     """Return the chosen or default model for background work; None if the environment's server does it."""
-    if environment_works(app_settings()):
-        return None
     target = background_choice()
     db.session.rollback()  # nothing may be open while the model is called
     return target
 
 
 def background_choice() -> Target | None:
-    """Return the same, with the transaction of the caller left open."""
+    """Return the same, with the caller's transaction left open."""
     settings = app_settings()
     if environment_works(settings):
         return None

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from redis.exceptions import RedisError
+from sqlalchemy import delete
 
 from webapp.db.base import Timestamp, after_commit, db, table_of
 from webapp.errors import require
 from webapp.extensions import redis
 from webapp.providers import service
-from webapp.providers.models import ModelConnection
+from webapp.providers.catalogue import catalogue
+from webapp.providers.models import ModelConnection, ModelOffer
 from webapp.providers.schemas import OfferFields
 
 log = logging.getLogger(__name__)
@@ -33,7 +35,10 @@ def delete_connection(connection_id: int) -> None:
         "tested_at": row.tested_at.isoformat() if row.tested_at else None,
         "offers": [offer.model_dump(mode="json") for offer in service.fields_of_offers(connection_id)],
     }
-    service.delete_connection(connection_id)
+    db.session.execute(delete(ModelOffer).where(ModelOffer.connection_id == connection_id))
+    db.session.execute(delete(ModelConnection).where(ModelConnection.connection_id == connection_id))
+    db.session.expire_all()
+    after_commit(catalogue.forget)
     try:
         redis().set(_key(connection_id), json.dumps(rows), ex=SECONDS)
     except RedisError as error:

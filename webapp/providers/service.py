@@ -112,15 +112,6 @@ def secrets_after(row: ModelConnection, changes: ConnectionChanges) -> Secrets:
     )
 
 
-def delete_connection(connection_id: int) -> None:
-    """Delete a connection with its models. Raises NotFound."""
-    get_connection(connection_id)
-    db.session.execute(delete(ModelOffer).where(ModelOffer.connection_id == connection_id))
-    db.session.execute(delete(ModelConnection).where(ModelConnection.connection_id == connection_id))
-    db.session.expire_all()
-    after_commit(catalogue.forget)
-
-
 def restore_connection(row: ModelConnection, models: Sequence[OfferFields]) -> ModelConnection:
     """Store a deleted connection again, without groups that have gone and roles that another has taken."""
     for role in ("embedding_model", "background_model"):

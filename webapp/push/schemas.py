@@ -1,13 +1,11 @@
 """Input and output of notifications."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from webapp.http.validation import Instant, Line, Output
 
 
 class SubscriptionKeys(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     p256dh: Line = Field(max_length=100)
     auth: Line = Field(max_length=40)
 
@@ -15,15 +13,11 @@ class SubscriptionKeys(BaseModel):
 class NewSubscription(BaseModel):
     """A PushSubscription as a browser writes it in JSON."""
 
-    model_config = ConfigDict(extra="ignore")
-
     endpoint: Line = Field(max_length=2_000)
     keys: SubscriptionKeys
 
 
 class EndedSubscription(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
     endpoint: Line = Field(max_length=2_000)
 
 

@@ -24,11 +24,11 @@ class Excerpt:
     spans: tuple[tuple[int, int], ...]
 
 
-def matches(text: str, query: str, *, prefix: bool = False) -> list[tuple[int, int, str]]:
-    """Return where a text has the query's words in any form: start, end, term; with `prefix` the last may continue."""
+def matches(text: str, query: str) -> list[tuple[int, int, str]]:
+    """Return where a text has the query's words in any form: start, end, term; one at its very end may continue."""
     query_words = words(query)
     terms = set(stems(query_words))
-    beginning = query_words[-1] if prefix and query_words else None
+    beginning = query_words[-1] if query_words and query[-1].isalnum() else None
     hits: list[tuple[int, int, str]] = []
     cache: dict[str, str | None] = {}
     for token in _TOKEN.finditer(text):
@@ -53,9 +53,9 @@ def _match(run: str, terms: set[str], beginning: str | None) -> str | None:
     return None
 
 
-def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -> Excerpt:
+def excerpt(text: str, query: str, length: int = 240) -> Excerpt:
     """Return at most about `length` characters of a text around most of the query's words, at word boundaries."""
-    hits = matches(text, query, prefix=prefix)
+    hits = matches(text, query)
     start = 0 if len(text) <= length else _best_start(text, hits, length)
     end = min(len(text), start + length)
     if end < len(text):

@@ -1,12 +1,12 @@
 """Fusion of rankings, and whether what was found is worth showing: nothing is better than noise; pure."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.passages import Hit
+from webapp.retrieval.passages import FoundPassage, Hit, Key
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import (
     ALIKE_TO,
@@ -30,7 +30,6 @@ from webapp.text.words import stems, words
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-Item = TypeVar("Item")
 
 
 def standardise(cosines: Floats, allowed: Mask, counted: Mask) -> Floats:
@@ -99,47 +98,13 @@ def best_rows_of_groups(
     return rows[best_rows(scores[rows], times[rows], k)]
 
 
-def diversify(
-    ranked: Sequence[Item],
-    k: int,
-    *,
-    group: Callable[[Item], Hashable | None],
-    per_group: int,
-    like: Callable[[Item], Iterable[Item]],
-) -> list[Item]:
-    """Take k of a ranking, none `like` one before it, up to `per_group` of a group (None: any) unless k needs more."""
-    selection: list[Item] = []
-    seen: set[Item] = set()
-    held_back: list[Item] = []
-    sizes: dict[Hashable, int] = {}
-    for item in ranked:
-        if len(selection) == k:
-            break
-        if not seen.isdisjoint(like(item)):
-            continue
-        key = group(item)
-        if key is not None and sizes.get(key, 0) >= per_group:
-            held_back.append(item)
-            continue
-        sizes[key] = sizes.get(key, 0) + 1
-        selection.append(item)
-        seen.add(item)
-    for item in held_back:
-        if len(selection) == k:
-            break
-        if seen.isdisjoint(like(item)):
-            selection.append(item)
-            seen.add(item)
-    return selection
-
-
-def lower_repeats(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
-    """Rank again by score, lowering repeated results from one source: (item, source, score) each."""
-    seen: dict[Hashable, int] = {}
+def lower_repeats(ranked: Sequence[FoundPassage]) -> list[FoundPassage]:
+    """Rank again by score, lowering further pieces of one text; the scores stay what they were."""
+    seen = Counter[Key]()
     lowered = []
-    for item, source, score in ranked:
-        times = seen[source] = seen.get(source, -1) + 1
-        lowered.append((item, score * REPEAT_FACTOR**times if score > 0 else score))
+    for item in ranked:
+        lowered.append((item, item.score * REPEAT_FACTOR ** seen[item.key] if item.score > 0 else item.score))
+        seen[item.key] += 1
     return [item for item, _ in sorted(lowered, key=lambda pair: -pair[1])]
 
 

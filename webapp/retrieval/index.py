@@ -1,7 +1,8 @@
 """The index of all passages a user may find: keywords, vectors and scope, in memory."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.columns import COLUMNS, Column, allowed_rows, seconds
-from webapp.retrieval.fusion import best_rows_of_groups, diversify, fuse, rerank, standardise, with_neighbours
+from webapp.retrieval.fusion import best_rows_of_groups, fuse, rerank, standardise, with_neighbours
 from webapp.retrieval.hits import KeywordScores, hits_of
 from webapp.retrieval.passages import KINDS, NO_SPACE, PIECES, SPEAKERS, Filter, Groups, Hit, Key, Passage, Place
 from webapp.retrieval.vectors import VectorStore, floor
@@ -195,15 +196,15 @@ class UserIndex:
         k: int = 10,
         *,
         prefix: bool = False,
-        per_group: int | None = None,
+        for_reply: bool = False,
         prepared: PreparedSearch | None = None,
     ) -> list[Hit]:
         """Return the k best passages for a query, best first.
 
         `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide. With
-        `prefix` the last word may be unfinished. With `per_group`, near-duplicates are left out, a conversation or
-        document gives at most that many hits while others have some, and what comes after the first few is ranked by a
-        second look. `prepared` reuses what `prepare` did for the same query, unless the index has changed since.
+        `prefix` the last word may be unfinished. `for_reply` leaves out near-duplicates, and ranks what comes after the
+        first few by a second look. `prepared` reuses what `prepare` did for the same query, unless the index has
+        changed since.
         """
         with self._lock:
             if not self._rows or k <= 0:
@@ -218,14 +219,13 @@ class UserIndex:
             candidates = allowed & (keywords.scores > 0) if z is None else allowed
             scores = fuse(keywords.scores, z, candidates, self._fusion, self._keywords.context)
             scores -= np.float32(self._fusion.asking) * columns["asking"]
-            pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
-            times, among = columns["time"], max(pool, MAX_CANDIDATES)
+            times, among = columns["time"], max(k, MAX_CANDIDATES)
             ranked = best_rows_of_groups(scores, times, among, groups, self._fusion.conversation)
-            second_weight = 0.0 if z is None or per_group is None else self._fusion.second
-            rows = rerank(scores, ranked, times, self._vectors.values(), second_weight)[:pool].tolist()
-            if per_group is not None:
-                rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._similar_rows(rows))
+            second_weight = self._fusion.second if for_reply and z is not None else 0.0
+            rows = rerank(scores, ranked, times, self._vectors.values(), second_weight)[:k].tolist()
+            if for_reply:
+                rows = self._without_duplicates(rows)
             best = float(keywords.scores[candidates].max(initial=0.0)) or 1.0
             return hits_of(rows, scores, keywords, best, meaning, z, self._fusion.vector, columns)
 
@@ -248,18 +248,18 @@ class UserIndex:
             z = with_neighbours(z, self._keywords.previous, self._keywords.next_rows, self._fusion)
         return meaning, z
 
-    def _group_of(self, row: int) -> tuple[int, int] | None:
-        group = int(self._columns["group"].values[row])
-        return (int(self._columns["kind"].values[row]), group) if group else None
-
-    def _similar_rows(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
-        """Tell which of some rows say the same as one of them, itself included; all are compared at once."""
-        similar: dict[int, list[int]] = {}
+    def _without_duplicates(self, ranked: Sequence[int]) -> list[int]:
+        """Return rows without those that say the same as one before them; all are compared at once."""
+        similar: dict[int, set[int]] = defaultdict(set)
         for store in self._vectors.values():
-            vector_rows = store.rows_with_vector(rows)
-            for first, second in np.argwhere(store.similarities(vector_rows) >= DUPLICATE_COSINE).tolist():
-                similar.setdefault(vector_rows[first], []).append(vector_rows[second])
-        return lambda row: similar.get(row, ())
+            rows = store.rows_with_vector(ranked)
+            for first, second in np.argwhere(store.similarities(rows) >= DUPLICATE_COSINE).tolist():
+                similar[rows[first]].add(rows[second])
+        distinct: list[int] = []
+        for row in ranked:
+            if similar[row].isdisjoint(distinct):
+                distinct.append(row)
+        return distinct
 
     def _rows_of(self, key: Key) -> range:
         """Return the rows of a passage; none if it is unknown."""

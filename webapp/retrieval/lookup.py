@@ -174,7 +174,7 @@ class Lookup:
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
         result.is_away = bool(index.generations) and not meaning
-        hits = index.search(self._text, meaning, filters, POOL, per_group=POOL, prepared=prepared)
+        hits = index.search(self._text, meaning, filters, POOL, for_reply=True, prepared=prepared)
         clock.lap("search")
         # After a wait, whose passages may be seen is checked again: a membership may have ended in the meantime.
         scope = Scope(question.user_id, self.position.space_ids, question.space_id)
@@ -184,7 +184,7 @@ class Lookup:
             item for item in load_hits(relevant(hits, query_terms), scope) if _is_wanted(entry, item, query_terms)
         ]
         loaded = with_phrases(loaded, self._text, index.fusion.phrase)
-        passages = lower_repeats([(item, item.key, item.score) for item in loaded])
+        passages = lower_repeats(loaded)
         clock.lap("load")
         return passages
 

@@ -4,7 +4,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -116,10 +116,9 @@ class FoundPassage:
     def key(self) -> Key:
         return self.kind, self.id
 
-    @property
-    def source(self) -> str:
-        """Return where it comes from, in words for the model."""
-        day = full_date(self.at) if is_dated(self.at) else "undated"
+    def source(self, at: date) -> str:
+        """Return where it comes from and the day, in words for the model."""
+        day = full_date(at) if is_dated(at) else "undated"
         place = f' in "{self.title}"' if self.title else ""
         if self.kind == "message":
             return f"{day}{place}"

@@ -268,7 +268,7 @@ def search(
         message_ids = {result.message_id for result in results["conversation"]}
         for item in passages.items:
             text = item.content if item.kind == "memory" else without_marks(item.content)
-            part = excerpt(text, q, EXCERPT, prefix=q[-1:].isalnum())
+            part = excerpt(text, q, EXCERPT)
             # A result without the words is shown only if it is nearly as good: a list to choose from is not a prompt.
             is_close = bool(part.spans) or item.score >= CLOSE_SHARE * best
             if is_close and (item.message_id not in message_ids or item.kind != "message"):

@@ -58,7 +58,7 @@ class SearchHit(Output):
     @classmethod
     def of(cls, item: FoundPassage, q: str) -> "SearchHit":
         """Return a passage with the part of it that shows why it was found."""
-        part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
+        part = excerpt(item.content, q, EXCERPT)
         return cls.from_row(
             item,
             score=round(item.score, 4),

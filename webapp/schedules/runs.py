@@ -46,9 +46,9 @@ TOKEN_ENDED = N_("The token that made it has ended. Resume it to have it sent fo
 
 
 def claim_due() -> int:
-    """Claim what is due, what was missed once and late; return how many. The process that moves `next_at` has it.
+    """Claim the schedules that are due, for one run each even if several were missed; return how many.
 
-    What does not fit into CLAIM_SECONDS is left to the next sweep.
+    The process that moves a schedule's `next_at` has it. CLAIM_SECONDS later, the rest is left to the next sweep.
     """
     moment, claimed = now(), 0
     until = time.monotonic() + CLAIM_SECONDS

@@ -17,6 +17,7 @@ from webapp.admin.cli import backups, doctor
 from webapp.db.base import db
 from webapp.db.conflicts import forget_session
 from webapp.db.engine import public_url
+from webapp.db.failures import database_is_full
 from webapp.db.migrations import init_migrations
 from webapp.errors import DomainError, reason
 from webapp.files.cli import files
@@ -67,7 +68,7 @@ def _sentence(error: Exception) -> str:
         return _in_line(error.errors or []) or str(error)
     if not isinstance(error, DBAPIError):
         return f"{'Redis: ' if isinstance(error, RedisError) else ''}{reason(error)}."
-    advice = "" if _is_current() else " Run flask --app wsgi prepare first."
+    advice = "" if database_is_full(error) or _is_current() else " Run flask --app wsgi prepare first."
     if not advice and not isinstance(error, InternalError | OperationalError):
         return ""
     return f"{public_url(db.engine)}: {reason(error)}.{advice}"

@@ -6,7 +6,6 @@ from types import ModuleType
 from flask import Blueprint
 from flask_openapi3 import APIBlueprint, OpenAPI
 
-from webapp.digests.api import init_digests
 from webapp.gateway.api import init_openai_errors
 from webapp.mcp_server.api import init_mcp_errors
 from webapp.oauth.api import init_oauth
@@ -63,7 +62,6 @@ def register(app: OpenAPI) -> None:
                 app.register_api(blueprint)
             elif isinstance(blueprint, Blueprint) and blueprint.import_name == module.__name__:
                 app.register_blueprint(blueprint)
-    init_digests(app)
     init_openai_errors(app)
     init_mcp_errors(app)
     init_oauth(app)

@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from sqlalchemy import delete
 
-from webapp.accounts import deletion, mails, sessions
+from webapp.accounts import deletion, mails, sessions, site
 from webapp.accounts.models import IdempotencyKey
 from webapp.audit import service as audit
-from webapp.background.queues import enqueue_owed
+from webapp.background.job_specs import JOBS
+from webapp.background.queues import enqueue, enqueue_owed
 from webapp.chat.turns.recovery import recover_all
 from webapp.chat.turns.runtime import drop_streams_in
 from webapp.conversations import service as conversations
@@ -44,6 +45,8 @@ T = TypeVar("T")
 MAX_DELAY_DAYS = 7
 IDEMPOTENCY_HOURS = 24
 TEMPORARY_HOURS = 24
+NIGHT_HOUR = 3
+"""Local time: from then on the night's work is due."""
 MODEL_JOBS = ("extract", "summary", "learn")
 """Work that stays owed while no model is connected; a title is then the first words."""
 
@@ -75,6 +78,7 @@ def sweep() -> dict[str, int]:
         "model": partial(_store, notice_model),
         **{name: partial(_queue, name, find) for name, find in owed.items()},
         "stalled": _queue_stalled,
+        "nightly": _queue_nightly,
         "used": partial(_store, partial(flush_uses, redis())),
         "prompts": _store_prompts,
     }
@@ -95,6 +99,24 @@ def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:
 
 def _queue_stalled() -> int:
     return sum(_queue(name, partial(list, ids)) for name, ids in stalled_jobs().items())
+
+
+def _queue_nightly() -> int:
+    """Queue the night's work once a night, or, if nothing ran then, when something next does; return how many jobs."""
+    moment = now()
+    due = moment.astimezone().replace(hour=NIGHT_HOUR, minute=0, second=0, microsecond=0)
+    if due > moment:
+        due -= timedelta(days=1)
+    nights = site.get_setting(site.NIGHTS)
+    last = datetime.fromisoformat(nights[1]) if nights else moment
+    if nights and due <= last <= moment:
+        return 0
+    names = [name for name, spec in JOBS.items() if spec.is_nightly and last < due]
+    for name in names:
+        enqueue(name)
+    with write_transaction():
+        site.set_setting(site.NIGHTS, [min(last, moment).isoformat(), moment.isoformat()])
+    return len(names)
 
 
 def _store(work: Callable[[], T]) -> T:
@@ -135,19 +157,16 @@ def purge() -> dict[str, int]:
 
 
 def _purge_conversations(moment: datetime) -> int:
-    unused_ids: list[int] = []
-
-    def let_go(ids: Sequence[int]) -> None:
-        unused_ids.extend(revisions.dependent_ids(ids))
-        drop_streams_in(ids)
-
-    count = conversations.purge_conversations(
+    ids = conversations.conversations_to_purge(
         deleted_before=moment - timedelta(seconds=conversations.UNDO_SECONDS),
         temporary_before=moment - timedelta(hours=TEMPORARY_HOURS),
-        before=let_go,
     )
-    revisions.recount(unused_ids)
-    return count
+    if ids:
+        dependent_ids = revisions.dependent_ids(ids)
+        drop_streams_in(ids)
+        conversations.purge(ids)
+        revisions.recount(dependent_ids)
+    return len(ids)
 
 
 def _purge_keys(moment: datetime) -> int:

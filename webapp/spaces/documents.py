@@ -1,7 +1,7 @@
 """Documents of a space: adding, listing, reading and deleting them, and splitting and indexing them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -201,20 +201,7 @@ def _cut(document_id: int) -> bool:
             return False
         if not count_rows(DocumentChunk.document_id == document_id):
             content = db.session.scalar(select(SpaceDocument.content).where(SpaceDocument.document_id == document_id))
-            parts = parts_of(content or "", row.pages, row.title, row.media_type)
-            db.session.execute(
-                insert(DocumentChunk),
-                [
-                    {
-                        "document_id": document_id,
-                        "space_id": row.space_id,
-                        "position": position,
-                        "page": page,
-                        "content": part,
-                    }
-                    for position, (page, part) in enumerate(parts)
-                ],
-            )
+            add_parts(document_id, row.space_id, parts_of(content or "", row.pages, row.title, row.media_type))
             touch(row.space_id)
         db.session.execute(
             update(SpaceDocument)
@@ -223,6 +210,16 @@ def _cut(document_id: int) -> bool:
         )
         _count(document_id)
     return True
+
+
+def add_parts(document_id: int, space_id: int, parts: Iterable[tuple[int | None, str]]) -> None:
+    """Add the parts of a document, as `parts_of` returns them."""
+    rows = [
+        {"document_id": document_id, "space_id": space_id, "position": position, "page": page, "content": part}
+        for position, (page, part) in enumerate(parts)
+    ]
+    if rows:
+        db.session.execute(insert(DocumentChunk), rows)
 
 
 def _count(document_id: int) -> None:

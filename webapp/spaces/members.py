@@ -31,7 +31,7 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
         select(SpaceMember, User.name, User.email)
         .outerjoin(User, User.user_id == SpaceMember.user_id)
         .where(SpaceMember.space_id == space_id)
-        .order_by(SpaceMember.role.desc(), SpaceMember.status, SpaceMember.space_member_id)
+        .order_by(SpaceMember.status, SpaceMember.space_member_id)
         .execution_options(populate_existing=True)
     ).all()
     is_owner = any(row.SpaceMember.user_id == user_id and row.SpaceMember.role == "owner" for row in rows)

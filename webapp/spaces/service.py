@@ -45,6 +45,11 @@ def role_in(user_id: int, space_id: int) -> str | None:
     return db.session.scalar(role.where(SpaceMember.space_id == space_id))
 
 
+def is_legacy(space_id: int | None) -> bool:
+    """Return whether a place is a space about a person who is remembered; None is no space."""
+    return space_id is not None and db.session.scalar(select(Space.kind).where(Space.space_id == space_id)) == "legacy"
+
+
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
     """Return a space the user belongs to, or as `owner`; `lock` locks it. Raises NotFound, Forbidden."""
     if lock:

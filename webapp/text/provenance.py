@@ -227,7 +227,7 @@ def _headers(text: str, lines: Sequence[Span]) -> list[tuple[int, str, bool]]:
 def _turns(
     text: str, lines: Sequence[Span], labelled: Sequence[tuple[int, str, bool]], *, are_alone: bool = False
 ) -> Iterator[Span]:
-    """Yield the turns that begin on lines with names, if that is certain or a name is there again.
+    """Yield the turns that begin on lines with names, if those are certainly names or one of them occurs again.
 
     Each ends before the next, or at a blank line, of which there are others if the names `are_alone`.
     """

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from webapp.accounts.schemas import UserSettings
 from webapp.i18n import dates
@@ -21,15 +21,11 @@ from webapp.tools.web.service import web_of_site
 class Calculate(BaseModel):
     """Exact arithmetic."""
 
-    model_config = ConfigDict(extra="ignore")
-
     expression: str = Field(min_length=1, max_length=1_000)
 
 
 class Dates(BaseModel):
     """Today, weekdays, days to end, add -2 weeks"""
-
-    model_config = ConfigDict(extra="ignore")
 
     start: str = Field("", max_length=100)
     end: str = Field("", max_length=100)
@@ -41,8 +37,6 @@ REPEATS = ("once", "daily", "weekdays", "weekly", "monthly")
 
 class ProposeSchedule(BaseModel):
     """Offer to send a message at a time: a reminder"""
-
-    model_config = ConfigDict(extra="ignore")
 
     message: str = Field(min_length=1, max_length=2_000)
     at: str = Field(description="2026-12-31T09:00", max_length=40)

@@ -33,14 +33,14 @@ _COMPARED_FIELDS = ("description", "schema", "reads_only")
 
 def servers_of(user_id: int | None) -> list[ToolServer]:
     """Return a user's own servers or, without a user, everybody's."""
-    condition = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
-    return list(db.session.scalars(select(ToolServer).where(condition).order_by(ToolServer.server_id)))
+    statement = select(ToolServer).where(ToolServer.user_id == user_id)
+    return list(db.session.scalars(statement.order_by(ToolServer.server_id)))
 
 
 def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
     """Return a server that the caller manages: their own or, for admins, one of everybody's. Raises NotFound."""
     row = db.session.get(ToolServer, server_id)
-    if row is None or row.user_id != (None if row.user_id is None and is_admin else user_id):
+    if row is None or not (row.user_id == user_id or (row.user_id is None and is_admin)):
         raise NotFound("There is no such server.")
     return row
 
@@ -93,7 +93,7 @@ def delete_server(row: ToolServer) -> None:
     db.session.flush()
 
 
-def note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
+def _note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
     """Store a server's listed tools, off if changed, and offered again to models that refused them."""
     forget_refusals(row)
     previous = {tool["name"]: tool for tool in row.tools}
@@ -102,17 +102,8 @@ def note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
         for tool in tools
     ]
     changed_names = [name for name, tool in previous.items() if not any(_is_same(tool, other) for other in tools)]
-    db.session.execute(
-        delete(ToolGrant).where(ToolGrant.server_id == row.server_id, ToolGrant.tool.in_(changed_names or [""]))
-    )
-    row.age, row.error, row.tested_at = age, None, now()
-    db.session.flush()
-
-
-def note_failure(row: ToolServer, why: str) -> None:
-    """Store why a server could not be tested; what is known of its tools stays."""
-    row.error, row.tested_at = why[:500], now()
-    db.session.flush()
+    db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id, ToolGrant.tool.in_(changed_names)))
+    row.age = age
 
 
 def _is_same(previous: dict[str, Any] | None, tool: ListedTool) -> bool:
@@ -220,19 +211,19 @@ limit_tries = limiter.shared_limit("30 per minute", scope="tool_servers", key_fu
 
 
 def try_server(row: ToolServer) -> ToolServer:
-    """Ask the server, store the result, and commit; returns the row as it is then."""
+    """Ask the server, store its tools, or why it failed, and commit; returns the row as it is then."""
     server_id, server = row.server_id, server_of(row)
     db.session.rollback()
     try:
         age, tools = asyncio.run(client.tools(server))
-        why = ""
     except ToolFailed as error:
-        why = str(error)
-    row = get_or_raise(ToolServer, server_id)
-    if why:
-        note_failure(row, why)
+        row = get_or_raise(ToolServer, server_id)
+        row.error = str(error)[:500]  # what is known of its tools stays
     else:
-        note_tools(row, age, tools)
+        row = get_or_raise(ToolServer, server_id)
+        row.error = None
+        _note_tools(row, age, tools)
+    row.tested_at = now()
     db.session.commit()
     return row
 

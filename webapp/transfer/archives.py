@@ -1,9 +1,10 @@
-"""Uploaded ZIPs and compressed files: what is in them, and what is refused because of how it is packed."""
+"""Uploaded ZIPs, tars and compressed files: what is in them, and what is refused because of how it is packed."""
 
 import bz2
 import gzip
 import lzma
 import shutil
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -61,6 +62,26 @@ def decompress(path: Path) -> IO[bytes] | None:
         result.flush()
         if not result.tell():
             raise ImportRefused("The file is damaged, or was not uploaded whole.")
+    except BaseException:
+        result.close()
+        raise
+    return result
+
+
+def zip_of_tar(path: Path) -> IO[bytes]:
+    """Return the files of a tar in a ZIP, as far as it is whole. Raises ImportRefused."""
+    left = _limit(path.stat().st_size)
+    result = tempfile.NamedTemporaryFile()  # noqa: SIM115  # closed by whoever asked
+    try:
+        with suppress(tarfile.TarError, EOFError), tarfile.open(path) as packed, zipfile.ZipFile(result, "w") as zipped:
+            for item in packed:
+                left -= item.size
+                if left < 0:  # a sparse file may be of any size
+                    raise ImportRefused(_TOO_LARGE)
+                if item.isfile() and (member := packed.extractfile(item)):
+                    with zipped.open(zipfile.ZipInfo(item.name), "w", force_zip64=True) as copy:
+                        shutil.copyfileobj(member, copy)
+        result.flush()
     except BaseException:
         result.close()
         raise

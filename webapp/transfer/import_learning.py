@@ -17,7 +17,7 @@ from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
 from webapp.llm.errors import MalformedOutput, ModelError, NoModel
 from webapp.memories.learning import past_conversations
-from webapp.providers.catalogue import background_target, catalogue, has_worker
+from webapp.providers.catalogue import background_choice, catalogue, has_worker
 from webapp.telemetry import logs
 from webapp.transfer.models import Import, ImportedMessage
 from webapp.transfer.schemas import Estimate, LearnFields
@@ -212,8 +212,8 @@ def _stop(user_id: int, import_id: int, status: str, before: tuple[str, ...]) ->
 
 
 def _model_and_price() -> tuple[str | None, Price]:
-    """Return the model for background work, and its price if an admin set one. Ends the current transaction."""
-    target = background_target()
+    """Return the model for background work, and its price if an admin set one."""
+    target = background_choice()
     if target is None:
         return app_settings().model.background_model, None
     prices = next(((o.input_price, o.output_price) for o in catalogue.all() if o.target.id == target.id), None)

@@ -11,6 +11,8 @@ from webapp.background import time_slices
 from webapp.background.time_slices import Slice, Work
 from webapp.db.base import db, now, write_transaction
 from webapp.http.validation import utc_text
+from webapp.memories.store.copies import FORGOTTEN_MARK
+from webapp.memories.store.tombstones import tombstone_set
 from webapp.transfer import storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import Part, ReadConversation, Unreadable
@@ -51,6 +53,9 @@ def inspect_upload(import_id: int, *, seconds: float | None = None) -> str:
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "reading":
             return row.status if row else "gone"
+        tombstones = tombstone_set(row.user_id)
+        for item in result.get("sample", ()):
+            item["text"] = tombstones.without_forgotten(item["text"], FORGOTTEN_MARK)
         row.format, row.preview, row.error = name, result or None, error
         row.status = "failed" if error else "ready"
         row.updated_at = now()

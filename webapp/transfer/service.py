@@ -1,5 +1,6 @@
 """A user's imports: upload, examine, start, cancel, undo, list. Other people's are treated as unknown."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from functools import partial
 from itertools import chain
@@ -19,6 +20,8 @@ from webapp.errors import Conflict, Invalid, TooLarge, require
 from webapp.extensions import app_settings
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import MAX_ID, Page, PageQuery
+from webapp.memories.store.copies import without
+from webapp.memories.store.forgetting import pre_forget
 from webapp.spaces.service import require_member
 from webapp.transfer import import_undo, storage
 from webapp.transfer.models import Export, Import, ImportItem
@@ -213,3 +216,13 @@ def stored_files(user_id: int) -> list[str]:
 
 def _imports_of(user_id: int) -> Select[Import]:
     return select(Import).where(Import.user_id == user_id)
+
+
+@pre_forget.connect
+def _strip_previews(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
+    """Remove the texts from the previews of imports that have not begun."""
+    waiting = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(("reading", "ready")))
+    for import_id in db.session.scalars(waiting).all():
+        row = db.session.get(Import, import_id, with_for_update=True, populate_existing=True)
+        if row is not None:  # one that is being examined asks for the tombstones when it is stored
+            row.preview = without(row.preview, (), texts)

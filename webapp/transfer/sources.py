@@ -18,7 +18,7 @@ import ijson
 from webapp.extensions import app_settings
 from webapp.files.readers.text import decode, encoding_of, table_rows
 from webapp.i18n.marks import N_, say
-from webapp.transfer.archives import Archive, BrokenMember, ImportRefused, decompress
+from webapp.transfer.archives import Archive, BrokenMember, ImportRefused, decompress, zip_of_tar
 from webapp.transfer.json_text import (
     MAX_ITEM,
     MAX_SAMPLE,
@@ -62,7 +62,10 @@ class Upload:
             raise
 
     def _open(self) -> None:
-        if zipfile.is_zipfile(self.path):
+        if self._first_bytes(self.filename)[257:262] == b"ustar":
+            with zip_of_tar(self.path) as copy:
+                self._archive = Archive(Path(copy.name))
+        elif zipfile.is_zipfile(self.path):
             if not self.filename.lower().endswith((".docx", ".pptx", ".xlsx")):
                 self._archive = Archive(self.path)
                 self._find_pages(self._archive)
@@ -273,9 +276,8 @@ class Upload:
 
 
 def _is_packed(data: bytes) -> bool:
-    """Return whether a file is an archive of another kind, by its first bytes: zstd, 7z, RAR, tar."""
-    marks = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07")
-    return data.startswith(marks) or data[257:262] == b"ustar"
+    """Return whether a file is an archive of another kind, by its first bytes: zstd, 7z, RAR."""
+    return data.startswith((b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07"))
 
 
 def _rows(data: bytes) -> Iterator[Any]:

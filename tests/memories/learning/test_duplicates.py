@@ -36,7 +36,7 @@ def keep(app):
 
     def make(user_id: int, *items: tuple[str, int], **fields) -> list[int]:
         with app.app_context(), write_transaction():
-            journal = Journal(user_id, "extraction", actor="extraction")
+            journal = Journal(user_id, "extraction")
             rows = []
             for text, number in items:
                 values = {"memory_type": "fact", "origin": "extraction", "embedding_model": "test"} | fields

@@ -186,7 +186,7 @@ def test_what_held_until_yesterday_is_told_no_more(client, user, model, run_jobs
     client.post(PLACE)
     run_jobs()
     assert texts(client) == [KESTREL, "You are in Bern this week."]
-    monkeypatch.setattr(service, "now", lambda: now() + timedelta(days=1))
+    monkeypatch.setattr(service, "now", lambda: now() + timedelta(days=2))
     assert texts(client) == [KESTREL]
 
 

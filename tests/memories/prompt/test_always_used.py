@@ -150,9 +150,11 @@ def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others()
         values["known_rank"] = values["importance"] if values["fact_key"] else None
         return SimpleNamespace(memory_id=memory_id, **values)
 
+    long_ago = now() - timedelta(days=400)
     rows = [
         row(6, created_at=now() - timedelta(days=2)),
-        row(2, fact_key="a/b"),
+        row(2, fact_key="a/b", updated_at=long_ago),
+        row(7, updated_at=long_ago),  # without a key it has faded
         row(3, fact_key="a/a", importance=0.9),
         row(4, fact_key="a/c", importance=0.49),
         row(5, is_pinned=True, importance=0.1),
@@ -161,13 +163,14 @@ def test_pinned_memories_come_before_facts_by_importance_and_the_latest_others()
     rows += [row(number, created_at=now() - timedelta(days=number)) for number in range(20, 40)]
     items = [(item.group[0], item.id) for item in AlwaysUsed().after(1, set(), rows).items()]
     assert items == [("p", 5), *(("f", n) for n in (3, 8, 2)), *(("r", n) for n in (4, 6, *range(20, 28)))]
+    assert not always_used.is_over(row(9, space_id=1, updated_at=long_ago), now()), "of who is remembered"
 
 
 def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_changed(app, client, user, monkeypatch):
     talk = client.post("/api/conversations", json={}).json["conversation_id"]
     until = {"until": f"{now():%Y-%m-%d}"}
     before = now() - timedelta(seconds=1)
-    for kind in ("fact", "instruction"):
+    for kind in (kinds := ("fact", "instruction")):
         for content, more in ((f"A {kind} for today", until), (f"A {kind} for good", {})):
             client.post("/api/memories", json={"memory_type": kind, "content": content, **more})
 
@@ -176,12 +179,9 @@ def test_what_holds_until_a_day_leaves_every_prompt_after_it_though_nothing_chan
         place = space_context.place_of(spot, remembers=True, since=since, always_used=held)
         return {item.content for item in (*place.known, *place.standing)}
 
-    for since in (None, before):
-        with app.app_context():
-            assert shown_contents(since) == {
-                f"A {kind} for {end}" for kind in ("fact", "instruction") for end in ("today", "good")
-            }
-    monkeypatch.setattr(always_used, "now", lambda: now() + timedelta(days=1))
-    for since in (None, before):
-        with app.app_context():
-            assert shown_contents(since) == {"A fact for good", "A instruction for good"}
+    noon = now().replace(hour=12, minute=0) + timedelta(days=1)  # when the day ends in the last time zone
+    for moment, ends in ((noon - timedelta(minutes=1), ("today", "good")), (noon, ("good",))):
+        monkeypatch.setattr(always_used, "now", lambda moment=moment: moment)
+        for since in (None, before):
+            with app.app_context():
+                assert shown_contents(since) == {f"A {kind} for {end}" for kind in kinds for end in ends}

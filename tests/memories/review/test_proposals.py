@@ -48,7 +48,7 @@ def conflict(app, client) -> None:
     with app.app_context(), write_transaction():
         row = get_or_raise(Memory, second)
         row.needs_review, row.contradicts_id = True, first
-        journal = Journal(row.user_id, "tool", actor="tool")
+        journal = Journal(row.user_id, "tool")
         journal.record_change(row)
         journal.close({"disputed": 1})
 

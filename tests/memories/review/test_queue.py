@@ -23,7 +23,7 @@ ROOF, MOSS, GOATS = "Keeps bees on the roof", "Likes moss", "Keeps goats"
 def queue(app: Flask, user: Person) -> list[int]:
     """Three memories in review, the last of which is asked about first; their ids."""
     with app.app_context(), write_transaction():
-        propose(user.user_id, [Proposal(ROOF), Proposal(MOSS), Proposal(GOATS)], cause="mcp", actor="mcp")
+        propose(user.user_id, [Proposal(ROOF), Proposal(MOSS), Proposal(GOATS)], cause="mcp")
     return [row.memory_id for row in memories_of(app, user.user_id)]
 
 

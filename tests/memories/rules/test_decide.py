@@ -651,11 +651,16 @@ def test_what_is_rewritten_replaces_what_said_it_and_nothing_else():
     new = apply(state, decide([op("add", 2, now, f"{does} in Oslo") for does in ("Lives", "Works")], state))
     texts = {memory.content for memory in current(new)}
     assert texts == {"The user's name is Alice.", dog, "Lives in Oslo", "Works in Oslo"}
-    # Whoever goes back to the version before has what it said.
-    back = replace(new, messages=(replace(state.messages[0], message_id=102, content=before, previous=((199, now),)),))
-    back = apply(back, decide([], back))
-    assert {memory.content for memory in current(back)} == {memory.content for memory in current(state)}
-    assert decide([], back).effects == ()
+    # Whoever goes back to an earlier version, over one edit or two, has what it said.
+    text, versions = now.replace("Oslo", "Bern"), ((199, now), (102, before))
+    third = replace(new, messages=(replace(state.messages[0], message_id=299, content=text, previous=versions),))
+    third = apply(third, decide([op("add", 2, text, f"{does} in Bern") for does in ("Lives", "Works")], third))
+    for later, versions in ((new, ((199, now),)), (third, ((299, text), (199, now)))):
+        message = replace(state.messages[0], message_id=102, content=before, previous=versions)
+        back = replace(later, messages=(message,))
+        back = apply(back, decide([], back))
+        assert {memory.content for memory in current(back)} == {memory.content for memory in current(state)}
+        assert decide([], back).effects == ()
     alone = replace(state, memories=tuple(memory for memory in state.memories if memory.content == dog))
     assert decide([op("add", 2, now, "Lives in Oslo")], alone).counts["superseded"] == 0
     # Nor does a model that is not trusted choose by a key what the user's words replace.

@@ -41,9 +41,10 @@ def test_what_replaced_what_is_one_row_with_its_spans(app, user, remember):
     bath = remember("Lives in Bath", moment(2023), moment(2024), superseded_by_id=oslo)
     bristol = remember("Lives in Bristol", moment(2022), moment(2023), superseded_by_id=bath)
     tea = remember("Likes tea", moment(2021))
+    milk = remember("Likes milk", moment(2021, 7), moment(2021, 8), superseded_by_id=tea)  # which was right after all
     with app.app_context():
         found = timeline_of(user.user_id, UTC)
-    assert [[span.memory_id for span in row] for row in found.rows] == [[bristol, bath, oslo], [tea]]
+    assert [[span.memory_id for span in row] for row in found.rows] == [[bristol, bath, oslo], [milk, tea]]
     moved = found.rows[0]
     assert [span.ended for span in moved] == [moment(2023), moment(2024), None]
     for before, after in zip(moved, moved[1:], strict=False):

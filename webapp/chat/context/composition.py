@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.extensions import app_settings
 from webapp.files.picture import pictures_of_document
 from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
+from webapp.i18n import dates
 from webapp.journeys.guidance import directive
 from webapp.journeys.guides import guidance_for, journey_prompt
 from webapp.journeys.points import journey_view
@@ -125,10 +127,11 @@ def compose(
     pieces = pieces_for(conversation, prompt)
     opening_lines: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
     opening_lines += [[Segment(text)] for text in journey_prompt(conversation)]
-    custom = str((owner.settings or {}).get("custom_instructions") or "")
     # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
-    may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
+    preferences = UserSettings.of(owner.settings)
+    may_offer = settings.suggestions and preferences.suggestions_enabled
+    zone = dates.zone(preferences.timezone)
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
     lookup = Lookup(question, settings.index_wait_seconds, particulars.stands)
@@ -167,14 +170,14 @@ def compose(
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
         directive_record=_directive(about_request(request), task.record) if task else None,
-        custom_instructions=custom,
+        custom_instructions=preferences.custom_instructions,
         messages=history,
         standing=place.standing,
         known=[item for item in place.known if item.group != NEW],
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=[*changes_since_beginning(place), *excerpt_candidates(result)],
+        retrieved=[*changes_since_beginning(place), *excerpt_candidates(result, zone)],
         files=Segment(files.stable, files.stable_record),
         file_pages=Segment(files.excerpts, files.excerpts_record),
         limits=limits,
@@ -254,8 +257,8 @@ def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
     ]
 
 
-def excerpt_candidates(result: Result) -> list[RetrievedPassage]:
-    """Return what was retrieved, best first, as candidates for the excerpts of a prompt."""
+def excerpt_candidates(result: Result, zone: tzinfo) -> list[RetrievedPassage]:
+    """Return what was retrieved, best first, as candidates for the excerpts of a prompt, with days of the time zone."""
     return [
         RetrievedPassage(
             item.kind,
@@ -264,13 +267,13 @@ def excerpt_candidates(result: Result) -> list[RetrievedPassage]:
             item.score,
             item.reason,
             item.revision,
-            item.source,
+            item.source(day := item.at.astimezone(zone).date()),
             start=item.start,
             end=item.start + len(item.content),
             length=item.length,
             core=partial(core_of, item.content, result.query_terms) if item.kind == "message" else None,
             # What was said in one conversation on one day is shown together.
-            group=(item.conversation_id or 0) * 1_000_000 + item.at.toordinal() if item.kind == "message" else 0,
+            group=(item.conversation_id or 0) * 1_000_000 + day.toordinal() if item.kind == "message" else 0,
             speaker=_SPEAKERS.get(item.role or "", ""),
         )
         for item in result.items

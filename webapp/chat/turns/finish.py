@@ -122,6 +122,8 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()
+    if conversation.seen_at is None:
+        conversation.seen_at = conversation.updated_at
     _request_extraction(conversation, row)
     _request_indexing(conversation, row)
     if steps:
@@ -185,6 +187,7 @@ def _conversation_of() -> Select[Conversation, int | None, datetime]:
                 Conversation.summary_due,
                 Conversation.index_due,
                 Conversation.updated_at,
+                Conversation.seen_at,
             )
         )
         .execution_options(populate_existing=True)

@@ -20,6 +20,7 @@ from webapp.chat.turns.stream_hub import Hub
 from webapp.chat.turns.tool_calls import Consent, ConsentWaiter
 from webapp.chat.turns.turn import DELETED, LOST, SHUTDOWN, STOP, Turn, TurnServices
 from webapp.chat.turns.turn_database import TurnDatabase
+from webapp.chat.turns.turnlog import order
 from webapp.chat.turns.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
@@ -36,8 +37,8 @@ LOG_SECONDS = 3_600
 
 QUIET_TURNS = 8
 """Up to so many turns, a process has time for other things."""
-STOP_WAIT_MS = 1_500
-"""How long one read waits for somebody who asks a turn to stop; less than `ANSWER_SECONDS`."""
+STOP_WAIT_MS = 1_000
+"""How long one read waits for a request to stop: a second less than ANSWER_SECONDS, as the loop may be held up."""
 RETRY_SECONDS = 0.2
 COALESCE_MS = 50
 """Under load, text is passed on at most this often."""
@@ -63,7 +64,7 @@ class TurnRunner:
         self._turns: dict[int, Turn] = {}
         self._submitted: set[int] = set()
         self._draining = False
-        self._last_stop: Any = None
+        self._last_stop = "0-0"  # to read a request twice does nothing
 
     @property
     def active(self) -> int:
@@ -232,12 +233,15 @@ class TurnRunner:
     async def _stop_requested_turns(self) -> None:
         """Stop the turns that somebody has asked to stop since the last look."""
         await self._has_turns.wait()
-        self._last_stop = self._last_stop or f"{(await self._redis.time())[0]}000-0"
         found: Any = await self._redis.xread({turnlog.STOPS: self._last_stop}, block=STOP_WAIT_MS)
         for entries in dict(found or ()).values():
             for entry_id, entry in entries:
-                self._last_stop = entry_id
+                self._last_stop = entry_id.decode()
                 self.stop(int(entry[b"turn"]))
+        if not found:  # if Redis was emptied and its clock set back, what comes now has lesser ids
+            newest: Any = await self._redis.xrevrange(turnlog.STOPS, count=1)
+            if not newest or order(newest[0][0].decode()) < order(self._last_stop):
+                self._last_stop = "0-0"
 
     def stop(self, turn_id: int) -> None:
         if turn_id in self._turns:

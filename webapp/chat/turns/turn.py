@@ -260,6 +260,8 @@ class Turn:
         while True:
             try:
                 finished_turn = await tables.finish(self.id, outcome)
+                # None: somebody else finished the row and said so on the stream, or it was deleted.
+                is_gone = finished_turn is None and self.id in (await tables.save({self.id: outcome.text})).gone
                 break
             except SQLAlchemyError as error:
                 if not database_is_away(error) or time.monotonic() > deadline:
@@ -269,8 +271,8 @@ class Turn:
                 log.warning("turn not stored, retrying", extra={"turn_id": self.id, "error": type(error).__name__})
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 5.0)
-        if finished_turn is None:  # somebody else finished the row and said so on the stream, or it was deleted
-            if self.id in (await tables.save({self.id: outcome.text})).gone:
+        if finished_turn is None:
+            if is_gone:
                 await writer.replace(self.id, "")  # which the writer began again with all of the text
             await writer.end(self.id, "settled", {})
             return

@@ -35,6 +35,16 @@ class Server:
         """Return the response to a GET; parameters that are None are left out."""
         return self._json("GET", path, query=query)
 
+    def rows(self, path: str, name: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a list, page by page; `name` is their field."""
+        cursor = None
+        while True:
+            page = self.get(path, **query, cursor=cursor)
+            yield from page[name]
+            cursor = page["next_cursor"]
+            if not cursor:
+                return
+
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Return the response to a POST, which carries an Idempotency-Key."""
         return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})

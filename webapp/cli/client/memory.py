@@ -1,6 +1,7 @@
 """`commonplace search`, `remember` and `memories`."""
 
 import sys
+from itertools import islice
 from typing import Any
 
 import click
@@ -90,17 +91,10 @@ def memories(
     `memories forget ID` forgets one."""
     if context.invoked_subcommand is not None:
         return
-    api = server()
-    rows: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while everything or len(rows) < limit:
-        size = PAGE if everything else min(PAGE, limit - len(rows))
-        parameters = {"q": query, "memory_type": kind, "space_id": space_id, "limit": size, "cursor": cursor}
-        page = api.get("/api/memories", **parameters, needs_review="true" if review else None)
-        rows += page["memories"]
-        cursor = page["next_cursor"]
-        if not cursor:
-            break
+    most = None if everything else limit
+    parameters = {"q": query, "memory_type": kind, "space_id": space_id, "needs_review": "true" if review else None}
+    found = server().rows("/api/memories", "memories", **parameters, limit=min(most or PAGE, PAGE))
+    rows = list(islice(found, most))
     lines = [(row["memory_id"], row["memory_type"], row["updated_at"][:10], row["content"], _mark(row)) for row in rows]
     columns = ("id", "kind", "changed", "memory", "")
     output.table({"memories": rows}, as_json, columns, lines, empty="There are no such memories.")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import click
 
@@ -123,7 +123,7 @@ class _Sync:
 
 
 def _space_id(api: Server, name: str) -> int:
-    spaces = [row for row in _pages(api, "/api/spaces", "spaces") if name in (str(row["space_id"]), row["name"])]
+    spaces = [row for row in api.rows("/api/spaces", "spaces") if name in (str(row["space_id"]), row["name"])]
     if not spaces:
         raise ClientError(f"There is no space called {name}.", UNKNOWN)
     if len(spaces) > 1:
@@ -132,17 +132,7 @@ def _space_id(api: Server, name: str) -> int:
 
 
 def _documents(api: Server, space_id: int) -> dict[int, str]:
-    return {row["document_id"]: row["title"] for row in _pages(api, f"/api/spaces/{space_id}/documents", "documents")}
-
-
-def _pages(api: Server, path: str, name: str) -> Iterator[dict[str, Any]]:
-    cursor = None
-    while True:
-        page = api.get(path, cursor=cursor)
-        yield from page[name]
-        cursor = page["next_cursor"]
-        if not cursor:
-            return
+    return {row["document_id"]: row["title"] for row in api.rows(f"/api/spaces/{space_id}/documents", "documents")}
 
 
 def _files(folder: Path) -> list[str]:

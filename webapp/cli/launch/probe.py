@@ -14,18 +14,14 @@ def ask(address: tuple[str, int], path: str, name: str = "localhost", seconds: f
         question = socket.create_connection(address, seconds)
     except (OSError, OverflowError, UnicodeError):
         return None
-    # What breaks off here breaks off for the reader, too.
+    # What breaks off here breaks off for whoever reads the answer, too.
     with contextlib.suppress(OSError, UnicodeError):
         question.sendall(f"GET {path} HTTP/1.0\r\nHost: {name}\r\n\r\n".encode())
     return question
 
 
-def read_answer(question: socket.socket) -> tuple[int, str]:
+def parse_answer(received: bytes) -> tuple[int, str]:
     """Return the status and the body of an answer; 0 if it broke off."""
-    received = bytearray()
-    with question, contextlib.suppress(OSError):
-        while data := question.recv(65_536):
-            received += data
     head, _, body = received.partition(b"\r\n\r\n")
     words = head.split(None, 2)
     return (int(words[1]) if len(words) > 1 and words[1].isdigit() else 0, body.decode(errors="replace").strip())
@@ -65,4 +61,8 @@ def _answers(address: str) -> bool:
     place, _, path = address.removeprefix("http://").partition("/")
     host, _, port = place.rpartition(":")
     question = ask((host, int(port)), f"/{path}/models", place, MODEL_SECONDS) if port.isdigit() else None
-    return question is not None and read_answer(question)[0] == 200
+    if question is None:
+        return False
+    with question, contextlib.suppress(OSError):
+        return parse_answer(question.recv(4_096))[0] == 200  # its first line is enough
+    return False

@@ -7,18 +7,19 @@ import signal
 import socket
 import sys
 import time
+from functools import partial
 
 from webapp.environment import BOOT_ERROR, LaunchError
 
 from .child import Child
 from .plan import Plan
-from .probe import accepts_connections, ask, describe_servers, read_answer
+from .probe import accepts_connections, ask, describe_servers, parse_answer
 from .processes import children as own_children, kill_all_children
 
 STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
 TICK = 1.0
 STARTUP_FAILURES = 3
-WARNING_INTERVAL = 15.0
+ASK_INTERVAL = 1.0  # Each answer is a line of the log.
 INTERRUPT_PATIENCE = 5.0  # Seconds that a child has after Ctrl-C: replies are stored as they are, and jobs begin again.
 
 
@@ -38,9 +39,9 @@ class Supervisor:
         host, port = plan.listener.getsockname()[:2]
         self._address = (_reachable(host), port)
         self._question: socket.socket | None = None
+        self._answer = bytearray()  # what has come of the answer to it
         self._ask_again_at = 0.0
-        self._complain_at = time.monotonic() + WARNING_INTERVAL
-        self._last_answer = ""
+        self._trouble = ""  # why the web said last that it is not ready
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._width = max(len(spec.name) for spec in plan.specs)
 
@@ -74,7 +75,7 @@ class Supervisor:
                 fds += (self._start_read,)
                 environment = {**environment, "START_FD": str(self._start_read)}
             descriptor = child.start(environment, fds)
-            self._selector.register(descriptor, selectors.EVENT_READ, child)
+            self._selector.register(descriptor, selectors.EVENT_READ, partial(self._pass_on, child))
 
     def _is_there(self, name: str) -> bool:
         child = next(child for child in self.children if child.spec.name == name)
@@ -84,27 +85,32 @@ class Supervisor:
             return self.is_ready  # Once it was; whether it is at the moment does not matter to the others.
         return child.is_running and (name != "redis" or accepts_connections(self.plan.redis_socket or ""))
 
-    def _web_is_running(self) -> bool:
-        return any(child.is_running for child in self.children if child.spec.name == "web")
-
     def _ask_whether_ready(self) -> None:
+        """Ask the web; if it is only just starting, the question waits in the listener's queue."""
         now = time.monotonic()
-        if now > self._complain_at:
-            self._complain_at = now + WARNING_INTERVAL
-            self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
-        if self._question is None and now >= self._ask_again_at and self._web_is_running():
-            self._ask_again_at = now + (1.0 if self._last_answer else 0.1)  # each answer is a line of the log
-            self._question = ask(self._address, "/readyz")
-            if self._question is not None:
-                self._selector.register(self._question, selectors.EVENT_READ)
+        is_running = any(child.is_running for child in self.children if child.spec.name == "web")
+        if is_running and self._question is None and now >= self._ask_again_at:
+            self._ask_again_at = now + ASK_INTERVAL
+            self._question = question = ask(self._address, "/readyz")
+            if question is not None:
+                self._selector.register(question, selectors.EVENT_READ, partial(self._read_answer, question))
 
     def _read_answer(self, question: socket.socket) -> None:
+        """Take in what has arrived; at the end, begin, or say what is missing."""
+        with contextlib.suppress(OSError):
+            if data := question.recv(65_536):
+                self._answer += data
+                return
         self._selector.unregister(question)
-        self._question = None
-        status, self._last_answer = read_answer(question)
+        question.close()
+        status, text = parse_answer(bytes(self._answer))
+        self._question, self._answer = None, bytearray()
         if status == 200:
             self.is_ready = True
             self._announce()
+        elif text not in ("", self._trouble):
+            self._trouble = text
+            self._say(f"not ready yet: {text[:500]}")
 
     def _announce(self) -> None:
         for note in self.plan.notes:
@@ -117,12 +123,7 @@ class Supervisor:
 
     def _wait(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
-            if self._question is not None and key.fileobj is self._question:
-                self._read_answer(self._question)
-            elif isinstance(key.data, Child):
-                self._pass_on(key.data)
-            else:
-                self._waker.recv(4096)
+            key.data()
 
     def _pass_on(self, child: Child) -> None:
         lines = child.read_lines()
@@ -224,7 +225,7 @@ class Supervisor:
         writer.setblocking(False)
         signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         self._wake_writer = writer
-        self._selector.register(self._waker, selectors.EVENT_READ, None)
+        self._selector.register(self._waker, selectors.EVENT_READ, partial(self._waker.recv, 4096))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)

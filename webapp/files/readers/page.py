@@ -32,6 +32,12 @@ _CHARSET = re.compile(
 )
 _EMPTY = re.compile(r"<(title|script|style|textarea|iframe|object|template|noscript|select)\b([^<>]*)/>", re.IGNORECASE)
 """Elements of XHTML that are closed at once: all that follows would be in one, and hidden."""
+_RAW = [(re.compile("<!--"), re.compile("-->"))] + [
+    (re.compile(rf"<{name}\b[^<>]*>{text}", re.IGNORECASE), re.compile(f"</{name}", re.IGNORECASE))
+    for names, text in (("title textarea iframe noframes object template", ""), ("script style", "[^<]*"))
+    for name in names.split()
+]
+"""Marks after which nothing is shown before another mark comes, with what they hide up to the next tag."""
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _LINES = re.compile(r"\n{3,}")
 
@@ -64,10 +70,10 @@ def text_of_html(html: str, marks: Mapping[str, str] = MappingProxyType({})) -> 
 def _close_elements(html: str) -> str:
     """Return a page without what its author forgot to close: a browser would hide all the rest."""
     html = _EMPTY.sub(r"<\1\2></\1>", html)
-    for opening, closing in (("<!--", "-->"), ("<title>", "</title>"), ("<textarea", "</textarea>")):
-        index = html.lower().rfind(opening)
-        if index >= 0 and closing not in html.lower()[index:]:
-            html = html[:index] + html[index + len(opening) :]
+    for opening, closing in _RAW:
+        *_, last = None, *opening.finditer(html)
+        if last and not closing.search(html, last.end()):
+            html = html[: last.start()] + html[last.end() :]
     return html
 
 

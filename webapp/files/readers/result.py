@@ -11,7 +11,7 @@ _HYPHENATED = re.compile(r"(?<=\w)[\u2010-](?:\r\n|\n)(?=[a-zà-ÿ])")
 
 
 class Unreadable(ValueError):
-    """No text can be read; the message says why."""
+    """A file cannot be read or drawn; the message says why, to people."""
 
 
 @dataclass

@@ -36,6 +36,10 @@ _MOST, _RUN = 2 / 3, 4
 """The share of other bytes in a text with NULs, or how many are in a row, if they are no halves of its characters."""
 _PLAIN = re.compile(r"[ -~\t\r\n]")
 _WORD = re.compile(r"[^\W\d_]+")
+_SIGN_IN_WORD = re.compile(r"(?<=[a-z])[†‡¤¢£¥¦§¨¬±¶¸|《》“”„](?=\w)", re.IGNORECASE)
+_WIDE = r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+_LONE = re.compile(rf"(?<=[a-z]){_WIDE}(?=[a-z])")
+_TOGETHER = re.compile(rf"{_WIDE}{{2}}")
 _SCRIPTS = {"LATIN", "CYRILLIC", "GREEK", "HEBREW", "ARABIC", "THAI"}
 _SEP_LINE = re.compile(r"\Asep=(.)\r?\n?", re.IGNORECASE)
 
@@ -81,14 +85,19 @@ def encoding_of(data: bytes) -> str:
 
 
 def _count_oddities(data: bytes, encoding: str) -> int:
-    """Return how many words mix Latin letters with others, or have a capital with an accent after a small letter; one
-    for characters of several bytes of which none is a letter."""
+    """Return how many words mix Latin letters with others, have a sign in them, or a capital with an accent after a
+    small letter; one for characters of several bytes of which none is a letter."""
     text = data.decode(encoding, "replace")
     words = [word for word in _WORD.findall(text) if not word.isascii()]
-    return (not words and len(text) < len(data)) + sum(
-        len({unicodedata.name(char, "").partition(" ")[0] for char in word} & _SCRIPTS) > 1
-        or any(before.islower() and char.isupper() and not char.isascii() for before, char in pairwise(word))
-        for word in words
+    signs = len(_SIGN_IN_WORD.findall(text)) + (0 if _TOGETHER.search(text) else len(_LONE.findall(text)))
+    return (
+        signs
+        + (not words and len(text) < len(data))
+        + sum(
+            len({unicodedata.name(char, "").partition(" ")[0] for char in word} & _SCRIPTS) > 1
+            or any(before.islower() and char.isupper() and not char.isascii() for before, char in pairwise(word))
+            for word in words
+        )
     )
 
 
@@ -118,7 +127,7 @@ def _count_broken(data: bytes, encoding: str) -> int:
 
 def read_text(data: bytes) -> Pages:
     """Read plain text."""
-    return Pages([whole_words(decode(data))])
+    return Pages([whole_words(page) for page in decode(data).split("\f") if page.strip()])
 
 
 def read_table(data: bytes) -> Pages:

@@ -140,6 +140,8 @@ class _Document:
                 yield f"({''.join(self._runs(child[-2], boxes))})/({''.join(self._runs(child[-1], boxes))})"
             elif tag == f"{_M}sSup":
                 yield f"{''.join(self._runs(child[-2], boxes))}^{''.join(self._runs(child[-1], boxes))}"
+            elif tag == f"{_W}sdtPr" and any(text.strip() for text in node.itertext(f"{_W}t")):
+                continue  # the state of a box that is shown by a character of the font
             elif tag == f"{_W}checkBox" or tag.endswith("}checkbox"):
                 states = [mark for mark in child if mark.tag.endswith(("}checked", "}default"))]
                 yield "☒" if states and not any(value in ("0", "false") for value in states[0].attrib.values()) else "☐"

@@ -167,7 +167,7 @@ def _drop_evidence_of_deleted(_sender: object, *, conversation: Conversation, fo
 
 def dependent_ids(conversation_ids: Collection[int]) -> list[int]:
     """Return the memories with evidence in these conversations, to be recounted once those are gone."""
-    return list(forgetting.memories_with_evidence(_in_conversations(conversation_ids))) if conversation_ids else []
+    return list(forgetting.memories_with_evidence(_in_conversations(conversation_ids)))
 
 
 def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:

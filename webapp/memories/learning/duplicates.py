@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import numpy as np
@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from redis.exceptions import RedisError
 from sqlalchemy import exists, func, select
 
+from webapp.accounts import site
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.db.base import db, now, write_transaction
@@ -114,12 +115,13 @@ def tidy(user_id: int) -> int:
     return count
 
 
-def recently_changed_users(limit: int = 1_000) -> Sequence[int]:
-    """Return users whose memories changed within the last 26 hours; for a job that runs once a day."""
-    since = now() - timedelta(hours=26)
-    return db.session.scalars(
-        select(Memory.user_id).where(Memory.updated_at > since, Memory.valid_to.is_(None)).distinct().limit(limit)
-    ).all()
+def recently_changed_users() -> Sequence[int]:
+    """Return users whose memories changed since the night before; within a day if it is unknown."""
+    since = now() - timedelta(days=1)
+    if nights := site.get_setting(site.NIGHTS):
+        since = min(since, datetime.fromisoformat(nights[0]))
+    changed = select(Memory.user_id).where(Memory.updated_at > since, Memory.valid_to.is_(None))
+    return db.session.scalars(changed.distinct()).all()
 
 
 def _pairs(user_id: int) -> list[Pair]:
@@ -206,7 +208,7 @@ def _archive_duplicates(user_id: int, pairs: Sequence[Pair]) -> int:
     archived = [rows[memory_id] for memory_id in sorted(kept_ids)]
     for row in archived:
         row.is_archived, row.superseded_by_id = True, kept_ids[row.memory_id]
-    record_changes(user_id, CAUSE, archived, {"tidied": len(archived)}, actor="extraction")
+    record_changes(user_id, CAUSE, archived, {"tidied": len(archived)})
     return len(archived)
 
 
@@ -233,7 +235,7 @@ def _ask_about(user_id: int, pairs: Sequence[Pair]) -> Sequence[Pair]:
         waiting, other = both
         waiting.needs_review, waiting.contradicts_id = True, other.memory_id
         all_waiting.append(waiting)
-    record_changes(user_id, CONTRARY, all_waiting, {"disputed": len(asked)}, actor="extraction")
+    record_changes(user_id, CONTRARY, all_waiting, {"disputed": len(asked)})
     return [pair for pair in unchanged if pair not in asked]
 
 

@@ -4,13 +4,13 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-
-from sqlalchemy.exc import IntegrityError
+from functools import partial
 
 from webapp.conversations import default_titles, titles
-from webapp.conversations.models import Conversation
+from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import set_automatic_title
 from webapp.db.base import db, reads_only, write_transaction
+from webapp.db.conflicts import repeat_on_conflict
 from webapp.llm.errors import CutOffAnswer, MalformedOutput, ModelError
 from webapp.memories.learning import inputs
 from webapp.memories.learning.inputs import ExtractionInput
@@ -20,7 +20,7 @@ from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.prompt.conversation_memory import is_extraction_on
 from webapp.memories.rules.decide import decide
-from webapp.memories.rules.state import Effect, State
+from webapp.memories.rules.state import Effect, SourceMessage, State
 from webapp.memories.rules.statements import Extraction
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
@@ -56,7 +56,7 @@ def extract(
             if step is None:
                 return total
             total = total.plus(step)
-            if not step.has_more or not step.read:
+            if not step.has_more:
                 return total
             place = step.last_id if from_start else None
         return total
@@ -99,12 +99,7 @@ def _step(batch: ExtractionInput) -> Result:
             raise
     nearby = find_similar(batch, answer) if answer is not None else None
     db.session.remove()
-    try:
-        result = _write(batch, answer, nearby)
-    except IntegrityError:
-        # Somebody took the same key in between, which the lock should prevent: decide once more.
-        log.warning("extraction decided again", extra={"conversation_id": batch.conversation_id})
-        result = _write(batch, answer)
+    result = repeat_on_conflict(partial(_write, batch, answer, nearby))  # without asking the model again
     if not batch.wants_title:
         return result
     if answer is not None:
@@ -145,7 +140,7 @@ def _write(batch: ExtractionInput, answer: Answer | None, nearby: SimilarMemorie
             return Result()
         if conversation.space_id != batch.space_id or not is_extraction_on(conversation):
             return Result()
-        result = Result(read=True)
+        result = Result()
         if answer is not None or earlier_versions({source.message_id for source in batch.call.sources}):
             versions.begin_change(conversation.user_id)
             still_holds = batch.still_holds()
@@ -202,7 +197,6 @@ def _apply(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | Non
         change_set.change_set_id if change_set else None,
         {name: counts.get(name, 0) for name in COUNTS},
         reasons,
-        read=True,
     )
 
 
@@ -210,16 +204,14 @@ def state_of(batch: ExtractionInput, answer: Answer, nearby: SimilarMemories | N
     """Return what a decision rests on; the caller holds the user's memory and may have looked up `nearby`."""
     operations = answer.extraction.operations
     tombstones = tombstone_set(batch.user_id)
-    sources = read_again(batch.call.sources, tombstones)
-    message_ids = {number for source in sources for number in source.versions}
-    ids = set(batch.call.numbered.values())
-    ids |= writing.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if nearby is None or nearby[0] + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
         nearby = find_similar(batch, answer)
-    ids |= set(nearby[1])
-    return State(
-        messages=sources,
-        memories=tuple(writing.load_known(ids)),
+    return writing.load_state(
+        batch.user_id,
+        batch.space_id,
+        read_again(batch.call.sources, tombstones),
+        operations,
+        nearby[1],
         numbered=batch.call.numbered,
         embeddings=answer.vectors.by_text,
         context=batch.call.context,
@@ -240,10 +232,26 @@ def store(
     cause: str = "extraction",
 ) -> MemoryChangeSet:
     """Write what was decided about an answer; returns its change set."""
-    journal = Journal(batch.user_id, cause, actor=cause, conversation_id=batch.conversation_id)
+    journal = Journal(batch.user_id, cause, conversation_id=batch.conversation_id)
     writing.apply_plan(effects, journal, space_id=batch.space_id, vectors=answer.vectors)
     change_set = journal.close(counts, reasons)
     change_set.model = answer.model or None
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens
     return change_set
+
+
+def follow_version(conversation: Conversation, version: Message) -> None:
+    """Bring back what a message said that is a current version again, in place of what only the others say. No model
+    is asked: what was said while memory was off stays unread. The caller has locked the conversation."""
+    if version.role != "user" or not is_extraction_on(conversation):
+        return
+    user_id, space_id = conversation.user_id, conversation.space_id
+    versions.begin_change(user_id)
+    others = tuple(earlier_versions([version.message_id])[version.message_id])
+    source = SourceMessage(1, version.message_id, "user", version.content, version.said_at, previous=others)
+    plan = decide([], writing.load_state(user_id, space_id, [source]))
+    if plan.effects:
+        journal = Journal(user_id, "restored", conversation_id=conversation.conversation_id)
+        writing.apply_plan(plan.effects, journal, space_id=space_id)
+        journal.close(plan.counts).through_message_id = version.message_id

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import false, select
 
+from webapp.accounts.service import time_zone_of
 from webapp.conversations import titles
 from webapp.conversations.current_messages import before_unfinished, count_current, current
 from webapp.conversations.models import Conversation, Message
@@ -63,7 +64,7 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     if conversation is None or not is_extraction_on(conversation):
         return None
     user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
-    still_holds = watch(user_id)
+    zone, still_holds = time_zone_of(user_id), watch(user_id)
     lines = _lines(conversation, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.text for line in lines if line.role == "user"), "")
@@ -84,7 +85,9 @@ def read(conversation_id: int, after: int | None = None, limit: int | None = Non
     if wants_title:
         parts.append(titles.part(prompts.active("titles").text))
     db.session.rollback()
-    call = build_extraction(lines, related, profile, points, instructions=instructions_of(parts), limit=limit)
+    call = build_extraction(
+        lines, related, profile, points, instructions=instructions_of(parts), limit=limit, zone=zone
+    )
     numbers = [source.number for source in call.sources]
     parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
     return ExtractionInput(

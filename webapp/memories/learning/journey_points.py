@@ -25,7 +25,7 @@ def _request(value: object) -> object:
 class PointAssessment(BaseModel):
     """A conversation's findings about one open point of a journey."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True)
 
     point_number: Number
     is_addressed: bool

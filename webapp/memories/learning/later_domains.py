@@ -14,13 +14,13 @@ COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", 
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run: whether it `read` anything, `has_more` to read, and skipped `unreadable` messages."""
+    """The result of a run: what it changed, whether it `has_more` to read, and how many `unreadable` messages it
+    skipped."""
 
     change_set_id: int | None = None
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     reasons: dict[str, int] = field(default_factory=dict)
     title: str | None = None
-    read: bool = False
     has_more: bool = False
     last_id: int = 0
     summary_due: bool = False  # a guided conversation has covered its points
@@ -33,7 +33,6 @@ class Result:
             {name: self.counts.get(name, 0) + later.counts.get(name, 0) for name in self.counts | later.counts},
             {name: self.reasons.get(name, 0) + later.reasons.get(name, 0) for name in self.reasons | later.reasons},
             later.title or self.title,
-            self.read or later.read,
             later.has_more,
             max(self.last_id, later.last_id),
             self.summary_due or later.summary_due,

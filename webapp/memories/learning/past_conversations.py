@@ -55,9 +55,9 @@ def ask_about(conversation_id: int, after: int) -> Step | None:
 def write(step: Step) -> Result:
     """Put the extracted memories into review, in the current transaction; `in_review` counts them."""
     batch, answer = step.batch, step.answer
-    last_id = extraction.last_message_read(batch, answer) or batch.call.covers_through or 0
+    last_id = extraction.last_message_read(batch, answer) or 0
     has_more = batch.call.is_partial or last_id != batch.call.covers_through
-    result = Result(read=True, has_more=has_more, last_id=last_id)
+    result = Result(has_more=has_more, last_id=last_id)
     conversation = db.session.get(Conversation, batch.conversation_id, with_for_update=True, populate_existing=True)
     if answer is None or conversation is None or not is_extraction_on(conversation):
         return result

@@ -23,7 +23,7 @@ told as a day, and "next month" as a month; what was imported without one has no
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -112,21 +112,22 @@ def build_extraction(
     instructions: str,
     budget: int = 6000,
     limit: int | None = None,
+    zone: tzinfo = UTC,
 ) -> ExtractionCall:
-    """Fit the call into `budget` tokens. Raises ValueError if not even the instructions and a few words fit.
+    """Fit the call into `budget` tokens, with days of the user's time zone.
 
     First what is known, within `KNOWN_SHARE`: the profile, the points, `memories` in order. Then the oldest new user
     messages without a gap, at most `limit`; then the latest context. A first message too large by itself is shortened
-    with a visible mark.
+    with a visible mark. Raises ValueError if not even the instructions and a few words fit.
     """
     room = budget - estimate_tokens(instructions) - sum(estimate_tokens(f"{name}\n") for name in SECTIONS)
     if room < 3 * _MIN_TEXT:
         raise ValueError(f"a budget of {budget} tokens has no room for a message beside the instructions")
-    known = _fit_known(profile or {}, points, memories, int(room * KNOWN_SHARE))
+    known = _fit_known(profile or {}, points, memories, int(room * KNOWN_SHARE), zone)
     room -= sum(_cost(row) for rows in known.values() for row in rows)
 
     spoken = [line for line in lines if line.is_new and line.role == "user"]
-    evidence = _fit_evidence(spoken, room, limit)
+    evidence = _fit_evidence(spoken, room, limit, zone)
     room -= sum(_cost(row) for message in evidence.values() for row in message.rows)
     is_partial = len(evidence) < len(spoken)
     covers_through = max(evidence if is_partial else (line.message_id for line in lines), default=None)
@@ -162,14 +163,14 @@ def build_extraction(
 
 
 def _fit_known(
-    profile: Mapping[str, Any], points: Sequence[OpenPoint], memories: Sequence[KnownMemory], room: int
+    profile: Mapping[str, Any], points: Sequence[OpenPoint], memories: Sequence[KnownMemory], room: int, zone: tzinfo
 ) -> dict[str, list[str]]:
     """Return the rows of what is known that fit, by heading."""
     values = {key: value for key, value in profile.items() if value not in (None, "")}
     sections = {
         PROFILE: [_row(values)] if values else [],
         POINTS: [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)],
-        MEMORIES: [_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)],
+        MEMORIES: [_row(_memory(n, memory, zone)) for n, memory in enumerate(memories, 1)],
     }
     for heading, rows in sections.items():
         sections[heading] = _fit(rows, room)
@@ -184,16 +185,19 @@ class _Evidence(NamedTuple):
     rows: list[str]
 
 
-def _fit_evidence(lines: Sequence[ConversationLine], room: int, limit: int | None) -> dict[int, _Evidence]:
+def _fit_evidence(
+    lines: Sequence[ConversationLine], room: int, limit: int | None, zone: tzinfo
+) -> dict[int, _Evidence]:
     """Return the first messages that fit, by id; the first of all is shortened if it is too large by itself."""
     fitting: dict[int, _Evidence] = {}
     number = 1
     for line in lines:
-        rows = [_row(_message_row(line, number + n, part, n > 0)) for n, part in enumerate(parts_of(line.text))]
+        day = _date_field(line.said_at, zone)
+        rows = [_row(_message_row(day, number + n, part, n > 0)) for n, part in enumerate(parts_of(line.text))]
         price = sum(map(_cost, rows))
         if price > room and not fitting:
-            text = _shorten(line, number, room)
-            return {line.message_id: _Evidence(text, [_row(_message_row(line, number, text))])}
+            text = _shorten(line.text, day, number, room)
+            return {line.message_id: _Evidence(text, [_row(_message_row(day, number, text))])}
         if price > room or len(fitting) == limit:
             break
         fitting[line.message_id] = _Evidence(line.text, rows)
@@ -219,13 +223,12 @@ def _fit(rows: list[str], room: int) -> list[str]:
     return rows
 
 
-def _shorten(line: ConversationLine, number: int, room: int) -> str:
+def _shorten(text: str, day: Mapping[str, str], number: int, room: int) -> str:
     """Return the beginning and the end of a message, as much as fits, with a mark between."""
-    text = line.text
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
-        if _cost(_row(_message_row(line, number, _ends(text, middle)))) <= room:
+        if _cost(_row(_message_row(day, number, _ends(text, middle)))) <= room:
             low = middle
         else:
             high = middle - 1
@@ -236,24 +239,24 @@ def _ends(text: str, size: int) -> str:
     return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
 
 
-def _message_row(line: ConversationLine, number: int, text: str, continued: bool = False) -> dict[str, Any]:
+def _message_row(day: Mapping[str, str], number: int, text: str, continued: bool = False) -> dict[str, Any]:
     fields = {"continued": True} if continued else {}
-    return {"message": number, "role": "user", **_date_field(line.said_at), **fields, "text": text}
+    return {"message": number, "role": "user", **day, **fields, "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:
     return {"context": line.role, "text": line.text}
 
 
-def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
+def _memory(number: int, memory: KnownMemory, zone: tzinfo) -> dict[str, Any]:
     fields: dict[str, Any] = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
     if memory.last_moment is not None:
-        fields |= _date_field(memory.last_moment[0])
+        fields |= _date_field(memory.last_moment[0], zone)
     return {"memory": number, "type": memory.memory_type, "category": memory.category, **fields, "text": memory.content}
 
 
-def _date_field(moment: datetime) -> dict[str, str]:
-    return {"date": f"{moment:%Y-%m-%d}"} if is_dated(moment) else {}
+def _date_field(moment: datetime, zone: tzinfo) -> dict[str, str]:
+    return {"date": f"{moment.astimezone(zone):%Y-%m-%d}"} if is_dated(moment) else {}
 
 
 def _point(point: OpenPoint) -> dict[str, Any]:

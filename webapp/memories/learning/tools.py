@@ -15,7 +15,7 @@ from webapp.memories.rules.decide import decide
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.operations import MemoryOperation, Unit, one_line
 from webapp.memories.rules.policy import for_review
-from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage, State
+from webapp.memories.rules.state import AddEvidence, Effect, Insert, SourceMessage
 from webapp.memories.rules.statements import optional_text
 from webapp.memories.schemas import MemoryKind, MemoryQuery
 from webapp.memories.search import search_memories
@@ -42,7 +42,7 @@ REVIEW_NOTE = (
 class Remember(BaseModel):
     """Keep something lasting that the user said of themselves, or asks you to remember. Never secrets."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"required": ["content", "quote"]})
+    model_config = ConfigDict(json_schema_extra={"required": ["content", "quote"]})
 
     content: Annotated[str, BeforeValidator(one_line)] = Field(
         min_length=1, max_length=500, description="One short statement in the user's language"
@@ -58,8 +58,6 @@ class Remember(BaseModel):
 
 class Search(BaseModel):
     """Look for memories about the user by words."""
-
-    model_config = ConfigDict(extra="ignore")
 
     query: str = Field(min_length=1, max_length=200)
 
@@ -89,7 +87,6 @@ def remember(
     stones = tombstones.tombstone_set(conversation.user_id)
     (marked,) = tombstones.read_again([source], stones)
     sources = tuple(marked if item is source else item for item in sources)
-    message_ids = {number for item in sources for number in item.versions}
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -97,11 +94,12 @@ def remember(
         confidence=CONFIDENCE,
         **args.model_dump(exclude={"quote"}),
     )
-    ids = writing.candidates(conversation.user_id, conversation.space_id, [operation], message_ids)
-    ids |= writing.similar(conversation.user_id, conversation.space_id, vectors)
-    state = State(
-        messages=sources,
-        memories=tuple(writing.load_known(ids)),
+    state = writing.load_state(
+        conversation.user_id,
+        conversation.space_id,
+        sources,
+        [operation],
+        writing.similar(conversation.user_id, conversation.space_id, vectors),
         embeddings=vectors.by_text,
         context=_replies(turn),
         is_trusted=is_trusted,
@@ -116,7 +114,6 @@ def remember(
     journal = Journal(
         conversation.user_id,
         "tool",
-        actor="tool",
         conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )
@@ -195,8 +192,6 @@ CONFIRM_NOTE = (
 
 class Forget(BaseModel):
     """Propose to forget a memory for good, when the user asks for it. They confirm it themselves."""
-
-    model_config = ConfigDict(extra="ignore")
 
     memory_id: int | None = Field(None, ge=1, le=2**31 - 1, description="From search_memories")
     content: str | None = Field(None, max_length=500, description="Or the memory as you know it")

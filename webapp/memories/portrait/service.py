@@ -176,8 +176,8 @@ def _drop_forgotten(
     _sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any
 ) -> None:
     """Delete the sentences that rest on forgotten memories, and those that repeat what they said."""
-    _remove_sentences(user_id, memory_ids, texts, Portrait.user_id == user_id)
-    _remove_sentences(user_id, memory_ids, texts, Portrait.space_id.in_(spaces_of(user_id)))
+    is_theirs = (Portrait.user_id == user_id) | Portrait.space_id.in_(spaces_of(user_id))
+    _remove_sentences(user_id, memory_ids, texts, is_theirs)
 
 
 @pre_withdraw.connect

@@ -17,6 +17,7 @@ from webapp.memories.service import shared_in, visible
 from webapp.memories.store import versions
 from webapp.memories.store.tombstones import tombstone_set
 from webapp.spaces.models import Space
+from webapp.spaces.service import is_legacy
 
 MAX_MEMORIES = 80
 """Of the memories that every prompt contains, in their order."""
@@ -119,14 +120,14 @@ class Members:
         shared = shared_memories(self.space_id, MAX_MEMORIES)
         willing = {author for author in {author for author, _ in shared} if memory_is_enabled(author)}
         memories = [item for author, item in shared if author in willing]
-        return [replace(item, author="") for item in memories] if self._is_legacy() else memories
+        return [replace(item, author="") for item in memories] if is_legacy(self.space_id) else memories
 
     def in_use(self) -> Select[Memory]:
         return select(Memory).where(shared_in([self.space_id]))
 
     def describe(self) -> tuple[str, str]:
         name = db.session.scalars(select(Space.name).where(Space.space_id == self.space_id)).one()
-        return (OF_LEGACY, name) if self._is_legacy() else (OF_SPACE, "")
+        return (OF_LEGACY, name) if is_legacy(self.space_id) else (OF_SPACE, "")
 
     def hold(self, sentences: Sentences) -> Sentences:
         self.lock()
@@ -136,9 +137,6 @@ class Members:
         for user_id in sorted(set(authors.values())):  # in order, as when a space ends
             versions.lock(user_id)
         return _remaining(sentences, authors)
-
-    def _is_legacy(self) -> bool:
-        return db.session.scalar(select(Space.kind).where(Space.space_id == self.space_id)) == "legacy"
 
 
 Subject = Person | Members

@@ -13,6 +13,7 @@ from sqlalchemy import Row, Select, false, or_, select
 from webapp.conversations.models import Conversation
 from webapp.db.base import db, now
 from webapp.db.index_hints import use_index
+from webapp.i18n.dates import last_time_zone_day
 from webapp.memories.models import Memory
 from webapp.memories.prompt.conversation_memory import memory_is_on
 from webapp.memories.prompt.profile import KEYS, profile_values
@@ -28,7 +29,7 @@ MAX_LASTING = 200
 MAX_NEW = 20
 """How many memories that changed since a prompt's beginning was fixed are added after it."""
 FADES_AFTER = timedelta(days=365)
-"""After this long without a mention, a memory is in a prompt only if the question calls for it."""
+"""After this long without a mention, one without a key or space is in a prompt only if the question calls for it."""
 NEW = "new"
 """The group of what changed recently."""
 INSTRUCTION = MemoryType.INSTRUCTION.value
@@ -143,7 +144,7 @@ class AlwaysUsed:
         more, and the most recent others. With `since`, later changes come last, as NEW, so that a prompt's beginning
         stays the same; where too few from before it are held, they are read."""
         latest = self._kinds[NEW][0]
-        key = now().date(), since if latest and since and latest[0].updated_at > since else None
+        key = last_time_zone_day(now()), since if latest and since and latest[0].updated_at > since else None
         stored = self._items
         if stored[0] != key:  # what held until yesterday is over
             self._items = stored = key, self._list(key[1])
@@ -174,7 +175,7 @@ class AlwaysUsed:
     ) -> list[KnownItem]:
         """Return the user's standing instructions that apply today in a conversation, which may be of a space, in
         order; if not `everywhere`, only those for that space or conversation."""
-        today = now().date()
+        today = last_time_zone_day(now())
         rows = [
             row
             for row in self._kinds[INSTRUCTION][0][:MAX_LASTING]
@@ -251,10 +252,11 @@ def _queries(user_id: int, space_id: int | None) -> dict[str, _Query]:
 
 
 def is_over(row: Row[Any] | Memory, moment: datetime) -> bool:
-    """Return whether a memory has faded from every prompt; pinned ones and those of the profile never do."""
+    """Return whether a memory is over or has faded from every prompt; pinned ones and the profile never do."""
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
-    return moment - row.updated_at > FADES_AFTER or (row.until is not None and row.until < moment.date())
+    has_faded = row.fact_key is None and row.space_id is None and moment - row.updated_at > FADES_AFTER
+    return has_faded or (row.until is not None and row.until < last_time_zone_day(moment))
 
 
 def _add_author_names(user_id: int, items: list[KnownItem]) -> list[KnownItem]:

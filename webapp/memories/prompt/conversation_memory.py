@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from redis import Redis
 from redis.client import Pipeline
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -14,7 +14,7 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db, get_or_raise, now
 from webapp.memories.models import Memory
-from webapp.spaces.models import Space
+from webapp.spaces.service import is_legacy
 
 USES = "memory:uses"
 
@@ -28,14 +28,7 @@ def memory_is_on(conversation: Conversation) -> bool:
 
 def is_extraction_on(conversation: Conversation) -> bool:
     """Return whether memories are made here after every turn; in a legacy the summaries do it."""
-    return memory_is_on(conversation) and conversation.makes_memory and not in_legacy(conversation)
-
-
-def in_legacy(conversation: Conversation) -> bool:
-    """Return whether the conversation is about a person being remembered."""
-    if conversation.space_id is None:
-        return False
-    return db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "legacy"
+    return memory_is_on(conversation) and conversation.makes_memory and not is_legacy(conversation.space_id)
 
 
 def note_uses(pipe: Pipeline, memory_ids: Iterable[int]) -> None:
@@ -85,7 +78,7 @@ def switches(user_id: int, conversation: Conversation | None) -> Switches:
     is_enabled = user_settings(user_id).memory_enabled
     if conversation is None:
         return Switches(is_enabled)
-    return Switches(is_enabled, conversation.uses_memory, conversation.is_temporary, in_legacy(conversation))
+    return Switches(is_enabled, conversation.uses_memory, conversation.is_temporary, is_legacy(conversation.space_id))
 
 
 def switch_conversation(user_id: int, conversation_id: int, is_on: bool) -> Conversation:

@@ -236,6 +236,6 @@ def archive_expired(moment: datetime, limit: int = 1_000) -> int:
                 continue
             for row in rows:
                 row.is_archived = True
-            record_changes(user_id, "waited", rows, {"tidied": len(rows)}, actor="extraction")
+            record_changes(user_id, "waited", rows, {"tidied": len(rows)})
             count += len(rows)
     return count

@@ -18,6 +18,7 @@ from webapp.memories.rules.relations import (
     may_contradict,
     may_leave_review,
     outlives,
+    replaced_by,
     similar_memories,
     stale_proposals,
     was_noted,
@@ -59,8 +60,7 @@ def _look_for_losses(message: SourceMessage, state: State, board: Board) -> None
     for memory in filter(None, (board.get(memory.ref) for memory in state.memories)):
         if not rests_on_nothing(memory, message):
             continue
-        replaced = (known for known in state.memories if not known.is_open and known.superseded_by == memory.ref)
-        before = next((known for known in replaced if stands_in(known, message)), None)
+        before = next((item for item in replaced_by(memory, state.memories) if stands_in(item, message)), None)
         if before is not None:
             board.apply(Close(memory.ref, max(item.said_at for item in memory.evidence), superseded_by=before.ref))
             board.apply(AddEvidence(before.ref, (), before.confidence, before.until, clears_review=True))
@@ -169,7 +169,7 @@ def _prefer_repeated(claim: Claim, memory: KnownMemory, rival: KnownMemory, boar
     """Have a memory that the user said again used instead of its rival, which ends or waits; tell whether it is."""
     standing = claim_standing(claim, rival)
     if standing is ClaimStanding.REPLACES:
-        board.supersede(rival, memory, claim)
+        board.apply(Close(rival.ref, claim.evidence.said_at, superseded_by=memory.ref))
     elif standing is ClaimStanding.PRECEDES:
         board.apply(Flag(rival.ref, memory.ref))
     return standing in (ClaimStanding.REPLACES, ClaimStanding.PRECEDES)
@@ -264,8 +264,10 @@ def _weigh_retraction(claim: Claim, board: Board) -> Refusal | None:
 
 
 def _dispute(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
-    """Put the user's words beside the memory that they deny; they are about its fact but are not a value of it. What
-    says them already is put there instead, if it is in use as well."""
+    """Put the user's words beside the memory that they deny: they are about its fact, but are no new value for it.
+
+    If another memory that is in use says the same already, that is put there instead.
+    """
     texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
     statement = next((text for text in texts if canonical_statement(text) != target.form), None)
     if statement is None:

@@ -60,7 +60,7 @@ def value_after(content: str, before: str, value: str) -> str | None:
 
 
 def is_others_words(statement: str, texts: Iterable[str], other_spans: Iterable[str]) -> bool:
-    """Return whether a statement has no telling word of the user's and most of them from one of the others' texts."""
+    """Return whether the user's texts have none of a statement's telling words, and one text of others has most."""
     significant = set(_significant_words(statement))
     known_words = _TextWords(texts)
     if not significant or any(known_words.has(word) for word in significant):

@@ -156,3 +156,14 @@ def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
     """Return whether the same words already stand as a memory on one side of a contradiction with the target."""
     resting = board.find_all(lambda memory: memory.rests_on(claim.evidence))
     return any(memory.contradicts == target.ref or memory.ref == target.contradicts for memory in resting)
+
+
+def replaced_by(memory: KnownMemory, memories: Sequence[KnownMemory]) -> list[KnownMemory]:
+    """Return what a memory replaced, and what that had replaced, the latest first."""
+    closed = [known for known in memories if not known.is_open]
+    replaced: list[KnownMemory] = []
+    refs = {memory.ref}
+    while latest := [known for known in closed if known.superseded_by in refs and known not in replaced]:
+        replaced += latest
+        refs = {known.ref for known in latest}
+    return replaced

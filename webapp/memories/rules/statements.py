@@ -136,7 +136,7 @@ class Statement(BaseModel):
     Errors of form cost nothing: the quote is what counts. What a statement is about is never guessed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True)
 
     message: Annotated[Number, BeforeValidator(lambda value: _number(value) or NO_MESSAGE)] = NO_MESSAGE
     quote: Annotated[str, BeforeValidator(_text), Field(min_length=1, max_length=QUOTE_MAX)]

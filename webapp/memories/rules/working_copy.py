@@ -122,10 +122,6 @@ class Board:
         evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
         self.apply(Revise(memory.ref, draft, evidence, embedding))
 
-    def supersede(self, memory: KnownMemory, successor: KnownMemory, claim: Claim) -> None:
-        """Close a memory in favour of one that exists."""
-        self.apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
-
     def apply(self, effect: Effect) -> None:
         """Decide on an effect."""
         apply_effect(self._memories, effect)
@@ -133,7 +129,7 @@ class Board:
 
 
 def _last_day(memory: KnownMemory, claim: Claim) -> date | None:
-    """Return until when a memory holds that a claim says again: as was said last, but without end if it had none."""
+    """Return the last day of a memory that a claim repeats: the one said last, but none if the memory had no end."""
     if memory.until is None or memory.is_protected or is_older(claim.evidence.moment, memory):
         return memory.until
     return claim.draft.until or (memory.until if memory.until >= claim.evidence.said_at.date() else None)

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlalchemy import Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
@@ -37,8 +37,6 @@ MAX_GROUPS = 50
 
 class Filters(BaseModel):
     """The filters of the list, as in the form."""
-
-    model_config = ConfigDict(extra="ignore")
 
     q: Line = Field("", max_length=200)
     memory_type: MemoryKind | None = None

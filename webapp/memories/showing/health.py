@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import false
 
 from webapp.db.base import db, now
+from webapp.i18n.dates import last_time_zone_day
 from webapp.memories.models import Memory
 from webapp.memories.rules.policy import SAME_COSINE
 from webapp.memories.rules.relations import cosine, word_forms
@@ -95,7 +96,8 @@ def _vector(memory: Memory) -> np.ndarray:
 
 def _longest_due(memories: Iterable[Memory], moment: datetime) -> list[Memory]:
     """Return memories whose last day has passed, the earliest first."""
-    due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < moment.date()]
+    today = last_time_zone_day(moment)
+    due = [(memory.until, memory) for memory in memories if memory.until is not None and memory.until < today]
     return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].memory_id))]
 
 

@@ -174,8 +174,3 @@ class ForgottenOrMemory(RootModel[ForgetReport | MemoryOut]):
 class Dependents(BaseModel):
     memories: list[MemoryOut] = Field(description="Memories that rest on it.")
     only_here: list[int] = Field(description="Those of them with no other evidence, by id.")
-
-
-class Digest(BaseModel):
-    conversation_id: int
-    memory_data: dict[str, Any]

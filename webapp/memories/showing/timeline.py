@@ -59,7 +59,7 @@ class Span:
 
 
 Row = Sequence[Span]
-"""Memories of which each replaced the one before, oldest first."""
+"""Memories of which each replaced the one before, those in use last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _select_spans(user_id: int, kind: str) -> list[_Lifetime]:
 
 
 def _rows(memories: Iterable[_Lifetime]) -> list[list[_Lifetime]]:
-    """Return what replaced what as chains, oldest first."""
+    """Return what replaced what as chains, what ended first first."""
     by_id = {item.memory_id: item for item in memories}
     ends: dict[int, int] = {}
 
@@ -167,7 +167,11 @@ def _rows(memories: Iterable[_Lifetime]) -> list[list[_Lifetime]]:
     rows: dict[int, list[_Lifetime]] = {}
     for item in by_id.values():
         rows.setdefault(end_of(item.memory_id), []).append(item)
-    return [sorted(row, key=lambda item: (item.began, item.memory_id)) for row in rows.values()]
+
+    def by_end(item: _Lifetime) -> tuple[bool, datetime, int]:
+        return item.ended is None, item.ended or item.began, item.memory_id
+
+    return [sorted(row, key=by_end) for row in rows.values()]
 
 
 def _touches(item: _Lifetime, start: datetime, end: datetime) -> bool:

@@ -98,7 +98,7 @@ def _may_repeat(texts: Sequence[str]) -> ColumnElement[bool]:
 
 
 def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return texts, each with its words in order, by the one of these that is likely to be the rarest."""
+    """Return pairs of a text's words, in order, and the text, by the word of it that is likely to be the rarest."""
     by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for text in texts:
         by_word[next(iter(_longest_forms(text)), "")].append((_run(text).strip(), text))

@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from blinker import Signal
 from pydantic import BaseModel, Field
-from sqlalchemy import delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, delete, not_, or_, select
 
 from webapp.background import events
 from webapp.background.events import Kind
@@ -19,7 +18,7 @@ from webapp.memories.rules.tombstones import Tombstone
 from webapp.memories.store import copies, versions
 from webapp.memories.store.journal import statement_hash
 from webapp.memories.store.reach import UsedIn, Uses, add_archived, find_retelling, lock_withdrawal, reach_of, uses_of
-from webapp.memories.store.tombstones import tombstone_set
+from webapp.memories.store.tombstones import add_tombstones, tombstone_set
 from webapp.spaces.signals import touch
 
 BATCH = 200
@@ -99,9 +98,7 @@ def forget(
         if row.visibility == "shared":
             touch(row.space_id)
     copies.mark_words(user_id, evidence)
-    db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
-    db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
-    db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
+    db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))  # with their evidence and revisions
     db.session.expire_all()
     return report
 
@@ -205,23 +202,8 @@ def _write_tombstones(
         fields = revision.snapshot
         if fields.get("content"):
             tombstones |= stored.tombstones_for(fields["content"], fields.get("fact_key"), fields.get("fact_value"))
-    digests = set(
-        db.session.scalars(
-            select(MemoryTombstone.digest).where(
-                MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_({stone.digest for stone in tombstones})
-            )
-        )
-    )
-    fresh = [stone for stone in tombstones if stone.digest not in digests]
-    if fresh:
-        db.session.execute(
-            insert(MemoryTombstone),
-            [
-                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": stored.key_id}
-                for stone in fresh
-            ],
-        )
-    return len(fresh)
+    rows_by_digest = {stone.digest: {"kind": stone.kind.value, "key_id": stored.key_id} for stone in tombstones}
+    return add_tombstones(user_id, rows_by_digest)
 
 
 def _strip_revisions(user_id: int, wordings: Iterable[str], ids: Collection[int]) -> int:
@@ -273,18 +255,9 @@ def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str) -> int:
     return change_set.change_set_id
 
 
-def memories_with_evidence(*conditions: Any) -> dict[int, bool]:
-    """Memories with evidence that meets the conditions (on MemoryEvidence); True for those with no other evidence."""
-    memories = dict(
-        db.session.execute(
-            select(MemoryEvidence.memory_id, func.count()).where(*conditions).group_by(MemoryEvidence.memory_id)
-        ).all()
-    )
-    total = dict(
-        db.session.execute(
-            select(MemoryEvidence.memory_id, func.count())
-            .where(MemoryEvidence.memory_id.in_(memories))
-            .group_by(MemoryEvidence.memory_id)
-        ).all()
-    )
-    return {memory_id: count == total[memory_id] for memory_id, count in memories.items()}
+def memories_with_evidence(condition: ColumnElement[bool]) -> dict[int, bool]:
+    """Memories with evidence that meets a condition (on MemoryEvidence); True for those with no other evidence."""
+    here = set(db.session.scalars(select(MemoryEvidence.memory_id).where(condition)))
+    others = select(MemoryEvidence.memory_id).where(MemoryEvidence.memory_id.in_(here), not_(condition))
+    elsewhere = set(db.session.scalars(others))
+    return {memory_id: memory_id not in elsewhere for memory_id in here}

@@ -14,8 +14,17 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, Memo
 from webapp.spaces.signals import touch
 from webapp.text.canonical import canonical_statement
 
-TEXT_FIELDS = ("memory_type", "category", "content", "fact_key", "fact_value", "visibility", "origin")
-STATE_FIELDS = (
+TIME_FIELDS = ("valid_from", "valid_to", "asserted_at")
+_READERS = dict.fromkeys(TIME_FIELDS, datetime.fromisoformat) | {"until": date.fromisoformat}
+"""How the fields that JSON keeps as text are read again."""
+_FIELDS = (
+    "memory_type",
+    "category",
+    "content",
+    "fact_key",
+    "fact_value",
+    "visibility",
+    "origin",
     "importance",
     "confidence",
     "is_pinned",
@@ -27,9 +36,8 @@ STATE_FIELDS = (
     "superseded_by_id",
     "contradicts_id",
     "settled_with",
+    *_READERS,
 )
-TIME_FIELDS = ("valid_from", "valid_to", "asserted_at")
-DATE_FIELDS = ("until",)
 
 
 def statement_hash(content: str) -> str:
@@ -39,37 +47,33 @@ def statement_hash(content: str) -> str:
 
 def snapshot(memory: Memory) -> dict[str, Any]:
     """Return everything a revision keeps of a memory, as JSON."""
-    fields = {name: getattr(memory, name) for name in (*TEXT_FIELDS, *STATE_FIELDS)}
-    times = {name: getattr(memory, name) for name in (*TIME_FIELDS, *DATE_FIELDS)}
-    return fields | {name: value.isoformat() if value else None for name, value in times.items()}
+    fields = {name: getattr(memory, name) for name in _FIELDS}
+    return fields | {name: fields[name].isoformat() for name in _READERS if fields[name]}
 
 
 def restore(memory: Memory, fields: dict[str, Any]) -> None:
     """Set a memory's fields from a snapshot. The caller records the change."""
-    for name in (*TEXT_FIELDS, *STATE_FIELDS):
-        if name in fields:
-            setattr(memory, name, fields[name])
-    for name in TIME_FIELDS:
-        if name in fields:
-            setattr(memory, name, datetime.fromisoformat(fields[name]) if fields[name] else None)
-    for name in DATE_FIELDS:
-        if name in fields:
-            setattr(memory, name, date.fromisoformat(fields[name]) if fields[name] else None)
+    for name in filter(fields.__contains__, _FIELDS):
+        value = fields[name]
+        setattr(memory, name, _READERS[name](value) if name in _READERS and value else value)
+
+
+_MODELS_CAUSES = ("extraction", "summary", "tidied", "contrary", "waited")
+_ACTORS = dict.fromkeys(_MODELS_CAUSES, "extraction") | {name: name for name in ("tool", "import", "mcp")}
+"""Who is behind a change, by its cause; the user behind all others."""
 
 
 class Journal:
-    """Records what `actor` (user, extraction, tool, import) does to memories, in a change set, new or `continued`."""
+    """Records what is done to memories for a cause, in a change set, new or `continued`."""
 
     def __init__(
         self,
         user_id: int,
         cause: str,
         *,
-        actor: str = "user",
         conversation_id: int | None = None,
         continued: MemoryChangeSet | None = None,
     ):
-        self.actor = actor
         self.cause = cause
         self.change_set = continued or MemoryChangeSet(
             user_id=user_id, cause=cause, conversation_id=conversation_id, counts={}, reasons={}, changes=[]
@@ -138,7 +142,7 @@ class Journal:
                 revision=memory.revision,
                 snapshot=snapshot(memory),
                 statement_hash=memory.statement_hash,
-                actor=self.actor,
+                actor=_ACTORS.get(self.cause, "user"),
                 cause=self.cause,
                 change_set_id=self.id,
             )
@@ -158,11 +162,10 @@ def record_changes(
     memories: Iterable[Memory],
     counts: dict[str, int],
     *,
-    actor: str = "user",
     conversation_id: int | None = None,
 ) -> MemoryChangeSet:
     """Record memories whose fields have just been changed, as one change set; returns it."""
-    journal = Journal(user_id, cause, actor=actor, conversation_id=conversation_id)
+    journal = Journal(user_id, cause, conversation_id=conversation_id)
     for memory in memories:
         journal.record_change(memory)
     return journal.close(counts)

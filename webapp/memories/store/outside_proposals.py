@@ -61,9 +61,7 @@ class ProposalCounts:
     """The statements among them that the user had forgotten."""
 
 
-def propose(
-    user_id: int, proposals: Iterable[Proposal], *, cause: str, actor: str = "import", space_id: int | None = None
-) -> ProposalCounts:
+def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id: int | None = None) -> ProposalCounts:
     """Put statements, cut at sentences, into review; known, forgotten and secret ones are left out.
 
     Another value of a key in use waits beside it. The caller has checked the space.
@@ -88,7 +86,7 @@ def propose(
         forgotten.update([piece] if outcome == "forgotten" else [])
         if outcome != "proposed":
             continue
-        journal = journal or Journal(user_id, cause, actor=actor)
+        journal = journal or Journal(user_id, cause)
         row = Memory(
             user_id=user_id,
             memory_type=item.kind,

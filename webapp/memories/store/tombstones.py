@@ -14,6 +14,7 @@ from flask import current_app
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import aliased
 
+from webapp.accounts.service import time_zone_of
 from webapp.conversations.models import Message
 from webapp.db.base import db
 from webapp.db.encryption import keyed_hash
@@ -78,9 +79,11 @@ def earlier_versions(message_ids: Collection[int]) -> dict[int, list[tuple[int, 
 
 def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:
     """Return the messages that are not empty for a model, without forgotten words, which it would retell."""
-    redact = tombstone_set(user_id).without_quotes
+    redact, zone = tombstone_set(user_id).without_quotes, time_zone_of(user_id)
     return [
-        TranscriptMessage(row.message_id, row.role, redact(row.content, row.provenance), row.created_at)
+        TranscriptMessage(
+            row.message_id, row.role, redact(row.content, row.provenance), row.created_at.astimezone(zone)
+        )
         for row in messages
         if row.content.strip()
     ]
@@ -112,18 +115,23 @@ def import_keys(user_id: int, keys: Collection[bytes]) -> None:
 def import_tombstones(user_id: int, rows: Iterable[Mapping[str, Any]]) -> int:
     """Store a user's tombstones (`digest`, `kind`, `key_id`, `created_at`) whose keys exist here; returns how many."""
     names = {None, *keys_of(user_id)}
-    matched = {row["digest"]: {"user_id": user_id, **row} for row in rows if row["key_id"] in names}
-    stored = set(
-        db.session.scalars(
-            select(MemoryTombstone.digest).where(
-                MemoryTombstone.user_id == user_id, MemoryTombstone.digest.in_(matched)
-            )
-        )
-    )
-    fresh = [row for digest, row in matched.items() if digest not in stored]
+    matched = {row["digest"]: row for row in rows if row["key_id"] in names}
+    add_tombstones(user_id, matched)
+    return len(matched)
+
+
+def add_tombstones(user_id: int, tombstones: Mapping[str, Mapping[str, Any]]) -> int:
+    """Store those of some tombstones, by digest with their columns, that a user has not; return how many."""
+    statement = select(MemoryTombstone.digest).where(MemoryTombstone.user_id == user_id)
+    stored = set(db.session.scalars(statement.where(MemoryTombstone.digest.in_(tombstones))))
+    fresh = [
+        {**columns, "user_id": user_id, "digest": digest}
+        for digest, columns in tombstones.items()
+        if digest not in stored
+    ]
     if fresh:
         db.session.execute(insert(MemoryTombstone), fresh)
-    return len(matched)
+    return len(fresh)
 
 
 def default_key() -> bytes:

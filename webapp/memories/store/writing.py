@@ -14,7 +14,18 @@ from webapp.i18n.dates import is_dated
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.rules.kinds import canonical_fact_key
 from webapp.memories.rules.operations import MemoryOperation
-from webapp.memories.rules.state import Draft, Effect, Evidence, Flag, Insert, KnownMemory, Revise, apply_effect
+from webapp.memories.rules.state import (
+    Draft,
+    Effect,
+    Evidence,
+    Flag,
+    Insert,
+    KnownMemory,
+    Revise,
+    SourceMessage,
+    State,
+    apply_effect,
+)
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.text.canonical import canonical_statement
 
@@ -89,6 +100,21 @@ def candidates(
     return ids
 
 
+def load_state(
+    user_id: int,
+    space_id: int | None,
+    messages: Sequence[SourceMessage],
+    operations: Sequence[MemoryOperation] = (),
+    nearby: Collection[int] = (),
+    **fields: Any,
+) -> State:
+    """Return what a decision about operations rests on, with all memories that it may be about, those `nearby` too;
+    `fields` are others of the state. The caller holds the user's memory."""
+    ids = candidates(user_id, space_id, operations, {number for item in messages for number in item.versions})
+    ids |= {*nearby, *fields.get("numbered", {}).values()}
+    return State(tuple(messages), tuple(load_known(ids)), **fields)
+
+
 def memories_from_messages(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
     """Return ids of the memories that rest on these messages."""
     supported = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
@@ -141,7 +167,7 @@ def important(user_id: int, space_id: int | None, count: int) -> list[int]:
 
 def scope_of(user_id: int, space_id: int | None) -> list[Any]:
     """Return the conditions of one user's memories in one scope: personal, or one space."""
-    return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
+    return [Memory.user_id == user_id, Memory.space_id == space_id]
 
 
 def apply_plan(

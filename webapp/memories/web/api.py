@@ -1,13 +1,9 @@
 """JSON endpoints of memories, the profile, and what waits for the person."""
 
-from collections.abc import Callable
-from typing import Any
-
 from pydantic import BaseModel, Field
 
 from webapp.accounts import idempotency
-from webapp.accounts.auth import Identity, current_user_id, login_required, require_identity
-from webapp.extensions import Part
+from webapp.accounts.auth import current_user_id
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import Id, Instant, ListOut, PageQuery
 from webapp.memories import search, service
@@ -22,7 +18,6 @@ from webapp.memories.schemas import (
     ForgetQuery,
     MemoryChanges,
     MemoryQuery,
-    NewMemory,
     ProfileChanges,
     ProfileOut,
     ProposalId,
@@ -35,7 +30,6 @@ from webapp.memories.showing.responses import (
     ChangeSetList,
     ChangeSetOut,
     Dependents,
-    Digest,
     EvidenceList,
     EvidenceOut,
     ExtractionQueued,
@@ -51,10 +45,6 @@ from webapp.memories.store.forgetting import ForgetReport
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories", access="user")
 
-# Stores the digest of a conversation. The digests domain builds on this one, so it registers the function here.
-UpsertDigest = Callable[[Identity, int, dict[str, Any]], BaseModel]
-digest_upsert: Part[UpsertDigest] = Part("digest_upsert")
-
 
 @blueprint.get("/memories")
 def list_memories(query: MemoryQuery) -> MemoryList:
@@ -66,17 +56,6 @@ def list_memories(query: MemoryQuery) -> MemoryList:
     else:
         page = service.list_memories(user_id, query).map(lambda row: MemoryOut.for_reader(row, user_id))
     return MemoryList.of(page)
-
-
-@blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
-@login_required(services=True)
-@idempotency.idempotent
-def create_memory(body: NewMemory) -> Answer:
-    """Write a memory by hand; it replaces the current value of its key. Or store a conversation's digest."""
-    if body.conversation_id is not None:
-        # The digests domain builds on this one, so it is called through the application.
-        return digest_upsert()(require_identity(), body.conversation_id, body.memory_data or {}), 200
-    return MemoryOut.of(service.create_memory(current_user_id(), body.fields)), 201
 
 
 @blueprint.get("/memories/<int:memory_id>")
@@ -137,7 +116,7 @@ def review_memory(memory_id: Id, body: ReviewDecision) -> ForgottenOrMemory:
 @blueprint.post("/memories/extract", responses={200: ExtractionResult, 202: ExtractionQueued})
 @idempotency.idempotent
 def extract_memories(body: ExtractRequest) -> Answer:
-    """Read a conversation for memories: what is new in it, or all of it when nothing is."""
+    """Read a conversation for memories: what is new in it or, if nothing is, all of it."""
     user_id = current_user_id()
     if not body.sync:
         return ExtractionQueued(job_id=requests.request_extraction(user_id, body.conversation_id)), 202

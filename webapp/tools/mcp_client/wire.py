@@ -154,7 +154,7 @@ def _tool(row: Mapping[str, Any]) -> ListedTool | None:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         return None
     try:
-        schema = storable(clean_schema(next(filter(None, map(row.get, _SCHEMA)), None)))
+        schema = clean_schema(storable(next(filter(None, map(row.get, _SCHEMA)), {})))
     except RecursionError:
         return None
     hints = row.get("annotations")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from webapp.tools.calls import definition_of, failure
 from webapp.tools.remote_calls import MAX_REDIRECTS, RemoteRequest, json_of, send_request
@@ -24,15 +24,11 @@ UNKNOWN = "Only addresses that the user wrote or that a search found can be read
 class WebSearch(BaseModel):
     """Search the web. Say where facts come from."""
 
-    model_config = ConfigDict(extra="ignore")
-
     query: str = Field(min_length=1, max_length=300)
 
 
 class ReadPage(BaseModel):
     """The text of a page that the user named or a search found."""
-
-    model_config = ConfigDict(extra="ignore")
 
     url: str = Field(min_length=4, max_length=2_000)
 

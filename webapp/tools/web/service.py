@@ -36,9 +36,7 @@ def set_access(fields: WebAccessFields) -> WebAccess:
     if row is None:
         row = WebAccess(access_id=SINGLE_ROW_ID, provider=fields.provider or PAGES_ONLY, address="", key_set=False)
         db.session.add(row)
-    moved = (fields.provider, fields.address) != (None, None) and (
-        fields.provider not in (None, row.provider) or fields.address not in (None, row.address)
-    )
+    moved = fields.provider not in (None, row.provider) or fields.address not in (None, row.address)
     if moved and row.key_set and fields.api_key is None:
         raise Invalid.field("api_key", "must be entered again when the engine changes: a key belongs to one server")
     row.provider = fields.provider or row.provider

@@ -252,6 +252,7 @@ def _is_shown(message: dict[str, Any]) -> bool:
     return (
         message["author"].get("role") in ("user", "assistant")
         and message.get("recipient") in (None, "all")
+        and message.get("channel") != "analysis"
         and message.get("weight") != 0
         and not metadata.get("is_visually_hidden_from_conversation")
         and message["content"].get("content_type") not in _HIDDEN_TYPES

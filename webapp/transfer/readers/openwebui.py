@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.i18n.marks import N_
+from webapp.llm.markdown_state import Place
 from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadFile, ReadMessage
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.message_tree import branch, by_id, count_omissions, newest_leaf, parent_links
@@ -144,12 +145,17 @@ def _message(key: str, row: dict[str, Any], left_out: Counter[str]) -> ReadMessa
 
 def without_details(content: str) -> tuple[str, str, int]:
     """Take out of a reply what Open WebUI folds: returns the rest, what was thought, and how many steps of tools there
-    were. One inside another belongs to it; one that a broken stream left open has its summary and quoted lines."""
+    were. One inside another belongs to it, one in code stays, one that a broken stream left open has its summary and
+    quoted lines."""
     rest, thoughts, steps = [], [], 0
     index = 0
     ends = _ends(content)
+    place, read = Place(), 0
     for tag in _TAG.finditer(content):
         if tag.start() < index or tag[1] not in _KINDS:
+            continue
+        place, read = place.advance(content[max(read, index) : tag.start()]), tag.start()
+        if place.in_code:
             continue
         rest.append(content[index : tag.start()])
         end, index = ends.get(tag.start()) or _open_end(content, tag.end())

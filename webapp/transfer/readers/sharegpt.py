@@ -125,7 +125,7 @@ def _blocks(upload: Upload, name: str) -> dict[str, Any]:
 
 
 def _grouped(talks: dict[str, list[Any]], titles: dict[str, str], name: str) -> Iterator[Part]:
-    """Yield the conversations that turns name, by that name; what names none has one of its own."""
+    """Yield a conversation for each name that turns give theirs, and one for all turns that give none."""
     for key, rows in talks.items():
         title = titles.get(key) or (first_of(rows[0], FIELDS.named) if key else name)
         yield read_conversation({"id": key, "title": title, "messages": in_order(rows) if key else rows})

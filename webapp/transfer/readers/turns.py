@@ -216,7 +216,7 @@ def _spoken(turn: Mapping[str, Any]) -> list[str]:
 
 @dataclass
 class _Content:
-    """The content of a turn, which may have parts, and they too."""
+    """The content of a turn, which may have parts, which may have parts themselves."""
 
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)

@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -16,9 +16,11 @@ from webapp.db.base import add_row, db
 from webapp.errors import DomainError
 from webapp.files.uploads import keep_after_commit, store_content
 from webapp.journeys.authoring import free_slug
+from webapp.journeys.definitions import slug_from
 from webapp.journeys.journey_files import JourneyFixture
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
 from webapp.spaces.chunks import PAGE_END, parts_of
+from webapp.spaces.documents import add_parts
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS
@@ -78,25 +80,19 @@ def _document(batch: RestoreBatch, space_id: int, line: dict[str, Any]) -> None:
     )
     add_row(row)
     batch.note("document", [(line.get("document_id"), row.document_id)])
-    parts = parts_of(row.content, row.pages or 0, row.title, row.media_type)
-    if parts:
-        values = [
-            {"document_id": row.document_id, "space_id": space_id, "position": position, "page": page, "content": part}
-            for position, (page, part) in enumerate(parts)
-        ]
-        db.session.execute(insert(DocumentChunk), values)
-        ids = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == row.document_id)
-        chunk_ids = db.session.scalars(ids.order_by(DocumentChunk.position)).all()
-        before = line.get("parts") or []
-        if len(before) == len(chunk_ids):  # split as in the export, so that receipts find their parts again
-            batch.note("part", zip(before, chunk_ids, strict=True))
+    add_parts(row.document_id, space_id, parts_of(row.content, row.pages or 0, row.title, row.media_type))
+    ids = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == row.document_id)
+    chunk_ids = db.session.scalars(ids.order_by(DocumentChunk.position)).all()
+    before = line.get("parts") or []
+    if len(before) == len(chunk_ids):  # split as in the export, so that receipts find their parts again
+        batch.note("part", zip(before, chunk_ids, strict=True))
     enqueue_after_commit("index_document", document_id=row.document_id)
 
 
 def journeys(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the user's own journeys with all their versions. Raises ValueError for an invalid one."""
     for line in lines:
-        slug = free_slug(str(line.get("slug") or "journey"))
+        slug = free_slug(slug_from(str(line.get("slug") or "")))
         fields = attributes(Journey, line, {"journey_id", "slug", "source", "position"})
         if fields.get("draft"):
             fields["draft"] = _definition(fields["draft"], slug)
