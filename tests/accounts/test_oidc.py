@@ -118,6 +118,7 @@ def test_a_new_person_gets_an_account(app, make_user, configure, anonymous):
     assert "Sign in with Example" in anonymous.get("/login").text
     answer = anonymous.get(at_the_provider(anonymous, "/login/oidc?next=/memory"))
     assert (answer.status_code, answer.location) == (303, "/memory")
+    assert "signed in with Example, you have none" in anonymous.get("/settings/security").text
     account = me(anonymous)
     assert (account["email"], account["name"], account["is_admin"]) == ("ann@example.org", "Ann", False)
     again = app.test_client()
