@@ -38,8 +38,7 @@ LOG_SECONDS = 3_600
 QUIET_TURNS = 8
 """Up to so many turns, a process has time for other things."""
 STOP_WAIT_MS = 1_000
-"""How long one read waits for somebody who asks a turn to stop; a second less than `ANSWER_SECONDS`, as the loop may
-be held up for half of one."""
+"""How long one read waits for a request to stop: a second less than ANSWER_SECONDS, as the loop may be held up."""
 RETRY_SECONDS = 0.2
 COALESCE_MS = 50
 """Under load, text is passed on at most this often."""
