@@ -7,12 +7,12 @@ function runs is resolved in the module, or stands as a plain word.
 
 import ast
 import importlib
-import importlib.util
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FunctionType
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 _CALLS = {"compile", "sub", "subn", "search", "match", "fullmatch", "split", "findall", "finditer"}
@@ -32,20 +32,28 @@ class Found:
 
 def patterns(package: str) -> list[Found]:
     """Return each pattern of a package once, by its text and flags."""
-    module = importlib.import_module(package)
-    names = [package, *(info.name for info in pkgutil.walk_packages(module.__path__, f"{package}."))]
+    path = importlib.import_module(package).__path__
+    names = [package, *(info.name for info in pkgutil.walk_packages(path, f"{package}."))]
+    modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    held = {module: list(_module_patterns(module)) for module in modules}
+    labels = {label.partition("[")[0] for those in held.values() for label, _ in those}
+    # Parsing all of a package takes two seconds, and most of it mentions no pattern.
+    mentions = re.compile(rf"\b(?:re|{'|'.join(labels)})\b")
+    nodes: dict[ModuleType, list[ast.AST]] = {}
+    for module in modules:
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        if held[module] or mentions.search(source):
+            nodes[module] = list(ast.walk(ast.parse(source)))
+    methods = {module: _methods(those) for module, those in nodes.items()}
     found: dict[tuple[str | bytes, int], Found] = {}
-    sources = {name: _nodes(name) for name in names if not name.endswith("__main__")}
-    everywhere = _methods(sources.values())
-    for name, nodes in sources.items():
-        held = importlib.import_module(name)
-        for label, pattern in _module_patterns(held):
+    for module, those in nodes.items():
+        for label, pattern in held[module]:
             called = label.partition("[")[0]
-            methods = _methods([nodes]) if called.startswith("_") else everywhere
-            used = methods.get(called, {"search"})
-            _add(found, Found(f"{name}.{label}", pattern, used <= _ANCHORED))
-        for line, call, pattern in _literal_patterns(nodes, vars(held)):
-            _add(found, Found(f"{name}:{line}", pattern, call in _ANCHORED))
+            where = [module] if called.startswith("_") else methods
+            used = set().union(*(methods[each].get(called, ()) for each in where)) or {"search"}
+            _add(found, Found(f"{module.__name__}.{label}", pattern, used <= _ANCHORED))
+        for line, call, pattern in _literal_patterns(those, vars(module)):
+            _add(found, Found(f"{module.__name__}:{line}", pattern, call in _ANCHORED))
     return list(found.values())
 
 
@@ -56,31 +64,22 @@ def _add(found: dict[tuple[str | bytes, int], Found], new: Found) -> None:
         found[key] = new
 
 
-def _nodes(name: str) -> list[ast.AST]:
-    """Return all nodes of a module's source."""
-    spec = importlib.util.find_spec(name)
-    assert spec and spec.origin
-    with open(spec.origin, encoding="utf-8") as file:
-        return list(ast.walk(ast.parse(file.read())))
-
-
-def _methods(sources: Iterable[list[ast.AST]]) -> dict[str, set[str]]:
-    """Return which methods are called on each name, whatever module it is used in; `other` where it is passed on."""
+def _methods(nodes: list[ast.AST]) -> dict[str, set[str]]:
+    """Return which methods a module calls on each name; `other` where it is passed on."""
     found: dict[str, set[str]] = {}
-    for nodes in sources:
-        direct = set()
-        for node in nodes:
-            if isinstance(node, ast.Attribute):
-                owner = node.value
-                while isinstance(owner, ast.Subscript):
-                    owner = owner.value
-                if label := _label(owner):
-                    direct.add(id(owner))
-                    found.setdefault(label, set()).add(node.attr)
-        for node in nodes:
-            used = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
-            if used and id(node) not in direct and (label := _label(node)):
-                found.setdefault(label, set()).add("other")
+    direct = set()
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            while isinstance(owner, ast.Subscript):
+                owner = owner.value
+            if label := _label(owner):
+                direct.add(id(owner))
+                found.setdefault(label, set()).add(node.attr)
+    for node in nodes:
+        used = isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
+        if used and id(node) not in direct and (label := _label(node)):
+            found.setdefault(label, set()).add("other")
     return found
 
 

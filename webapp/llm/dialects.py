@@ -60,7 +60,7 @@ def may_begin_call(text: str, marks: Iterable[str]) -> bool:
 
 def any_of(marks: Iterable[str]) -> str:
     """Return a pattern for any of some marks, the longest first; a tag may have attributes."""
-    return "|".join(map(_pattern, sorted(marks, key=len, reverse=True)))
+    return "|".join(map(_pattern, sorted(sorted(marks), key=len, reverse=True)))  # the same in every process
 
 
 def _pattern(mark: str) -> str:
