@@ -233,17 +233,20 @@ class TurnRunner:
     async def _stop_requested_turns(self) -> None:
         """Stop the turns that somebody has asked to stop since the last look."""
         await self._has_turns.wait()
-        # Older ones are of turns that ended, whose numbers SQLite may give again, or somebody who restores a backup.
-        self._last_stop = self._last_stop or f"{(await self._redis.time())[0]}000-0"
+        if not self._last_stop:  # earlier ones are of turns that ended, whose numbers others may have been given since
+            self._last_stop = await self._newest_stop(f"{(await self._redis.time())[0]}000")
         found: Any = await self._redis.xread({turnlog.STOPS: self._last_stop}, block=STOP_WAIT_MS)
         for entries in dict(found or ()).values():
             for entry_id, entry in entries:
                 self._last_stop = entry_id.decode()
                 self.stop(int(entry[b"turn"]))
-        if not found:  # if Redis was emptied and its clock set back, what comes now has lesser ids
-            newest: Any = await self._redis.xrevrange(turnlog.STOPS, count=1)
-            if not newest or order(newest[0][0].decode()) < order(self._last_stop):
-                self._last_stop = "0-0"
+        if not found and order(await self._newest_stop()) < order(self._last_stop):
+            self._last_stop = "0-0"  # Redis was emptied; if its clock was set back, what comes now has lesser ids
+
+    async def _newest_stop(self, until: str = "+") -> str:
+        """Return the id of the latest request to stop, up to an id; one before all others if there is none."""
+        found: Any = await self._redis.xrevrange(turnlog.STOPS, until, count=1)
+        return str(found[0][0].decode()) if found else "0-0"
 
     def stop(self, turn_id: int) -> None:
         if turn_id in self._turns:

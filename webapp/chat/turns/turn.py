@@ -255,12 +255,10 @@ class Turn:
     async def _store_outcome(self, outcome: Outcome) -> None:
         """Store the outcome, then emit `done` or `error`, then queue the turn's jobs: in this order."""
         tables, writer = self.services.tables, self.services.writer
-        deadline = time.monotonic() + FINISH_SECONDS
-        pause = 0.2
+        deadline, pause = time.monotonic() + FINISH_SECONDS, 0.2
         while True:
             try:
                 finished_turn = await tables.finish(self.id, outcome)
-                # None: somebody else finished the row and said so on the stream, or it was deleted.
                 is_gone = finished_turn is None and self.id in (await tables.save({self.id: outcome.text})).gone
                 break
             except SQLAlchemyError as error:
@@ -271,7 +269,7 @@ class Turn:
                 log.warning("turn not stored, retrying", extra={"turn_id": self.id, "error": type(error).__name__})
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 5.0)
-        if finished_turn is None:
+        if finished_turn is None:  # somebody else finished the row and said so on the stream, or it was deleted
             if is_gone:
                 await writer.replace(self.id, "")  # which the writer began again with all of the text
             await writer.end(self.id, "settled", {})
