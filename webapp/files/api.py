@@ -161,8 +161,8 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
     response.headers.set("Content-Disposition", "attachment", **_disposition(name))
     response.set_etag(digest)
     response.content_length = size
-    wanted = request.range
-    is_one = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
+    ranges = request.range
+    is_one = ranges is not None and ranges.units == "bytes" and len(ranges.ranges) == 1
     response.make_conditional(request, accept_ranges=is_one, complete_length=size)
     response.accept_ranges = "bytes"
     if response.status_code == 412:

@@ -64,18 +64,18 @@ class WrittenCalls:
 
     def _read_tags(self, block: str) -> Iterator[ToolCall]:
         for name, body in _elements(block, _TAG, _TAG_END):
-            yield from self._with_body(name, body)
-        for name, pairs in _after(_KEYED, block):
+            yield from self._read_body(name, body)
+        for name, pairs in _parts(_KEYED, block):
             keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
             values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
             arguments = {key: self._parse_value(name, key, value) for key, value in zip(keys, values, strict=False)}
             yield from self._call(name, arguments)
 
     def _named_elements(self, block: str) -> Iterator[ToolCall]:
-        for name, body in _after(_NAME_ELEMENT, block):
-            yield from self._with_body(name, body)
+        for name, body in _parts(_NAME_ELEMENT, block):
+            yield from self._read_body(name, body)
 
-    def _with_body(self, name: str, body: str) -> Iterator[ToolCall]:
+    def _read_body(self, name: str, body: str) -> Iterator[ToolCall]:
         """Yield a call with the arguments in a text: as elements or in JSON."""
         parameters = list(_elements(body, _PARAMETER, _PARAMETER_END)) or self._children(name, body)
         if parameters:
@@ -171,7 +171,7 @@ def _elements(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> 
         index = end.end()
 
 
-def _after(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     """Yield what each mark names, and the text up to the next one."""
     marks = [*mark.finditer(text)]
     for match, end in zip(marks, [*(match.start() for match in marks[1:]), len(text)], strict=False):
