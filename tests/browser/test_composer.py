@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.queries import scalars
 from webapp.conversations.models import Message
 from webapp.db.base import db
 
@@ -160,6 +161,5 @@ def _paste(page, words: str) -> None:
 
 
 def _pasted_texts(app) -> list[str]:
-    with app.app_context():
-        rows = db.session.query(Message).filter_by(role="user").order_by(Message.message_id).all()
-        return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
+    rows = scalars(app, db.select(Message).filter_by(role="user").order_by(Message.message_id))
+    return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
