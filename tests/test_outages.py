@@ -20,11 +20,10 @@ from redis.exceptions import (
     ResponseError,
     TimeoutError as RedisTimeout,
 )
-from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tests.chat.helpers import deltas, iterate, names
-from tests.support.queries import scalars
+from tests.support.queries import listener, scalars
 from webapp import create_app
 from webapp.accounts.models import SiteSetting
 from webapp.chat.turns import follow
@@ -166,13 +165,9 @@ def test_readyz_tells_a_read_only_database(app, anonymous, monkeypatch):
         if statement.startswith("INSERT"):
             raise OperationalError(statement, {}, Exception(1290, "read-only"))
 
-    with app.app_context():
-        event.listen(db.engine, "before_cursor_execute", refuse)
-        try:
-            answer = anonymous.get("/readyz")
-            assert (answer.status_code, answer.get_json()["database"]) == (503, "away")
-        finally:
-            event.remove(db.engine, "before_cursor_execute", refuse)
+    with app.app_context(), listener(db.engine, "before_cursor_execute", refuse):
+        answer = anonymous.get("/readyz")
+        assert (answer.status_code, answer.get_json()["database"]) == (503, "away")
     assert scalars(app, db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))) == []
 
 

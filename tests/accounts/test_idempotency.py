@@ -12,6 +12,7 @@ from testkit.processes import wait_until
 from tests.chat.helpers import parse, wait_for_end
 from tests.chat.test_pages import ids
 from tests.support.interleaving import at_once
+from tests.support.queries import scalars
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
@@ -26,8 +27,7 @@ def _send(client: ApiClient, key: str, path: str = "/api/conversations", **body:
 
 
 def _rows(app: Flask, model: Any) -> int:
-    with app.app_context():
-        return db.session.query(model).count()
+    return len(scalars(app, db.select(model)))
 
 
 def test_the_same_key_and_body_give_the_first_answer(app, client):

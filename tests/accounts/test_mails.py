@@ -124,9 +124,8 @@ def test_joining_by_a_link(postman, anonymous, run_jobs, make_user, app):
     assert post_form(anonymous, path, path, name="New", password=GOOD).status_code == 303
     assert "new@example.org" in anonymous.get("/settings").text
     assert app.test_client().get(path).status_code == 410
-    with app.app_context():
-        user = db.session.scalars(select(User).where(User.email == "new@example.org")).one()
-        assert user.email_verified_at is not None and not user.is_admin
+    (user,) = scalars(app, select(User).where(User.email == "new@example.org"))
+    assert user.email_verified_at is not None and not user.is_admin
 
 
 CONSENT = "/oauth/authorize?client_id=desk&state=a%2Fb"
@@ -184,9 +183,8 @@ def test_registering_reveals_no_account(postman, anonymous, run_jobs, user, app)
     unknown = ask(anonymous, "nobody@example.org", "/forgot-password", "/forgot-password")
     known = ask(anonymous, user.email, "/forgot-password", "/forgot-password")
     assert _bare(unknown.text) == _bare(known.text) and "Check your e-mail" in known.text
-    with app.app_context():  # which also takes as long
-        of_resets = select(AccountMail.email).where(AccountMail.kind == "reset").order_by(AccountMail.mail_id)
-        assert db.session.scalars(of_resets).all() == ["nobody@example.org", user.email]
+    of_resets = select(AccountMail.email).where(AccountMail.kind == "reset").order_by(AccountMail.mail_id)
+    assert scalars(app, of_resets) == ["nobody@example.org", user.email]
     run_jobs()
     assert [letter["To"] for letter in postman.letters[2:]] == [user.email]
     sent = post_form(anonymous, "/forgot-password", "/forgot-password", email="nobody@example.org")
@@ -243,8 +241,7 @@ def access_counts(app: Flask, user: Person) -> dict[str, Callable[[], int]]:
 
     def count(*statements: Any) -> Callable[[], int]:
         def total() -> int:
-            with app.app_context():
-                return sum(db.session.scalar(statement) or 0 for statement in statements)
+            return sum(scalar(app, statement) or 0 for statement in statements)
 
         return total
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from testkit.people import PASSWORD, post_form
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from tests.support.queries import scalar
+from tests.support.queries import change_row, get_row, scalar
 from webapp.accounts import deletion, identities, second_factor, service
 from webapp.accounts.identities import ProviderClaims
 from webapp.accounts.models import User
@@ -19,7 +19,7 @@ from webapp.accounts.schemas import EmailChange, Registration
 from webapp.accounts.service import create_user
 from webapp.accounts.site import first_account
 from webapp.config import ConfigError, Settings
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import now, write_transaction
 from webapp.spaces import members
 from webapp.spaces.models import SpaceVersion
 from webapp.spaces.schemas import NewSpace
@@ -84,8 +84,7 @@ def ann(app, make_user):
 
 def confirm(app, person):
     """Make an address one that is known to be its owner's."""
-    with app.app_context(), write_transaction():
-        db.session.get(User, person.user_id).email_verified_at = now()
+    change_row(app, User, person.user_id, email_verified_at=now())
 
 
 def accounts(app):
@@ -365,8 +364,7 @@ def test_without_an_admin_group_the_provider_says_nothing_of_roles(app, make_use
 
 def test_a_stopped_account_stays_out(app, ann, configure, anonymous):
     configure()
-    with app.app_context(), write_transaction():
-        db.session.get(User, ann.user_id).is_active = False
+    change_row(app, User, ann.user_id, is_active=False)
     assert anonymous.get(at_the_provider(anonymous)).status_code == 403
     assert anonymous.get("/api/account").status_code == 401
 
@@ -445,8 +443,7 @@ def test_groups_are_joined_and_left_at_sign_in(app, spaces, configure, provider,
 
 
 def space_version(app, space_id):
-    with app.app_context():
-        return db.session.get(SpaceVersion, space_id).version
+    return get_row(app, SpaceVersion, space_id).version
 
 
 def test_what_people_decided_no_group_undoes(app, spaces, configure, provider, anonymous, login):

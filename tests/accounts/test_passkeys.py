@@ -14,10 +14,10 @@ from werkzeug.test import TestResponse
 
 from testkit.people import Person, csrf_token, post_form
 from tests.accounts.authenticator import PRESENT, Authenticator
-from tests.support.queries import execute
+from tests.support.queries import execute, scalars
 from webapp.accounts.models import Passkey, User, UserSession
 from webapp.audit.models import AuditEvent
-from webapp.db.base import db, now
+from webapp.db.base import now
 
 
 def options_on(page: str) -> dict[str, Any]:
@@ -62,10 +62,9 @@ def test_it_signs_in_without_password_and_second_step(key, anonymous, app, user)
     done = sign_in(anonymous, key, "/login/passkey?next=/archive")
     assert (done.status_code, done.location) == (303, "/archive")
     assert is_in(anonymous)
-    with app.app_context():
-        passkey = db.session.scalars(select(Passkey)).one()
-        assert passkey.sign_count == 1 and passkey.last_used_at is not None and passkey.name == "Phone"
-        events = db.session.scalars(select(AuditEvent.action).where(AuditEvent.user_id == user.user_id)).all()
+    (passkey,) = scalars(app, select(Passkey))
+    assert passkey.sign_count == 1 and passkey.last_used_at is not None and passkey.name == "Phone"
+    events = scalars(app, select(AuditEvent.action).where(AuditEvent.user_id == user.user_id))
     assert "passkey_added" in events and events.count("signed_in") == 2
 
 
@@ -120,8 +119,7 @@ def test_a_stopped_account_stays_out(key, anonymous, app, user):
 
 
 def test_it_is_renamed_and_removed(key, login, user, app):
-    with app.app_context():
-        passkey_id = db.session.scalars(select(Passkey.passkey_id)).one()
+    (passkey_id,) = scalars(app, select(Passkey.passkey_id))
     path, owner = f"/settings/passkeys/{passkey_id}", login(user)
     assert post_form(owner, f"{path}/rename", name="  Old \n phone ").status_code == 303
     assert 'value="Old phone"' in owner.get("/settings/passkeys").text

@@ -111,8 +111,7 @@ def test_use_is_noted_now_and_then_and_costs_one_statement(app, browser):
     execute(app, update(UserSession).values(last_seen_at=now() - timedelta(minutes=6)))
     answers = [browser.get("/api/account") for _ in range(2)]
     assert ["Set-Cookie" in answer.headers for answer in answers] == [True, False]
-    with app.app_context():
-        assert db.session.scalar(select(UserSession.last_seen_at)) > now() - timedelta(minutes=1)
+    assert scalar(app, select(UserSession.last_seen_at)) > now() - timedelta(minutes=1)
 
 
 def test_browsers_in_words():

@@ -5,8 +5,8 @@ from sqlalchemy import select
 
 from testkit.people import post_form
 from tests.conversations.rows import add_conversation, add_messages
+from tests.support.queries import scalars
 from webapp.audit.models import AuditEvent
-from webapp.db.base import db
 from webapp.prompts import service
 
 HTMX = {"HX-Request": "true"}
@@ -26,8 +26,7 @@ def post(browser, path, **form):
 
 def looks(app):
     """How often an admin was recorded to have read something of others."""
-    with app.app_context():
-        return [row.what for row in db.session.scalars(select(AuditEvent).where(AuditEvent.action == "admin_looked"))]
+    return [row.what for row in scalars(app, select(AuditEvent).where(AuditEvent.action == "admin_looked"))]
 
 
 def test_every_prompt_is_listed_and_opens(browser):

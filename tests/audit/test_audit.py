@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from testkit.people import PASSWORD, post_form
+from tests.support.queries import scalars
 from webapp.accounts.models import User
 from webapp.audit import service, setup
 from webapp.audit.actions import Action, words
@@ -168,8 +169,7 @@ def test_what_a_program_changes_is_told_with_the_change(app, client):
     assert client.put(path, json={"content": "Likes green tea"}).status_code == 200
     assert client.delete(path).status_code == 200
     assert lines(client) == [("memories_changed", ""), ("memories_changed", ""), ("memories_changed", "some forgotten")]
-    with app.app_context():
-        kept = {row.change_set_id for row in db.session.query(MemoryChangeSet)}
+    kept = {row.change_set_id for row in scalars(app, db.select(MemoryChangeSet))}
     assert {event["detail"]["change_set_id"] for event in events(client)} == kept
 
 

@@ -5,19 +5,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.queries import scalars
 from webapp.conversations.models import Message
 from webapp.db.base import db
 
-from .conftest import (
-    DESKTOP,
-    PHONE,
-    expect_settled,
-    replies,
-    scrolls_sideways,
-    send,
-    serious_findings,
-    until,
-)
+from .conftest import DESKTOP, PHONE, expect_settled, replies, scrolls_sideways, send, serious_findings, until
 
 
 @pytest.mark.parametrize("device", [PHONE, DESKTOP], ids=["phone", "desktop"])
@@ -169,6 +161,5 @@ def _paste(page, words: str) -> None:
 
 
 def _pasted_texts(app) -> list[str]:
-    with app.app_context():
-        rows = db.session.query(Message).filter_by(role="user").order_by(Message.message_id).all()
-        return [row.content[start:end] for row in rows for start, end, _ in row.provenance]
+    rows = scalars(app, db.select(Message).filter_by(role="user").order_by(Message.message_id))
+    return [row.content[start:end] for row in rows for start, end, _ in row.provenance]

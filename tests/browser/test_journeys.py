@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.journeys.rows import assessment, extraction, load, write_fixture
+from tests.support.queries import scalars
 from webapp.conversations.models import Message
 from webapp.db.base import db
 
@@ -194,7 +195,6 @@ def test_an_author_writes_runs_and_takes_a_journey(app, tab, model, tmp_path):
     expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")
     offers.get_by_role("button", name="Say more").press("Enter")
     expect(page.locator(".message-user").last).to_contain_text("Say more")
-    with app.app_context():  # the button may say something else
-        said = db.session.scalars(db.select(Message).where(Message.content == "Say more")).one()
-        assert said.spans == [[0, 8, "pasted"]]
+    (said,) = scalars(app, db.select(Message).where(Message.content == "Say more"))
+    assert said.spans == [[0, 8, "pasted"]]
     expect(page.locator(".offers").first).to_be_hidden()

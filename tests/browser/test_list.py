@@ -8,13 +8,12 @@ from playwright.sync_api import Page, Route, expect
 from sqlalchemy import select, update
 
 from testkit.people import api_client
+from tests.memories.conversing import add_memory
 from tests.spaces.helpers import make_space
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.db.base import db, write_transaction
-from webapp.memories.schemas import MemoryFields
-from webapp.memories.service import create_memory
 
 from .conftest import PHONE, plant, replies, send, until
 
@@ -180,8 +179,7 @@ def test_back_and_forward_and_keys_and_nothing_moves_under_the_pointer(titles, o
 
 def test_search_from_anywhere_opens_at_the_message_or_the_memory(app, tab, user):
     plant(app, user, "Tell me the password", "The password of the lighthouse is heron.")
-    with app.app_context(), write_transaction():
-        create_memory(user.user_id, MemoryFields(memory_type="preference", content="I prefer green tea"))
+    add_memory(app, user, "I prefer green tea", memory_type="preference")
     make_space(api_client(app, user), "The Tide Mill", "project")
     page = tab.page
     field, found = (
@@ -229,6 +227,8 @@ def test_the_sidebar_and_the_panel_stay_as_they_were_left(page):
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", name="Used")).to_be_focused()
     expect(page.locator("#panel-used")).to_be_visible()
+    columns = page.locator("#panel").evaluate("el => (el.remove(), getComputedStyle(workspace).gridTemplateColumns)")
+    assert columns.endswith(" 352px"), "it has its room before it arrives"
 
 
 def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab, user):

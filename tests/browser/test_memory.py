@@ -6,10 +6,9 @@ from itertools import combinations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.memories.conversing import answers, name, operation
+from tests.memories.conversing import add_memory, answers, make_memories, name, operation
 from tests.memories.learning.test_tools import calls_tool
 from webapp.db.base import write_transaction
-from webapp.memories.learning.extraction import extract
 from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.memories.store.outside_proposals import Proposal, propose
@@ -49,8 +48,7 @@ def memory_page(app, tab, user, model) -> Page:
     """A conversation from which a name and a taste were learned."""
     place = plant(app, user, TOLD, "Good to know.")
     answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
-    with app.app_context():
-        extract(int(place.rpartition("/")[2]))
+    make_memories(app, int(place.rpartition("/")[2]))
     page = tab.go(place)
     expect(cards(page)).to_have_count(2)
     return page
@@ -222,8 +220,7 @@ def test_a_contradiction_is_decided_with_both_quotes_in_sight(memory_page, tab, 
 
 def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     with app.app_context(), write_transaction():
-        told = [Proposal(f"Keeps {what}") for what in ("bees", "goats", "moss")]
-        propose(user.user_id, told, cause="mcp")
+        propose(user.user_id, [Proposal(f"Keeps {what}") for what in ("bees", "goats", "moss")], cause="mcp")
     page = tab.go("/memories/review")
     queue = page.get_by_role("region", name="Review")
 
@@ -254,12 +251,13 @@ def test_a_queue_is_answered_by_keys_each_with_a_way_back(app, tab, user):
     asks("Keeps goats", 2)
     page.keyboard.press("d")
     asks("Keeps bees", 3)
-    page.keyboard.press("k")
+    page.keyboard.press("d")
     expect(queue).to_contain_text("All reviewed")
     expect(queue.get_by_role("link", name="Back to your memory")).to_be_focused()
     assert serious_findings(page) == []
-    tab.go("/memory")
-    expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps bees", "Keeps a dark garden"])
+    page.keyboard.press("Enter")  # what was discarded last is not asked about again
+    expect(page.locator("#memory-list .mem-text")).to_have_text(["Keeps a dark garden"])
+    expect(page.get_by_text("to review")).to_have_count(0)
 
 
 def test_a_list_that_did_not_come_is_asked_for_again(tab, page):
@@ -352,8 +350,7 @@ def test_the_memory_page_narrows_and_stays_within_its_window(app, tab, user):
 
 
 def test_what_is_done_on_the_memory_page_is_counted_and_keeps_its_place(app, tab, user):
-    with app.app_context(), write_transaction():
-        create_memory(user.user_id, MemoryFields(memory_type="fact", content="Lives in Porto."))
+    add_memory(app, user, "Lives in Porto.")
     page = tab.go("/memory")
     in_use = page.locator(".mem-facet[aria-current='true'] .mem-facet-count")
     add = page.get_by_role("link", name="Add a memory")
@@ -410,9 +407,8 @@ def test_no_two_names_of_the_picture_meet(app, user, open_tab):
         "MMMMMMMMMM",
         *map("Person{}".format, "abcdefghijklmno"),
     ]
-    with app.app_context(), write_transaction():
-        for one, other in zip(names, names[1:], strict=False):
-            create_memory(user.user_id, MemoryFields(memory_type="fact", content=f"has seen {one} and {other}"))
+    for one, other in zip(names, names[1:], strict=False):
+        add_memory(app, user, f"has seen {one} and {other}")
     page = open_tab(user, path="/memories/map").page
     for device in (PHONE, DESKTOP):
         page.set_viewport_size(device["viewport"])

@@ -10,6 +10,7 @@ from flask import Flask
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from testkit.processes import wait_until
+from tests.support.queries import scalars
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
 from webapp.db.base import db
@@ -64,8 +65,7 @@ def message(app: Flask, message_id: int) -> dict[str, Any]:
 
 def steps(app: Flask, message_id: int) -> int:
     """How many pipeline steps a reply has."""
-    with app.app_context():
-        return db.session.query(PipelineStep).filter_by(message_id=message_id).count()
+    return len(scalars(app, db.select(PipelineStep).filter_by(message_id=message_id)))
 
 
 def wait_for_end(app: Flask, message_id: int, seconds: float = 20) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from testkit.people import post_form
 from tests.conversations.test_paging import queries
 from tests.spaces.helpers import make_space
-from tests.support.queries import execute
+from tests.support.queries import change_row, execute, scalar
 from webapp.chat.frames import image_host
 from webapp.chat.models import PipelineStep
 from webapp.chat.start_pages import INTRODUCTION, LEGACY_STARTERS, MEMORY, starters
@@ -17,7 +17,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import write_transaction
 from webapp.http.validation import MAX_TEXT_BYTES
 
 HTMX = {"HX-Request": "true"}
@@ -149,10 +149,9 @@ def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model
     model.script(reply="I see.")
 
     def pasted_texts() -> list[str]:
-        with app.app_context():
-            rows = select(Message).where(Message.role == "user").order_by(Message.message_id.desc())
-            row = db.session.scalars(rows).first()
-            return [row.content[start:end] for start, end, origin in row.provenance if origin == "pasted"]
+        rows = select(Message).where(Message.role == "user").order_by(Message.message_id.desc())
+        row = scalar(app, rows)
+        return [row.content[start:end] for start, end, origin in row.provenance if origin == "pasted"]
 
     spans = json.dumps([{"start": 6, "end": 22, "origin": "pasted"}])
     said = "Look: I live in Leeds. ok"
@@ -173,8 +172,7 @@ def test_what_the_composer_marks_is_kept_and_follows_an_edit(app, browser, model
 def test_a_version_that_ended_before_its_time_says_so_beside_the_others(app, browser, model):
     model.script(reply="Half a", times=1)
     path, _, reply = first_exchange(browser)
-    with app.app_context(), write_transaction():
-        db.session.get(Message, reply).status = "stopped"
+    change_row(app, Message, reply, status="stopped")
     model.reset()
     model.script(reply="A whole one.")
     post_form(browser, f"/turns/{reply}/regenerate")
@@ -233,15 +231,12 @@ def test_a_reply_that_was_stopped_or_interrupted_goes_on_where_it_ended(app, bro
     model.script(reply="The first half", times=1)
     path, _, reply = first_exchange(browser)
     for words, is_offered in (("The first half", True), ("", False)):
-        with app.app_context(), write_transaction():
-            row = db.session.get(Message, reply)
-            row.status, row.content = status, words
+        change_row(app, Message, reply, status=status, content=words)
         page = browser.get(path).text
         assert (f'action="/turns/{reply}/continue"' in page) is is_offered
         assert f'action="/turns/{reply}/retry"' in page
     assert post_form(browser, f"/turns/{reply}/continue").status_code == 409
-    with app.app_context(), write_transaction():
-        db.session.get(Message, reply).content = "The first half"
+    change_row(app, Message, reply, content="The first half")
     model.reset()
     model.script(reply=" and the second.")
     german = {"Accept-Language": "de"}

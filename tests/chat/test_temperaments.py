@@ -13,7 +13,7 @@ from fakemodel.testing import ServerHandle
 from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
 from tests.journeys.rows import begin, points, wait
-from webapp.db.base import db
+from tests.support.queries import scalars
 from webapp.llm.usage import ROOM
 from webapp.providers.clients import completions
 from webapp.usage.models import UsageRecord
@@ -105,8 +105,7 @@ def test_a_conversation_passes_on_every_temperament(
         room = ROOM if provider == "reasoning fields" else 0
         assert [values["max_tokens"] for values in sent][-1] == 700 + room
     assert all(values["seed"] == 7 for values in sent)
-    with app.app_context():
-        records = db.session.scalars(select(UsageRecord)).all()
+    records = scalars(app, select(UsageRecord))
     assert len(records) >= 3
     assert all(record.input_tokens > 0 for record in records)
     assert any(record.is_estimated for record in records) == (provider == "usage missing")

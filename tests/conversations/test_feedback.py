@@ -8,7 +8,7 @@ import pytest
 
 from testkit.people import api_client, post_form
 from tests.support.interleaving import at_once
-from tests.support.queries import execute
+from tests.support.queries import change_row, execute, get_row, scalars
 from webapp.audit.models import AuditEvent
 from webapp.conversations import feedback
 from webapp.conversations.models import Conversation, Message, MessageFeedback
@@ -73,8 +73,7 @@ def test_only_a_written_reply_is_rated_and_bad_wishes_are_422(app, client, excha
     for fields in ({"rating": "meh"}, {"reasons": ["because"]}, {"comment": "a" * 2_001}, {"may_read": "yes"}):
         assert _rate(client, exchange[1], **fields).status_code == 422, fields
     assert _rate(client, exchange[0]).status_code == 409
-    with app.app_context(), write_transaction():
-        db.session.get(Message, exchange[1]).status = "streaming"
+    change_row(app, Message, exchange[1], status="streaming")
     assert _rate(client, exchange[1]).status_code == 409
 
 
@@ -88,8 +87,7 @@ def test_admins_see_counts_and_no_text_without_consent(app, client, api, login, 
     assert "gpt-x" in page.text and "chat@3" in page.text
     assert SECRET not in page.text
     assert seen.get("/api/feedback").get_json()["feedback"] == []
-    with app.app_context():
-        assert db.session.query(AuditEvent).filter_by(action="admin_looked").count() == 0
+    assert scalars(app, db.select(AuditEvent).filter_by(action="admin_looked")) == []
 
 
 def test_with_consent_admins_read_it_and_the_person_sees_that(app, user, client, api, login, admin, exchange):
@@ -98,9 +96,8 @@ def test_with_consent_admins_read_it_and_the_person_sees_that(app, user, client,
     assert (found["reply"], found["comment"]) == (f"It is {SECRET}.", "Not mine")
     page = login(admin).get("/admin/feedback").text
     assert SECRET in page and "Not mine" in page
-    with app.app_context():
-        looks = db.session.query(AuditEvent).filter_by(user_id=user.user_id, action="admin_looked").all()
-        assert [look.what for look in looks] == [f"reply {exchange[1]}"] * 2, "by a token and in a browser"
+    looks = scalars(app, db.select(AuditEvent).filter_by(user_id=user.user_id, action="admin_looked"))
+    assert [look.what for look in looks] == [f"reply {exchange[1]}"] * 2, "by a token and in a browser"
     _rate(client, exchange[1], may_read=False)
     assert api(admin).get("/api/feedback").get_json()["feedback"] == []
     assert SECRET not in login(admin).get("/admin/feedback").text
@@ -108,12 +105,10 @@ def test_with_consent_admins_read_it_and_the_person_sees_that(app, user, client,
 
 def test_a_deleted_conversation_is_not_read_and_takes_its_ratings_along(app, client, api, admin, exchange):
     _rate(client, exchange[1], may_read=True)
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, db.session.get(Message, exchange[1]).conversation_id).deleted_at = now()
+    change_row(app, Conversation, get_row(app, Message, exchange[1]).conversation_id, deleted_at=now())
     assert api(admin).get("/api/feedback").get_json()["feedback"] == []
     execute(app, db.delete(Conversation))
-    with app.app_context():
-        assert db.session.query(MessageFeedback).count() == 0
+    assert scalars(app, db.select(MessageFeedback)) == []
 
 
 def test_lists_of_what_may_be_read_are_paged(app, client, api, admin, exchange):
@@ -132,17 +127,15 @@ def test_lists_of_what_may_be_read_are_paged(app, client, api, admin, exchange):
 
 
 def test_thumbs_work_without_scripts(app, exchange, browser):
-    with app.app_context():
-        home = f"/c/{db.session.get(Message, exchange[1]).conversation_id}"
+    home = f"/c/{get_row(app, Message, exchange[1]).conversation_id}"
     place = f"/messages/{exchange[1]}/feedback"
     assert post_form(browser, place, page=home, rating="down").location.endswith(place)
     assert re.search(r'value="down"\s+aria-pressed="true"', browser.get(home).text)
     assert "Incomplete" in browser.get(place).text
     form = {"reason": ["incomplete", "helpful", "x"], "comment": " Say more ", "may_read": "on"}
     assert post_form(browser, f"{place}/why", page=home, **form).status_code == 303
-    with app.app_context():
-        row = db.session.get(MessageFeedback, exchange[1])
-        assert (row.reasons, row.comment, row.may_read) == (["incomplete"], "Say more", True)
+    row = get_row(app, MessageFeedback, exchange[1])
+    assert (row.reasons, row.comment, row.may_read) == (["incomplete"], "Say more", True)
     assert "Say more" in browser.get(place).text
     assert post_form(browser, place, page=home, rating="down").status_code == 303
     assert 'aria-pressed="true"' not in browser.get(home).text.split('class="rate"')[1][:900]

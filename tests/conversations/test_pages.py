@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from testkit.people import csrf_token, post_form
-from tests.support.queries import execute
+from tests.support.queries import execute, scalar
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
@@ -212,9 +212,8 @@ def test_sent_without_scripts_it_is_stored_as_pasted(app, user, login, client):
     page = browser.get("/?draft=I am allergic to walnuts").text
     form = {"content": "I am allergic to walnuts", "spans": json.dumps(spans(page)), "csrf_token": csrf_token(page)}
     assert browser.post("/conversations", data=form).status_code in (200, 303)
-    with app.app_context():
-        asked = db.session.scalar(db.select(Message).where(Message.role == "user"))
-        assert [list(span) for span in asked.spans] == [[0, 24, "pasted"]] and asked.is_tainted
+    asked = scalar(app, db.select(Message).where(Message.role == "user"))
+    assert [list(span) for span in asked.spans] == [[0, 24, "pasted"]] and asked.is_tainted
 
 
 def test_the_bookmark_leads_here(user, login):

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from testkit.people import csrf_token, post_form
-from tests.support.queries import execute
+from tests.support.queries import execute, get_row
 from webapp.conversations.lists import list_conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, NewConversation
@@ -25,20 +25,14 @@ def talk(app, user) -> int:
         return row.conversation_id
 
 
-def change(app, statement) -> None:
-    execute(app, statement)
-
-
 def test_a_new_reply_is_unread_until_it_is_looked_at(app, talk, browser):
     assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
-    change(app, update(Conversation).where(Conversation.conversation_id == talk).values(updated_at=now()))
+    execute(app, update(Conversation).where(Conversation.conversation_id == talk).values(updated_at=now()))
     assert "data-unread" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
-    with app.app_context():
-        at = db.session.get(Conversation, talk).updated_at
+    at = get_row(app, Conversation, talk).updated_at
     assert post_form(browser, f"/c/{talk}/seen", headers={"HX-Request": "true"}).status_code == 204
     assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
-    with app.app_context():
-        assert db.session.get(Conversation, talk).updated_at == at, "looking is no activity"
+    assert get_row(app, Conversation, talk).updated_at == at, "looking is no activity"
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/api/chat/stream"])
@@ -49,7 +43,7 @@ def test_what_a_program_was_sent_is_read(client, browser, path):
 
 
 def test_a_reply_being_written_is_said_in_the_list(app, talk, browser):
-    change(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
+    execute(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
     assert "data-writing" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
     assert "data-writing" in browser.get(f"/c/{talk}").text, "also where the conversation itself was read before"
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from tests.conversations.rows import add_conversation
 from tests.support.interleaving import at_once
-from tests.support.queries import execute
+from tests.support.queries import execute, get_row
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
@@ -23,8 +23,7 @@ from webapp.db.base import add_row, after_commit, db, now, write_transaction
 def test_instants_come_back_in_utc_to_the_microsecond(app, user):
     local = datetime(2026, 7, 1, 14, 0, 0, 123_456, tzinfo=timezone(timedelta(hours=2)))
     conversation_id = add_conversation(app, user.user_id, at=local)
-    with app.app_context():
-        found = db.session.get(Conversation, conversation_id).updated_at
+    found = get_row(app, Conversation, conversation_id).updated_at
     assert found == local
     assert found.tzinfo is UTC
 
@@ -67,8 +66,7 @@ def test_writers_wait_for_each_other_and_lose_nothing(app):
                 row.value += 1
 
     at_once(*[work] * 4)
-    with app.app_context():
-        assert db.session.get(SiteSetting, "n").value == 40
+    assert get_row(app, SiteSetting, "n").value == 40
 
 
 def test_an_id_is_never_given_twice(app, user):

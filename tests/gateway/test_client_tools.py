@@ -9,7 +9,7 @@ import pytest
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
 from tests.gateway.test_completions import ask, lines, official, talks  # noqa: F401
-from tests.support.queries import scalars
+from tests.support.queries import scalar, scalars
 from webapp.conversations.models import Message
 from webapp.conversations.service import hide_conversation
 from webapp.db.base import db
@@ -140,9 +140,8 @@ def test_the_same_answers_again_make_another_version(app, client, model):
     model.script(reply="Three.", times=1)
     _, still = send(client, QUESTION, *answer_calls(first, "Snow."))
     assert still == conversation
-    with app.app_context():
-        row = db.session.scalar(db.select(Message).where(Message.tool_calls.is_not(None)))
-        assert row.tool_calls[0]["output"] == {"text": "Snow."}
+    row = scalar(app, db.select(Message).where(Message.tool_calls.is_not(None)))
+    assert row.tool_calls[0]["output"] == {"text": "Snow."}
 
 
 def test_an_edited_question_or_a_strangers_answer_begins_another_conversation(app, client, model, api, make_user):

@@ -12,15 +12,14 @@ from flask.testing import FlaskClient
 from testkit.people import Person
 from testkit.processes import wait_until
 from tests.files.test_pictures import chat_calls, photo, sent_pictures
+from tests.memories.conversing import add_memory
 from tests.support.live import LiveServer
-from tests.support.queries import scalar, scalars
+from tests.support.queries import get_row, scalar, scalars
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
 from webapp.files.models import File
 from webapp.gateway.embeddings_api import MAX_TEXTS
 from webapp.gateway.models import GatewayThread
-from webapp.memories.schemas import MemoryFields
-from webapp.memories.service import create_memory
 
 Line = tuple[str, str]
 
@@ -75,9 +74,8 @@ def test_a_program_says_what_was_pasted(app, client, model):
     spans = [{"start": 6, "end": 99, "origin": "pasted"}]
     body = {"messages": [message | {"metadata": {"spans": spans, "mine": 1}}]}
     assert client.post("/v1/chat/completions", json=body).status_code == 200
-    with app.app_context():
-        row = db.session.scalars(db.select(Message).where(Message.role == "user")).one()
-        assert row.provenance == ((6, 15, "pasted"),)
+    (row,) = scalars(app, db.select(Message).where(Message.role == "user"))
+    assert row.provenance == ((6, 15, "pasted"),)
     spans[0]["origin"] = "mine"
     assert client.post("/v1/chat/completions", json=body).status_code in (400, 422)
 
@@ -111,9 +109,8 @@ def test_an_edited_history_begins_another_conversation(app, client, model, run_j
     _, still = reply(client, *edited, ("assistant", third), ("user", "And on"))
     assert still == fork
     assert [count for _, count in talks(app)] == [4, 6]
-    with app.app_context():
-        past = db.session.get(Conversation, fork).extracted_through
-        texts = db.session.scalars(db.select(Message.content).where(Message.message_id == past)).all()
+    past = get_row(app, Conversation, fork).extracted_through
+    texts = scalars(app, db.select(Message.content).where(Message.message_id == past))
     assert texts == [first]
 
 
@@ -151,11 +148,7 @@ def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(ap
 
 
 def test_what_was_forgotten_does_not_come_back_with_a_fork(app, client, model):
-    with app.app_context(), write_transaction():
-        memory = create_memory(
-            client.person.user_id, MemoryFields(memory_type="fact", content="Allergic to penicillin")
-        )
-        memory_id = memory.memory_id
+    memory_id = add_memory(app, client.person, "Allergic to penicillin")
     assert client.delete(f"/api/memories/{memory_id}").status_code in (200, 204)
     _, fork = reply(client, ("user", "Hello"), ("assistant", "Allergic to penicillin, I see."), ("user", "Thanks"))
     assert not any("penicillin" in text for _, text in lines(app, fork))
@@ -175,12 +168,10 @@ def test_headers_and_suffixes_choose(app, client):
 
 
 def test_memory_is_read_but_not_made(app, client, model, run_jobs):
-    with app.app_context(), write_transaction():
-        create_memory(client.person.user_id, MemoryFields(memory_type="fact", content="Is a beekeeper", is_pinned=True))
+    add_memory(app, client.person, "Is a beekeeper", is_pinned=True)
     _, conversation = reply(client, ("user", "My sister lives in Porto."), headers={"X-Commonplace-Memory": "read"})
     assert any("beekeeper" in str(call["messages"]) for call in model.calls() if call["stream"])
-    with app.app_context():
-        assert db.session.get(Conversation, conversation).extraction_due is False
+    assert get_row(app, Conversation, conversation).extraction_due is False
 
 
 def test_the_systems_prompt_of_a_client_reaches_the_model(client, model):

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from tests.files.test_pictures import chat_calls, photo, sent_pictures
 from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
 from tests.gateway.test_completions import lines, official, picture, reply, talks  # noqa: F401
-from tests.support.queries import scalar
+from tests.support.queries import get_row, scalar
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.files.models import File
@@ -135,8 +135,7 @@ def test_another_way_on_from_a_response_is_a_branch(app, client, model):
     assert fork != conversation
     assert lines(app, fork) == [("user", "One"), ("assistant", "First."), ("user", "Three"), ("assistant", "Other.")]
     assert len(lines(app, conversation)) == 4
-    with app.app_context():
-        assert db.session.get(Conversation, fork).makes_memory is False
+    assert get_row(app, Conversation, fork).makes_memory is False
     _, again = respond(client, "Three", previous_response_id=first["id"])
     assert again == fork
     assert len(lines(app, fork)) == 4
@@ -203,9 +202,8 @@ def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(app, cl
     model.script(reply="Rain there.", times=1)
     _, again = respond(client, both, tools=[TOOL], previous_response_id=first["id"])
     assert again == conversation
-    with app.app_context():
-        row = db.session.scalar(db.select(Message).where(Message.tool_calls.is_not(None)))
-        assert row.tool_calls[0]["output"] == {"text": "Sunny, 24 °C."}
+    row = scalar(app, db.select(Message).where(Message.tool_calls.is_not(None)))
+    assert row.tool_calls[0]["output"] == {"text": "Sunny, 24 °C."}
     model.script(reply="Snow, really.", times=1)
     _, fork = respond(client, output(first, "Snow."), tools=[TOOL], previous_response_id=first["id"])
     assert fork != conversation

@@ -8,6 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from jobs.work_loop import forget_failures, note_failure
 from tests.memories.conversing import answers, converse, operation
+from tests.support.queries import change_row, get_row
 from webapp.accounts.models import IdempotencyKey
 from webapp.background import job_specs, queues
 from webapp.conversations.models import Conversation
@@ -64,12 +65,10 @@ def test_what_has_failed_for_a_week_is_asked_for_once_a_day(app, talk):
 
 
 def test_where_memory_was_switched_off_nothing_is_asked_for_any_more(app, model, talk, run_jobs):
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, talk).uses_memory = False
+    change_row(app, Conversation, talk, uses_memory=False)
     sweep(app, talk)
     assert extractions(run_jobs) == 1
-    with app.app_context():
-        assert not db.session.get(Conversation, talk).extraction_due
+    assert not get_row(app, Conversation, talk).extraction_due
 
 
 def test_what_fails_in_a_sweep_holds_up_nothing_else(app, model, talk, run_jobs, monkeypatch):

@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
-from tests.support.queries import scalars
-from webapp.db.base import db
+from tests.support.queries import scalar, scalars
 from webapp.journeys.journey_files import FIXTURES, FixtureError, read_fixtures
 from webapp.journeys.models import ConversationPoint, Journey
 
@@ -91,11 +90,10 @@ def test_changes_need_force_and_removed_points_are_archived(app, tmp_path):
     assert load(app, tmp_path).differing == ["garden"]
     done = load(app, tmp_path, force=True)
     assert (done.updated, done.archived) == (["garden"], ["garden/place"])
-    with app.app_context():
-        rows = {row.slug: row for row in db.session.scalars(select(ConversationPoint))}
-        assert {slug: row.is_archived for slug, row in rows.items()} == {"place": True, "wishes": False, "soil": False}
-        assert (rows["soil"].position, rows["wishes"].position) == (0, 1)
-        assert db.session.scalar(select(Journey.title)) == "Another garden"
+    rows = {row.slug: row for row in scalars(app, select(ConversationPoint))}
+    assert {slug: row.is_archived for slug, row in rows.items()} == {"place": True, "wishes": False, "soil": False}
+    assert (rows["soil"].position, rows["wishes"].position) == (0, 1)
+    assert scalar(app, select(Journey.title)) == "Another garden"
     write_fixture(tmp_path)
     assert load(app, tmp_path, force=True).archived == ["garden/soil"]
 

@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 
 from testkit.people import ApiClient, Person, csrf_token, page_token
 from tests.journeys.rows import assessment, begin, extraction, points
+from tests.support.queries import scalars
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
@@ -84,9 +85,8 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(app, conversation_id, 
     assert page.status_code == 200
     assert "A balcony" in page.text
     assert "1 of 2 topics" in page.text
-    with app.app_context():
-        row = db.session.scalars(select(AuditEvent).where(AuditEvent.action == "admin_looked")).one()
-        assert (row.actor_id, row.user_id) == (admin.user_id, user.user_id)
+    (row,) = scalars(app, select(AuditEvent).where(AuditEvent.action == "admin_looked"))
+    assert (row.actor_id, row.user_id) == (admin.user_id, user.user_id)
     assert login(user).get(f"/admin/users/{user.user_id}/memory").status_code == 403
     assert browser.get("/admin/users/999999/memory").status_code == 404
 

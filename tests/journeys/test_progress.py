@@ -12,8 +12,8 @@ from testkit.people import Person, csrf_token, page_token
 from tests.conversations.test_paging import queries
 from tests.journeys.rows import SMALL, assessment, begin, load, points, write_fixture
 from tests.support.interleaving import at_once
+from tests.support.queries import scalars
 from webapp.conversations.models import Conversation
-from webapp.db.base import db
 from webapp.journeys.service import JourneyProgress, journeys_with_progress
 
 QUOTE = "a balcony of six square metres"
@@ -62,8 +62,7 @@ def test_two_tabs_start_one_conversation(app, browser, user, login):
     token = page_token(other)
     places = at_once(lambda: start(browser), lambda: other.post(START, data={"csrf_token": token}).location)
     assert places[0] == places[1].partition("?")[0]
-    with app.app_context():
-        assert len(db.session.scalars(select(Conversation).where(Conversation.user_id == user.user_id)).all()) == 1
+    assert len(scalars(app, select(Conversation).where(Conversation.user_id == user.user_id))) == 1
 
 
 def test_the_library_says_where_each_journey_is_and_a_finished_one_is_started_over_once(

@@ -5,6 +5,7 @@ from markupsafe import escape
 
 from testkit.people import csrf_token
 from tests.journeys.rows import SMALL, load
+from tests.support.queries import get_row
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
@@ -64,9 +65,8 @@ def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(ap
     assert "Kannst du mir mehr erzählen" in shown
     assert client.get("/api/journeys/weekly-review").get_json()["title"] == "Weekly review"
     conversation_id = int(begun.location.partition("?")[0].rpartition("/")[2])
-    with app.app_context():
-        conversation = db.session.get(Conversation, conversation_id)
-        assert conversation is not None and conversation.title == "Wochenrückblick"
+    conversation = get_row(app, Conversation, conversation_id)
+    assert conversation is not None and conversation.title == "Wochenrückblick"
 
 
 def test_the_summary_is_in_the_language_of_its_person(app, client, user):

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.spaces.helpers import converse, facts, fill, make_space
+from tests.support.queries import change_row, get_row
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.legacies.extraction_prompt import CALL_MESSAGES
@@ -34,8 +35,7 @@ def talk(app, client) -> int:
 
 
 def space_of(app, talk: int) -> int:
-    with app.app_context():
-        return db.session.get(Conversation, talk).space_id
+    return get_row(app, Conversation, talk).space_id
 
 
 def from_the_words(body: dict) -> dict:
@@ -123,12 +123,9 @@ def test_read_only_and_switched_off_it_is_refused(app, client, model, talk):
     assert answer.status_code == 200, answer.text
     assert not facts(client, space_of(app, talk)), "null is an empty list"
     model.reset()
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, talk).makes_memory = False
+    change_row(app, Conversation, talk, makes_memory=False)
     assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409
-    with app.app_context(), write_transaction():
-        row = db.session.get(Conversation, talk)
-        row.makes_memory, row.uses_memory = True, False
+    change_row(app, Conversation, talk, makes_memory=True, uses_memory=False)
     assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409
     assert fact_calls(model) == []
 

@@ -12,6 +12,7 @@ from testkit.people import PASSWORD, ApiClient, browser_client, post_form, sessi
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.spaces.helpers import add_fact, converse, facts, join, make_space, say, sent_to_model
 from tests.support.interleaving import killed_at
+from tests.support.queries import scalars
 from tests.transfer.test_account_erasure import come_due
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion, User
@@ -131,8 +132,7 @@ def test_the_report_counts_what_others_lost_and_what_they_quote(app, family):
     anna, ben, space_id, talk = family
     say(ben, talk, f"I read: {FACT}. Is that so?")
     shown = closes_it_and_waits(app, anna, ben, space_id)
-    with app.app_context():
-        report = db.session.scalars(select(AccountDeletion.report)).one()
+    (report,) = scalars(app, select(AccountDeletion.report))
     assert report["left"] == {}
     assert (report["replies_of_others"], report["quoted_by_others"]) == (1, 1)
     page = browser_client(app).get(shown).text

@@ -8,6 +8,7 @@ from flask.testing import FlaskClient
 
 from tests.mcp_server.test_tools import call, post, token
 from tests.schedules.test_schedules import claim, make, make_due
+from tests.support.queries import get_row, scalars
 from webapp.accounts import site, tokens
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Message
@@ -115,8 +116,7 @@ def test_what_a_program_made_or_resumed_ends_with_its_token(app, client, user, a
         make_due(app, number)
     assert claim(app) == 2
     run_jobs(failures=True)
-    with app.app_context():
-        assert {db.session.get_one(Schedule, number).paused_why for number in (made, own)} == {sending.TOKEN_ENDED}
+    assert {get_row(app, Schedule, number).paused_why for number in (made, own)} == {sending.TOKEN_ENDED}
 
 
 def test_what_a_program_has_sent_are_not_the_persons_words(app, user, anonymous, model, run_jobs):
@@ -162,7 +162,6 @@ def test_every_change_is_a_line_in_the_activity(app, user, anonymous, login):
     call(anonymous, secret, "run_schedule", schedule_id=number + 1)
     for tool in CHANGING:
         run(anonymous, secret, tool, schedule_id=number)
-    with app.app_context():
-        rows = db.session.scalars(db.select(AuditEvent).where(AuditEvent.action == "schedules_changed")).all()
-        assert [(row.actor_name, row.detail) for row in rows] == [("Claude Code", {"schedule_id": number})] * 5
+    rows = scalars(app, db.select(AuditEvent).where(AuditEvent.action == "schedules_changed"))
+    assert [(row.actor_name, row.detail) for row in rows] == [("Claude Code", {"schedule_id": number})] * 5
     assert "Claude Code</span> · changed schedules" in login(user).get("/settings/programs").text

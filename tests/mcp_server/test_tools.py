@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from testkit.people import Person, api_client
-from tests.memories.conversing import converse
+from tests.memories.conversing import add_memory, converse
 from tests.sharing.test_memory_links import replies, use
 from webapp.accounts import tokens
 from webapp.accounts.schemas import AccountChanges, NewToken, SettingsChanges
@@ -23,16 +23,8 @@ from webapp.db.base import db, write_transaction
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
 from webapp.mcp_server.write_tools import REWORDING_NOTE
 from webapp.memories.models import Memory
-from webapp.memories.schemas import MemoryFields
-from webapp.memories.service import create_memory
 
 MARKER = "zanzibarquokka"
-
-
-def memory(app: Flask, person: Person, content: str, **fields: Any) -> int:
-    with app.app_context(), write_transaction():
-        row = create_memory(person.user_id, MemoryFields(**{"memory_type": "fact", "content": content, **fields}))
-        return row.memory_id
 
 
 def token(app: Flask, person: Person, *scopes: Scope) -> str:
@@ -66,7 +58,7 @@ def audit(app: Flask, person: Person) -> list[tuple[str, str, str]]:
 
 
 def test_what_is_known_is_found_fetched_and_listed(app, user, anonymous):
-    known = memory(app, user, "Keeps bees on the roof")
+    known = add_memory(app, user, "Keeps bees on the roof")
     secret = token(app, user, "mcp")
     found = call(anonymous, secret, "search", query="bees")
     assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
@@ -82,11 +74,11 @@ def test_what_is_known_is_found_fetched_and_listed(app, user, anonymous):
 
 
 def test_a_context_holds_what_every_prompt_does(app, client, user, anonymous):
-    nuts = memory(app, user, "Is allergic to nuts")
-    terse = memory(app, user, "Keep answers short", memory_type="instruction")
-    pinned = memory(app, user, "Has twins", is_pinned=True)
+    nuts = add_memory(app, user, "Is allergic to nuts")
+    terse = add_memory(app, user, "Keep answers short", memory_type="instruction")
+    pinned = add_memory(app, user, "Has twins", is_pinned=True)
     space = client.post("/api/spaces", json={"kind": "project", "name": "Kitchen"}).json["space_id"]
-    shared = memory(app, user, "The oven is broken", space_id=space)
+    shared = add_memory(app, user, "The oven is broken", space_id=space)
     secret = token(app, user, "mcp")
     about = call(anonymous, secret, "get_context", task="What should I avoid eating?")["structuredContent"]
     assert [row["memory_id"] for row in about["pinned"]] == [pinned]
@@ -100,7 +92,7 @@ def test_a_context_holds_what_every_prompt_does(app, client, user, anonymous):
 
 def test_a_context_is_never_empty_while_something_is_known(app, client, user, anonymous):
     space = client.post("/api/spaces", json={"kind": "project", "name": "Kitchen"}).json["space_id"]
-    shared = memory(app, user, "The oven is broken", space_id=space)
+    shared = add_memory(app, user, "The oven is broken", space_id=space)
     secret = token(app, user, "mcp")
     about = call(anonymous, secret, "get_context", task="Plan a trip to Lisbon")["structuredContent"]
     assert [row["memory_id"] for row in about["known"]] == [shared]
@@ -113,7 +105,7 @@ def test_resources_with_a_number_have_a_template(app, user, anonymous):
 
 
 def test_writes_are_proposals(app, user, anonymous):
-    known = memory(app, user, "Lives in Porto")
+    known = add_memory(app, user, "Lives in Porto")
     secret = token(app, user, "mcp")
     done = call(anonymous, secret, "remember", content="Plays the cello", quote="I play the cello since school")
     assert done["structuredContent"]["status"] == "proposed"
@@ -172,7 +164,7 @@ def test_a_program_brings_back_no_fact_that_was_forgotten_in_other_words(app, us
 
 @pytest.mark.parametrize("scopes", [("mcp",), ("mcp", "write")])
 def test_forgotten_stays_forgotten(app, user, client, anonymous, scopes):
-    known = memory(app, user, f"Has a {MARKER}")
+    known = add_memory(app, user, f"Has a {MARKER}")
     secret = token(app, user, *scopes)
     assert client.delete(f"/api/memories/{known}").status_code == 200
     said = f"I have a {MARKER}"
@@ -200,7 +192,7 @@ KEY = "AKIAIOSFODNN7EXAMPLE"
     ],
 )
 def test_a_secret_is_refused_as_a_secret(app, user, anonymous, tool, scopes, said):
-    number = memory(app, user, "Lives in Lisbon")
+    number = add_memory(app, user, "Lives in Lisbon")
     where = {"quote": f"My key is {KEY}"} if tool == "remember" else {"memory_id": number}
     done = call(anonymous, token(app, user, *scopes), tool, content=f"The key is {KEY}", **where)
     assert said in done["content"][0]["text"]
@@ -211,8 +203,8 @@ def test_a_secret_is_refused_as_a_secret(app, user, anonymous, tool, scopes, sai
 @pytest.mark.parametrize("tool", ["remember", "update_memory"])
 @pytest.mark.parametrize("scopes", [("mcp",), ("mcp", "write")])
 def test_what_was_forgotten_is_refused_as_forgotten(app, user, client, anonymous, tool, scopes):
-    known = memory(app, user, f"Has a {MARKER}")
-    number = memory(app, user, "Lives in Lisbon")
+    known = add_memory(app, user, f"Has a {MARKER}")
+    number = add_memory(app, user, "Lives in Lisbon")
     assert client.delete(f"/api/memories/{known}").status_code == 200
     where = {"quote": f"I have a {MARKER}"} if tool == "remember" else {"memory_id": number}
     done = call(anonymous, token(app, user, *scopes), tool, content=f"Has a {MARKER}", **where)
@@ -233,7 +225,7 @@ def test_only_what_the_user_said_is_kept_and_an_error_says_which_argument_it_is_
 
 
 def test_memory_that_is_off_is_off_here(app, user, anonymous):
-    memory(app, user, f"Has a {MARKER}")
+    add_memory(app, user, f"Has a {MARKER}")
     secret = token(app, user, "mcp")
     with app.app_context(), write_transaction():
         update_account(user.user_id, AccountChanges(settings=SettingsChanges(memory_enabled=False)))
@@ -259,7 +251,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("who", ["nobody", "nonsense", "revoked", "narrow"])
 def test_who_may_not_gets_nothing(app, user, anonymous, who):
-    known = memory(app, user, f"Has a {MARKER}")
+    known = add_memory(app, user, f"Has a {MARKER}")
     secret = {"nobody": "", "nonsense": "cmpl_nonsense"}.get(who, "")
     if who == "narrow":
         secret = token(app, user, "memory", "write", "read", "chat")
@@ -277,7 +269,7 @@ def test_who_may_not_gets_nothing(app, user, anonymous, who):
 
 
 def test_a_stranger_gets_nothing(app, user, make_user, anonymous):
-    known = memory(app, user, f"Has a {MARKER}")
+    known = add_memory(app, user, f"Has a {MARKER}")
     stranger = token(app, make_user(), "mcp", "write")
     for tool in TOOLS:
         answer = post(anonymous, stranger, "tools/call", name=tool, arguments=arguments(tool, known))
@@ -316,7 +308,7 @@ def test_the_page_shows_how_and_what(app, user, login, anonymous):
 
 @pytest.mark.parametrize("mode", ["auto", "2026-07-28", "legacy"])
 def test_the_official_client(app, user, live_web, mode):
-    memory(app, user, "Keeps bees on the roof")
+    add_memory(app, user, "Keeps bees on the roof")
     secret = token(app, user, "mcp")
 
     async def converse() -> tuple[list[str], Any, Any, Any, Any]:

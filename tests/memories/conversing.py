@@ -6,9 +6,14 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import select
 
+from testkit.people import Person
+from tests.support.queries import change_row
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
+from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
 
 
 def converse(app: Flask, user_id: int, *said: str, title: str = "A talk", **fields: Any) -> int:
@@ -42,8 +47,20 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
 
 def idle(app: Flask, conversation_id: int) -> None:
     """Let two minutes pass for a conversation."""
+    change_row(app, Conversation, conversation_id, updated_at=now() - timedelta(minutes=2))
+
+
+def make_memories(app: Flask, conversation_id: int, **options: Any) -> Any:
+    """Have memories made of a conversation, as its job does; what came of it."""
+    with app.app_context():
+        return extraction.extract(conversation_id, **options)
+
+
+def add_memory(app: Flask, person: Person, content: str, **fields: Any) -> int:
+    """A memory, a fact unless told otherwise, that a person wrote themselves; its id."""
     with app.app_context(), write_transaction():
-        db.session.get(Conversation, conversation_id).updated_at = now() - timedelta(minutes=2)
+        written = MemoryFields(**{"memory_type": "fact", "content": content, **fields})
+        return create_memory(person.user_id, written).memory_id
 
 
 def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:

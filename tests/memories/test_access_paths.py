@@ -2,17 +2,15 @@
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import event
 
 from testkit.memory_rows import fill_memories
 from testkit.people import Person
-from tests.memories.conversing import answers, converse, current, operation
+from tests.memories.conversing import answers, converse, current, make_memories, operation
+from tests.support.queries import listener, record_statements
 from webapp.db.base import db, write_transaction
 from webapp.memories import service
 from webapp.memories.learning import extraction, past_conversations
@@ -26,21 +24,6 @@ from webapp.retrieval.vector_jobs import index_user
 
 on_sqlite = pytest.mark.skipif(os.environ.get("TEST_DB") != "sqlite", reason="about SQLite's plans and its one writer")
 PET = operation("My parrot is called Coco", "Has a parrot called Coco.", fact_key="pet/name", fact_value="Coco")
-
-
-@contextmanager
-def sent_by() -> Iterator[list[tuple[str, Any]]]:
-    """Every statement from here on, with its values."""
-    found: list[tuple[str, Any]] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
-        found.append((statement, values))
-
-    event.listen(db.engine, "before_cursor_execute", note)
-    try:
-        yield found
-    finally:
-        event.remove(db.engine, "before_cursor_execute", note)
 
 
 @pytest.fixture
@@ -61,7 +44,7 @@ def test_no_look_up_walks_through_all_memories(app, user, talk, model):
         # The first time all are looked at.
         index_user(user.user_id)
         fact_keys = facts.read_keys(user.user_id)
-    with app.app_context(), sent_by() as sent:
+    with app.app_context(), record_statements() as sent:
         context_memories(user.user_id)
         extraction.extract(talk)
         index_user(user.user_id)
@@ -99,12 +82,11 @@ def test_an_extraction_keeps_others_from_writing_only_while_it_writes(app, user,
         def listen(connection: Any, _record: Any) -> None:
             connection.set_trace_callback(trace)
 
-        event.listen(db.engine, "connect", listen)
         try:
-            extraction.extract(talk)
-            index_user(user.user_id)
+            with listener(db.engine, "connect", listen):
+                extraction.extract(talk)
+                index_user(user.user_id)
         finally:
-            event.remove(db.engine, "connect", listen)
             db.session.remove()
             db.engine.dispose()
     locking = [lines for lines in transactions if lines[0] == "BEGIN IMMEDIATE"]
@@ -130,14 +112,12 @@ def test_memory_that_changed_since_is_looked_through_again(app, client, user, ta
 
     monkeypatch.setattr(writing, "nearest", count_call)
     answers(model, PET, times=None)
-    with app.app_context():
-        extraction.extract(talk)
+    make_memories(app, talk)
     undisturbed = len(scans)
     scans.clear()
     monkeypatch.setattr(extraction, "find_similar", changed_meanwhile)
     second = converse(app, user.user_id, "My parrot is called Coco")
-    with app.app_context():
-        extraction.extract(second)
+    make_memories(app, second)
     assert (undisturbed, len(scans)) == (2, 3)
     assert "Has a parrot called Coco." in current(app, user.user_id)
 
@@ -159,7 +139,7 @@ def test_only_what_changed_is_looked_at_for_vectors(app, user, run_jobs):
         assert index_user(user.user_id).memories == 1
         with write_transaction():
             service.create_memory(user.user_id, MemoryFields(memory_type="fact", content="Sings in a choir."))
-        with sent_by() as sent:
+        with record_statements() as sent:
             assert index_user(user.user_id).memories == 1
     (owed,) = [values for statement, values in sent if "memories.embedding IS NULL" in statement]
     assert len([value for value in owed if isinstance(value, int)]) < 10

@@ -3,6 +3,7 @@
 from sqlalchemy import select
 
 from tests.memories.conversing import answers, converse, memories_of, operation
+from tests.support.queries import scalars
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, write_transaction
 from webapp.memories.models import Memory, MemoryTombstone
@@ -35,8 +36,7 @@ def test_reextract_show_and_forget_user(app, user, make_user, model, monkeypatch
     assert [memory.content for memory in memories_of(app, user.user_id)] == ["Sails"]  # stopped, and taken up again
     assert run(app, "forget-user", "--email", user.email, "--yes") == (0, "1 memories forgotten\n")
     assert memories_of(app, user.user_id) == []
-    with app.app_context():
-        assert len(db.session.scalars(select(MemoryTombstone)).all()) >= 2
+    assert len(scalars(app, select(MemoryTombstone))) >= 2
     # Read again, nothing of it comes back.
     assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: nothing new\n")
 

@@ -10,11 +10,11 @@ from functools import partial
 import pytest
 from sqlalchemy import select
 
-from tests.memories.conversing import answers, converse, current, idle, memories_of, operation
+from tests.memories.conversing import answers, converse, current, idle, make_memories, memories_of, operation
 from tests.support.interleaving import at_once
+from tests.support.queries import get_row, scalars
 from webapp.background import job_specs
 from webapp.conversations.models import Conversation
-from webapp.db.base import db
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.models import MemoryChangeSet
@@ -29,14 +29,12 @@ def talk(app, user) -> int:
 
 def state_of(app, talk: int) -> tuple[int | None, bool]:
     """Watermark and whether an extraction is owed."""
-    with app.app_context():
-        row = db.session.get(Conversation, talk)
-        return row.extracted_through, row.extraction_due
+    row = get_row(app, Conversation, talk)
+    return row.extracted_through, row.extraction_due
 
 
 def change_sets(app) -> int:
-    with app.app_context():
-        return len(db.session.scalars(select(MemoryChangeSet)).all())
+    return len(scalars(app, select(MemoryChangeSet)))
 
 
 def push(app, talk: int, **ids) -> str | None:
@@ -77,8 +75,7 @@ def extract_at_once(app, monkeypatch, *talks: int) -> list[bool]:
     monkeypatch.setattr(extraction, "ask", lambda batch: (ask(batch), both.wait())[0])
 
     def run(talk: int) -> bool:
-        with app.app_context():
-            return extraction.extract(talk).change_set_id is not None
+        return make_memories(app, talk).change_set_id is not None
 
     return sorted(at_once(*(partial(run, talk) for talk in talks)))
 
@@ -122,8 +119,7 @@ def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model
         assert state_of(app, talk) == (None, True) and memories_of(app, user.user_id) == [], text
     model.reset()
     answers(model, TEA)
-    with app.app_context():
-        assert extraction.extract(talk).counts["added"] == 1
+    assert make_memories(app, talk).counts["added"] == 1
 
 
 def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, talk, run_jobs):
@@ -148,8 +144,7 @@ def test_every_operation_stands_for_itself(app, user, model, talk):
         operation("I prefer green tea", "Cup.", importance=0.1),
         operation("I prefer green tea", "ok", confidence=7),
     )
-    with app.app_context():
-        result = extraction.extract(talk)
+    result = make_memories(app, talk)
     assert result.counts["added"] == 1 and result.counts["malformed"] == 3 and result.counts["rejected"] == 7
     assert result.reasons == {
         "already_known": 3,  # neither a wrong number nor a long rewording costs anything: the words are known
@@ -166,8 +161,7 @@ def test_five_thousand_operations_are_counted_and_not_read(app, user, model, tal
     choices = [{"index": 0, "finish_reason": "stop", "message": message}]
     whole = {"id": "x", "object": "chat.completion", "model": "m", "choices": choices}
     model.script(match="memory_operations", fault={"raw": json.dumps(whole)})
-    with app.app_context():
-        result = extraction.extract(talk)
+    result = make_memories(app, talk)
     assert result.reasons == {"already_known": 79, "too_many": 4_920}, "their numbers do not stand in what was said"
     assert current(app, user.user_id) == ["I prefer green tea"]
 
@@ -184,8 +178,7 @@ def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, m
     for said, quote, content in IN_OTHER_LANGUAGES:
         talk = converse(app, user.user_id, said)
         answers(model, operation(quote, content))
-        with app.app_context():
-            assert extraction.extract(talk).counts["added"] == 1, said
+        assert make_memories(app, talk).counts["added"] == 1, said
         row = memories_of(app, user.user_id)[-1]
         assert row.content == content
         (evidence,) = client.get(f"/api/memories/{row.memory_id}/evidence").json["evidence"]
@@ -211,8 +204,7 @@ def test_what_only_others_said_is_never_in_use(app, user, model):
         operation("You keep the long-term memory", "Keeps a long-term memory.", message_number=3),
         operation("thank you kindly", "Plays the cello.", message_number=3),
     )
-    with app.app_context():
-        result = extraction.extract(talk)
+    result = make_memories(app, talk)
     assert result.reasons == {"quote_not_verbatim": 2, "pasted_text": 2}
     assert current(app, user.user_id) == []
     waiting = {row.content for row in memories_of(app, user.user_id)}
@@ -224,16 +216,14 @@ def test_what_only_others_said_is_never_in_use(app, user, model):
 def test_where_memory_is_off_nothing_is_read(app, client, user, model):
     for off in ({"is_temporary": True}, {"uses_memory": False}):
         talk = converse(app, user.user_id, "I prefer green tea", **off)
-        with app.app_context():
-            extraction.extract(talk)
+        make_memories(app, talk)
         assert model.calls() == [], off
         assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409, off
 
 
 def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, model):
     talk = converse(app, user.user_id, "…", "?!", "--")
-    with app.app_context():
-        extraction.extract(talk)
+    make_memories(app, talk)
     assert extraction_calls(model) == []
     through, due = state_of(app, talk)
     assert through and not due
@@ -242,8 +232,7 @@ def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, mode
 def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, talk):
     model.script(path="embeddings", fault={"http_status": 500})
     answers(model, TEA)
-    with app.app_context():
-        assert extraction.extract(talk).counts["added"] == 1
+    assert make_memories(app, talk).counts["added"] == 1
     (row,) = memories_of(app, user.user_id)
     assert row.embedding is None and row.embedding_model is None
 
@@ -251,8 +240,7 @@ def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, tal
 def test_a_long_backlog_is_read_in_several_calls_and_none_is_left_out(app, user, model):
     talk = converse(app, user.user_id, *[f"Fact {n}: " + "padding words " * 400 for n in range(6)])
     answers(model, times=None)
-    with app.app_context():
-        extraction.extract(talk)
+    make_memories(app, talk)
     assert len(extraction_calls(model)) > 1
     told = "".join(call["messages"][1]["content"] for call in extraction_calls(model))
     assert all(f"Fact {n}:" in told for n in range(6))

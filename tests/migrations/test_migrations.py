@@ -9,11 +9,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
 from flask_migrate import downgrade, stamp, upgrade
-from sqlalchemy import create_engine, event, inspect, text
+from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from testkit.servers import Servers
 from tests.support.commands import command_app
+from tests.support.queries import listener
 from webapp.config import Settings
 from webapp.db.base import db
 from webapp.db.migrations import connect_with_retry, make_database_file
@@ -209,14 +210,12 @@ def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank, step
     runs = 0
     while True:
         runs += 1
-        event.listen(db.engine, "after_cursor_execute", die)
         try:
-            upgrade()
+            with listener(db.engine, "after_cursor_execute", die):
+                upgrade()
             break
         except Killed:
             db.engine.dispose()
-        finally:
-            event.remove(db.engine, "after_cursor_execute", die)
         assert runs < 400
     assert len(made) >= 200
     assert _differences() == []

@@ -8,7 +8,8 @@ import pytest
 from flask import Flask
 
 from testkit.people import WAYS_OUT, Person, browser_client, post_form, put_back, put_out_of_use
-from tests.mcp_server.test_tools import call, memory, post
+from tests.mcp_server.test_tools import call, post
+from tests.memories.conversing import add_memory
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
 from tests.support.queries import execute, scalar
 from webapp.accounts.models import ApiToken
@@ -57,7 +58,7 @@ def test_where_to_sign_in_is_said(anonymous):
 
 
 def test_a_program_is_let_in(app, user, browser, anonymous):
-    memory(app, user, "Keeps bees on the roof")
+    add_memory(app, user, "Keeps bees on the roof")
     client_id = register(anonymous)["client_id"]
     page = browser.get(address(client_id))
     assert "“Notebook”" in page.text and "this computer" in page.text and user.email in page.text
@@ -243,7 +244,7 @@ def test_a_new_password_ends_the_access_that_is_ticked(app, user, browser, anony
 
 def test_each_access_does_what_it_says(app, user, browser, anonymous):
     """Every tool by every access: read, read and propose, write."""
-    known = memory(app, user, "Lives in Porto")
+    known = add_memory(app, user, "Lives in Porto")
     said = {"content": "Plays the cello", "quote": "I play the cello since school"}
     arguments: dict[str, dict[str, Any]] = {
         "search": {"query": "Porto"},
@@ -291,8 +292,8 @@ def test_only_the_chosen_spaces(app, user, client, browser, anonymous):
         client.post("/api/spaces", json={"kind": "project", "name": name}).get_json()["space_id"] for name in "AB"
     ]
     places = [None, *spaces]
-    rows = {place: memory(app, user, f"Zebra number {place}", space_id=place) for place in places}
-    pinned = memory(app, user, "Zebra pinned", is_pinned=True)
+    rows = {place: add_memory(app, user, f"Zebra number {place}", space_id=place) for place in places}
+    pinned = add_memory(app, user, "Zebra pinned", is_pinned=True)
     assert client.put("/api/profile", json={"name": "Zebra Ada"}).status_code == 200
     personal = {row["memory_id"] for row in client.get("/api/memories").get_json()["memories"] if not row["space_id"]}
     assert pinned in personal

@@ -14,7 +14,7 @@ from tests.mcp_server.test_schedule_tools import CHANGING, WATER, list_tools, ru
 from tests.mcp_server.test_tools import call, post
 from tests.oauth.helpers import address, came_back, connect, decide, exchange, refresh, register
 from tests.schedules.test_schedules import claim, make, make_due
-from tests.support.queries import scalar
+from tests.support.queries import get_row, scalar
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
@@ -146,8 +146,7 @@ def test_what_it_made_is_sent_while_the_program_sleeps_and_ends_when_it_is_disco
     make_due(app, number)
     assert claim(app) == 1
     run_jobs(failures=True)
-    with app.app_context():
-        assert db.session.get_one(Schedule, number).paused_why == sending.TOKEN_ENDED
+    assert get_row(app, Schedule, number).paused_why == sending.TOKEN_ENDED
 
 
 def test_only_schedules_in_the_chosen_places(app, client, browser, anonymous):

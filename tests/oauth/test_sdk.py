@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
 from testkit.people import Person, csrf_token
-from tests.mcp_server.test_tools import memory
+from tests.memories.conversing import add_memory
 from tests.oauth.helpers import CALLBACK
 from tests.support.live import LiveServer
 from tests.support.queries import execute
@@ -128,7 +128,7 @@ class Session:
 
 
 def test_it_registers_and_refreshes(app, user, live_web, browser):
-    memory(app, user, "Keeps bees on the roof")
+    add_memory(app, user, "Keeps bees on the roof")
     session = Session(live_web, browser)
     assert len(session.call("search", query="bees")["results"]) == 1
     first = session.storage.tokens
@@ -187,7 +187,7 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_web: LiveServ
 
 
 def test_it_is_known_by_its_document(app, user, document, live_web):
-    memory(app, user, "Keeps bees on the roof")
+    add_memory(app, user, "Keeps bees on the roof")
     browser = Browser(live_web, user)
     session = Session(live_web, browser, document)
     assert len(session.call("search", query="bees")["results"]) == 1

@@ -9,6 +9,7 @@ from flask import Flask
 from fakemodel.testing import ServerHandle, serve_in_thread
 from testkit.people import ApiClient, post_form
 from tests.chat.helpers import parse
+from tests.memories.conversing import add_memory
 from tests.support.queries import count_queries
 from webapp.db.base import db, write_transaction
 from webapp.extensions import app_settings
@@ -92,8 +93,7 @@ def test_a_server_that_goes_away_keeps_nobody_waiting(app, admin, client, user, 
     model.script(match="bees", reply="By the mill.")
     events = parse(client.post("/api/chat/stream", json={"message": "Where are my bees kept?"}).text)
     assert events[-1].data["message"]["content"] == "By the mill."
-    with app.app_context(), write_transaction():
-        create_memory(user.user_id, MemoryFields(memory_type="fact", content="Sails on Sundays"))
+    add_memory(app, user, "Sails on Sundays")
     with app.app_context():
         with pytest.raises(ModelError):
             vector_jobs.index_user(user.user_id)

@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from testkit.people import Person
 from tests.chat.helpers import wait_for_end
+from tests.support.queries import scalars
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.models import Message
@@ -97,9 +98,8 @@ def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(app, client, user
     (line,) = [line for line in lines if line["id"] == long_id and line["injected"]]
     assert "The spare key lies under the blue flowerpot." in line["content"]
     assert line["content"].startswith("… ") and len(line["content"]) < len(LONG) / 3
-    with app.app_context():
-        kept = db.session.scalars(select(PipelineStep.data).where(PipelineStep.message_id == reply_id)).all()
-        assert "blue flowerpot" not in str(kept), "the account of a reply names places and keeps no words"
+    kept = scalars(app, select(PipelineStep.data).where(PipelineStep.message_id == reply_id))
+    assert "blue flowerpot" not in str(kept), "the account of a reply names places and keeps no words"
 
 
 def test_pieces_of_a_message_go_together():

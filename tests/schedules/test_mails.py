@@ -16,11 +16,11 @@ from testkit.people import ApiClient, Person, csrf_token
 from tests.accounts import test_mails
 from tests.accounts.test_mails import SITE, Postman
 from tests.schedules.test_schedules import WEEKLY, claim, make, make_due, runs
-from tests.support.queries import execute, scalar
+from tests.support.queries import change_row, execute, scalar
 from webapp.accounts import smtp
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, now, write_transaction
+from webapp.db.base import db, now
 from webapp.i18n import LANGUAGES, SOURCE
 from webapp.i18n.request_language import use_language
 from webapp.schedules import mails, runs as sending
@@ -41,15 +41,8 @@ def answers(model: ServerHandle) -> None:
 @pytest.fixture
 def owner(app: Flask, user: Person) -> Person:
     """Somebody whose address is known to be theirs."""
-    change(app, user, email_verified_at=now())
+    change_row(app, User, user.user_id, email_verified_at=now())
     return user
-
-
-def change(app: Flask, person: Person, **values: Any) -> None:
-    with app.app_context(), write_transaction():
-        row = db.session.get_one(User, person.user_id)
-        for name, value in values.items():
-            setattr(row, name, value)
 
 
 @pytest.fixture
@@ -136,7 +129,7 @@ def test_without_a_mail_server_nothing_is_owed(app, owner, run_once):
 @pytest.mark.parametrize("values", [{"email_verified_at": None}, {"is_active": False}])
 def test_an_address_that_may_be_somebody_elses_gets_none(app, client, owner, postman, values):
     _, run_id = fail_run(app, client)
-    change(app, owner, **values)
+    change_row(app, User, owner.user_id, **values)
     assert send(app, run_id) == "nothing to do"
     assert postman.letters == [] and not is_mail_due(app)
 
@@ -144,8 +137,7 @@ def test_an_address_that_may_be_somebody_elses_gets_none(app, client, owner, pos
 def test_nothing_is_sent_about_what_was_deleted_or_no_longer_wanted(app, client, owner, postman, queue_mail):
     first, second, third = (queue_mail() for _ in range(3))
     client.delete(f"/api/conversations/{first['run']['conversation_id']}")
-    with app.app_context(), write_transaction():
-        db.session.get_one(Conversation, third["run"]["conversation_id"]).deleted_at = now()
+    change_row(app, Conversation, third["run"]["conversation_id"], deleted_at=now())
     assert (
         client.patch(f"/api/schedules/{second['schedule_id']}", json={"sends_mail": False}).json["sends_mail"] is False
     )
@@ -163,8 +155,7 @@ def away(*_given: object, **_more: object) -> None:
 def test_one_that_failed_says_so_and_that_it_paused_itself(app, client, owner, model, postman, run_jobs):
     model.script(match="Ask me how", fault={"http_status": 401})
     number = make(client, title="My week", sends_mail=True)["schedule_id"]
-    with app.app_context(), write_transaction():
-        db.session.get_one(Schedule, number).failures = sending.MAX_FAILURES - 1
+    change_row(app, Schedule, number, failures=sending.MAX_FAILURES - 1)
     make_due(app, number, timedelta(days=1))
     claim(app)
     run_jobs(failures=True)
@@ -209,8 +200,7 @@ def test_a_job_that_runs_twice_sends_one(app, owner, postman, run_once):
     with app.app_context():
         assert sending.run(run_id) is False, "its end is noted once"
     assert send(app, run_id) == "nothing to do"
-    with app.app_context(), write_transaction():
-        db.session.get_one(ScheduleRun, run_id).mail_due_at = now()
+    change_row(app, ScheduleRun, run_id, mail_due_at=now())
     with ThreadPoolExecutor(2) as workers:
         outcomes = list(workers.map(lambda _: send(app, run_id), range(2)))
     assert sorted(outcomes) == ["nothing to do", "sent"] and len(postman.letters) == 2
@@ -300,8 +290,7 @@ def test_what_the_mail_server_may_have_taken_is_not_sent_again(app, owner, postm
 def test_it_is_given_up_after_a_day(app, owner, postman, queue_mail):
     run_id = queue_mail()["run"]["run_id"]
     make_mail_due(app)
-    with app.app_context(), write_transaction():
-        db.session.get_one(ScheduleRun, run_id).ended_at = now() - mails.MAX_AGE - timedelta(minutes=1)
+    change_row(app, ScheduleRun, run_id, ended_at=now() - mails.MAX_AGE - timedelta(minutes=1))
     assert send(app, run_id) == "nothing to do"
     assert postman.letters == [] and not is_mail_due(app)
 
@@ -317,7 +306,7 @@ def test_the_form_asks_only_where_mail_is_sent(client, browser):
 
 
 def test_the_form_stores_what_was_chosen(app, client, user, postman, browser):
-    change(app, user, email_verified_at=None)
+    change_row(app, User, user.user_id, email_verified_at=None)
     page = browser.get("/schedules/new").text
     assert "E-mail me when it has run" in page and "once your address is confirmed" in page
     assert 'name="sends_mail" value="1" checked' not in page
@@ -325,7 +314,7 @@ def test_the_form_stores_what_was_chosen(app, client, user, postman, browser):
     assert browser.post("/schedules/new", data={**form, "sends_mail": "1"}).status_code == 303
     (row,) = client.get("/api/schedules").json["schedules"]
     assert row["sends_mail"] is True
-    change(app, user, email_verified_at=now())
+    change_row(app, User, user.user_id, email_verified_at=now())
     place = f"/schedules/{row['schedule_id']}"
     page = browser.get(place).text
     assert 'name="sends_mail" value="1" checked' in page and "once your address is confirmed" not in page

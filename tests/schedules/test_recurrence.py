@@ -12,8 +12,9 @@ from icalendar import Calendar
 
 from testkit.people import ApiClient, csrf_token, follow
 from tests.conversations.test_api import assert_problem
+from tests.support.queries import change_row
 from webapp.accounts.models import User
-from webapp.db.base import db, write_transaction
+from webapp.db.base import db
 from webapp.schedules.models import ScheduleFeed
 from webapp.schedules.recurrence import Repeat, next_time, rule_of, to_instant
 
@@ -148,8 +149,7 @@ def test_a_new_address_ends_the_one_before_and_it_can_be_withdrawn(app, client, 
 
 def test_it_opens_for_nobody_whose_account_is_not_in_use(app, user, browser, anonymous):
     place = secret_place(browser)
-    with app.app_context(), write_transaction():
-        db.session.get_one(User, user.user_id).is_active = False
+    change_row(app, User, user.user_id, is_active=False)
     assert anonymous.get(place).status_code == 404
 
 

@@ -13,6 +13,7 @@ from testkit.people import ApiClient, csrf_token, post_form
 from testkit.processes import wait_until
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import load, write_fixture
+from tests.support.queries import change_row, get_row
 from webapp.accounts import site
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
@@ -37,11 +38,9 @@ def make(client: ApiClient, **fields: Any) -> dict[str, Any]:
 
 def make_due(app: Flask, schedule_id: int, ago: timedelta = timedelta(minutes=1)) -> None:
     """Let a daily schedule have been due some time ago."""
-    with app.app_context(), write_transaction():
-        row = db.session.get_one(Schedule, schedule_id)
-        row.rrule, row.timezone = "FREQ=DAILY", "UTC"
-        row.at = (now() - ago).replace(tzinfo=None)
-        row.next_at = now() - ago
+    past = now() - ago
+    daily = {"rrule": "FREQ=DAILY", "timezone": "UTC", "at": past.replace(tzinfo=None), "next_at": past}
+    change_row(app, Schedule, schedule_id, **daily)
 
 
 def claim(app: Flask) -> int:
@@ -52,13 +51,19 @@ def claim(app: Flask) -> int:
         return claimed
 
 
+def send_due(app: Flask, run_jobs: Any, schedule_id: int, minutes: int = 1, **options: bool) -> None:
+    """Let a daily schedule have been due some minutes ago, claim it and run what is queued."""
+    make_due(app, schedule_id, timedelta(minutes=minutes))
+    assert claim(app) == 1
+    run_jobs(**options)
+
+
 def runs(client: ApiClient, schedule_id: int) -> list[dict[str, Any]]:
     return client.get(f"/api/schedules/{schedule_id}/runs").json["runs"]
 
 
 def load_schedule(app: Flask, schedule_id: int) -> Schedule:
-    with app.app_context():
-        return db.session.get_one(Schedule, schedule_id)
+    return get_row(app, Schedule, schedule_id)
 
 
 @pytest.fixture
@@ -142,9 +147,8 @@ def test_what_is_due_is_sent_in_a_conversation_of_its_own(app, client, model, ru
     said = client.get(f"/api/conversations/{run['conversation_id']}/messages").json["messages"]
     assert [message["content"] for message in said] == ["Ask me how my week was.", "How was your week?"]
     assert client.get(f"/api/schedules/{made['schedule_id']}").json["next_at"] > now().isoformat()
-    make_due(app, made["schedule_id"], timedelta(days=5))
-    assert claim(app) == 1 and claim(app) == 0
-    run_jobs()
+    send_due(app, run_jobs, made["schedule_id"], 5 * 24 * 60)
+    assert claim(app) == 0
     first, missed = runs(client, made["schedule_id"])  # the one that was due last comes first
     assert missed["conversation_id"] != first["conversation_id"]
     assert (missed["is_late"], first["is_late"]) == (True, False)
@@ -161,23 +165,17 @@ def test_the_sweep_looks_for_what_is_due(app, client, run_jobs, schedule):
 def test_one_that_stands_goes_on_in_its_conversation_and_begins_anew_once_that_is_gone(app, client, run_jobs):
     made = make(client, conversation="same")
     for _ in range(2):
-        make_due(app, made["schedule_id"])
-        claim(app)
-        run_jobs()
+        send_due(app, run_jobs, made["schedule_id"])
     (talk,) = {run["conversation_id"] for run in runs(client, made["schedule_id"])}
     assert load_schedule(app, made["schedule_id"]).conversation_id == talk
     client.delete(f"/api/conversations/{talk}")
-    make_due(app, made["schedule_id"])
-    claim(app)
-    run_jobs()
+    send_due(app, run_jobs, made["schedule_id"])
     assert runs(client, made["schedule_id"])[0]["conversation_id"] not in (None, talk)
 
 
 def test_once_is_over_afterwards(app, client, run_jobs):
     made = make(client, rrule=None)
-    with app.app_context(), write_transaction():
-        row = db.session.get_one(Schedule, made["schedule_id"])
-        row.at, row.next_at = PAST, now() - timedelta(seconds=1)
+    change_row(app, Schedule, made["schedule_id"], at=PAST, next_at=now() - timedelta(seconds=1))
     assert claim(app) == 1
     run_jobs()
     assert client.get(f"/api/schedules/{made['schedule_id']}").json["next_at"] is None
@@ -189,12 +187,8 @@ def test_neither_paused_nor_closed_accounts_are_due(app, client, user, schedule)
     make_due(app, schedule["schedule_id"])
     client.patch(f"/api/schedules/{schedule['schedule_id']}", json={"is_active": False})
     assert claim(app) == 0
-    with app.app_context(), write_transaction():
-        row = db.session.get_one(Schedule, schedule["schedule_id"])
-        row.is_active = True
-        row.next_at = now() - timedelta(minutes=1)
-
-        db.session.get_one(User, user.user_id).is_active = False
+    change_row(app, Schedule, schedule["schedule_id"], is_active=True, next_at=now() - timedelta(minutes=1))
+    change_row(app, User, user.user_id, is_active=False)
     assert claim(app) == 0
 
 
@@ -291,20 +285,17 @@ def test_many_that_are_due_at_once_are_claimed_in_one_go_and_queued_a_few_at_a_t
 
 
 def test_a_run_of_an_account_that_was_closed_meanwhile_sends_nothing(app, user, run_jobs, run_id):
-    with app.app_context(), write_transaction():
-        db.session.get_one(User, user.user_id).is_active = False
+    change_row(app, User, user.user_id, is_active=False)
     run_jobs()
-    with app.app_context():
-        run = db.session.get_one(ScheduleRun, run_id)
-        assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
+    run = get_row(app, ScheduleRun, run_id)
+    assert (run.status, run.message_id, run.problem) == ("failed", None, "The account is not in use.")
 
 
 def test_one_that_cannot_be_reckoned_any_more_holds_up_no_other(app, client):
     lost, other = make(client)["schedule_id"], make(client)["schedule_id"]
     for schedule_id in (lost, other):
         make_due(app, schedule_id)
-    with app.app_context(), write_transaction():
-        db.session.get_one(Schedule, lost).timezone = "Nowhere/Land"
+    change_row(app, Schedule, lost, timezone="Nowhere/Land")
     assert claim(app) == 2 and claim(app) == 0
     assert load_schedule(app, lost).next_at is None and load_schedule(app, other).next_at is not None
 
@@ -316,8 +307,7 @@ def test_a_time_that_comes_twice_brings_one_run_and_holds_up_no_other(app, clien
     due_at = load_schedule(app, twice).next_at
     assert claim(app) == 1
     make_due(app, other)
-    with app.app_context(), write_transaction():
-        db.session.get_one(Schedule, twice).next_at = due_at
+    change_row(app, Schedule, twice, next_at=due_at)
     assert claim(app) == 1
     assert [len(runs(client, schedule_id)) for schedule_id in (twice, other)] == [1, 1]
     assert load_schedule(app, twice).next_at > now()
@@ -375,9 +365,7 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
         token_id = token.token_id
     program = api(replace(user, token=secret))
     schedule_id = make(program)["schedule_id"]
-    make_due(app, schedule_id, timedelta(minutes=5))
-    assert claim(app) == 1
-    run_jobs(failures=True)
+    send_due(app, run_jobs, schedule_id, 5, failures=True)
     assert [run["status"] for run in runs(client, schedule_id)] == ["done"]
     with app.app_context(), write_transaction():
         row = db.session.get_one(ApiToken, token_id)
@@ -387,9 +375,7 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
             row.expires_at = now() - timedelta(seconds=1)
         else:
             db.session.delete(row)
-    make_due(app, schedule_id, timedelta(minutes=3))
-    assert claim(app) == 1
-    run_jobs(failures=True)
+    send_due(app, run_jobs, schedule_id, 3, failures=True)
     assert [run["status"] for run in runs(client, schedule_id)] == ["failed", "done"]
     row = client.get(f"/api/schedules/{schedule_id}").json
     assert not row["is_active"] and row["paused_why"] == sending.TOKEN_ENDED
@@ -397,9 +383,7 @@ def test_what_a_program_made_ends_with_its_token_until_the_person_takes_it_over(
     assert "The token that made it has ended" in page
     browser.post(f"/schedules/{schedule_id}/do", data={"csrf_token": csrf_token(page), "do": "resume"})
     assert load_schedule(app, schedule_id).token_id is None
-    make_due(app, schedule_id, timedelta(minutes=1))
-    assert claim(app) == 1
-    run_jobs(failures=True)
+    send_due(app, run_jobs, schedule_id, failures=True)
     assert [run["status"] for run in runs(client, schedule_id)][0] == "done"
 
 
@@ -467,8 +451,7 @@ def test_it_begins_conversations_of_a_journey(app, client, user, login, run_jobs
     client.post(f"{place}/run")
     run_jobs()
     (run,) = runs(client, made["schedule_id"])
-    with app.app_context():
-        assert db.session.get_one(Conversation, run["conversation_id"]).journey_id
+    assert get_row(app, Conversation, run["conversation_id"]).journey_id
     assert client.patch(place, json={"journey": None}).json["journey"] is None
 
 
@@ -506,15 +489,12 @@ def test_a_real_worker_sends_it(live_worker, client, model, app):
     wait_until(lambda: runs(client, number)[0]["status"] in ends, "the end of the run", log=log)
     (run,) = runs(client, made["schedule_id"])
     assert (run["status"], run["problem"]) == ("done", None)
-    with app.app_context():
-        assert db.session.get_one(Message, run["message_id"]).content == "A good week."
+    assert get_row(app, Message, run["message_id"]).content == "A good week."
 
 
 def test_what_it_used_is_counted_as_a_schedules(app, client, model, run_jobs, schedule):
-    make_due(app, schedule["schedule_id"])
     model.script(match="Ask me how", reply="How was your week?")
-    claim(app)
-    run_jobs()
+    send_due(app, run_jobs, schedule["schedule_id"])
     (run,) = runs(client, schedule["schedule_id"])
     (day,) = client.get("/api/usage").json["usage"]
     assert day["schedule_input_tokens"] > 0 and day["schedule_output_tokens"] > 0

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from testkit.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
+from tests.support.queries import change_row, scalars
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
 from webapp.sharing.models import ConversationShare
@@ -60,8 +61,7 @@ def test_a_snapshot_stays_as_it_was_and_a_live_link_follows(app, client, talk):
         assert "noindex" in answer.headers["X-Robots-Tag"]
     assert "Said later" not in first.text
     assert "Said later" in second.text and "Live" in second.text
-    with app.app_context(), write_transaction():
-        db.session.get(Message, ids[3]).superseded_by_id = ids[2]
+    change_row(app, Message, ids[3], superseded_by_id=ids[2])
     assert "Words 4" in _page(visitor, snapshot["url"]).text
     assert "Words 4" not in _page(visitor, live["url"]).text
 
@@ -104,16 +104,14 @@ def test_revoked_expired_and_deleted_links_show_nothing(app, client, talk):
     revoked, expired, gone = (_share(client, conversation_id, live=True) for _ in range(3))
     assert client.delete(f"/api/shares/{revoked['share_id']}").status_code == 204
     assert client.delete(f"/api/shares/{revoked['share_id']}").status_code == 404
-    with app.app_context(), write_transaction():
-        db.session.get(ConversationShare, expired["share_id"]).expires_at = now() - timedelta(seconds=1)
+    change_row(app, ConversationShare, expired["share_id"], expires_at=now() - timedelta(seconds=1))
     visitor = browser_client(app)
     assert _page(visitor, revoked["url"]).status_code == 404
     assert _page(visitor, expired["url"]).status_code == 404
     assert _page(visitor, gone["url"]).status_code == 200
     shares = client.get("/api/shares").get_json()["shares"]
     assert [share["is_expired"] for share in shares] == [False, True]
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, conversation_id).deleted_at = now()
+    change_row(app, Conversation, conversation_id, deleted_at=now())
     assert _page(visitor, gone["url"]).status_code == 404
     assert client.get("/api/shares").get_json()["shares"] == []
 
@@ -160,10 +158,9 @@ def test_links_are_made_and_revoked_on_their_page(app, talk, browser):
     assert post_form(browser, place, page=place, kind="live", audience="accounts", expires="7").status_code == 303
     page = browser.get(place).text
     assert "Live link" in page and "People with an account" in page and "/s/" in page
-    with app.app_context():
-        share = db.session.scalars(db.select(ConversationShare)).one()
-        assert share.is_live and timedelta(days=6) < share.expires_at - now() < timedelta(days=8)
-        share_id = share.share_id
+    (share,) = scalars(app, db.select(ConversationShare))
+    assert share.is_live and timedelta(days=6) < share.expires_at - now() < timedelta(days=8)
+    share_id = share.share_id
     assert "Trip to Lisbon" in browser.get("/shares").text
     assert "Shared live" in browser.get(f"/c/{talk[0]}").text
     assert post_form(browser, f"/shares/{share_id}/revoke", page="/shares").status_code == 303
@@ -178,9 +175,8 @@ def test_a_range_is_chosen_on_the_page_by_its_questions(app, talk, browser):
     assert post_form(browser, place, page=place, **{"from": ids[2], "to": ""}).status_code == 303
     assert post_form(browser, place, page=place, **{"from": "", "to": ids[1]}).status_code == 303
     assert "Part of it" in browser.get(place).text
-    with app.app_context():
-        rows = db.session.scalars(db.select(ConversationShare).order_by(ConversationShare.share_id)).all()
-        assert [row.message_ids for row in rows] == [ids[2:], ids[:2]]
+    rows = scalars(app, db.select(ConversationShare).order_by(ConversationShare.share_id))
+    assert [row.message_ids for row in rows] == [ids[2:], ids[:2]]
     refused = post_form(browser, place, page=place, **{"from": ids[2], "to": ids[1]})
     assert refused.status_code == 422 and "comes before" in refused.text
 
@@ -190,8 +186,7 @@ def test_a_range_that_cannot_be_read_shares_nothing(app, talk, browser):
     for name, edge in product(("from", "to"), ("9" * 5_000, "all", "-1", "0")):
         answer = post_form(browser, place, page=place, **{name: edge})
         assert answer.status_code == 422 and "is not a message of this conversation" in answer.text, (name, edge)
-    with app.app_context():
-        assert db.session.query(ConversationShare).count() == 0
+    assert scalars(app, db.select(ConversationShare)) == []
 
 
 @pytest.mark.parametrize("way", WAYS_OUT)

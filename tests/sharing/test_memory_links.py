@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from testkit.people import post_form
 from tests.memories.conversing import converse
+from tests.support.queries import change_row
 from webapp.chat import service
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
@@ -76,8 +77,7 @@ def test_replies_that_a_link_shows_come_first_and_are_marked(app, client, user, 
     link(app, user.user_id, talk, last_message_id=second, first_message_id=second)
     link(app, user.user_id, ended, expires_at=now() - timedelta(days=1))
     link(app, user.user_id, other, expires_at=now() + timedelta(days=1))
-    with app.app_context(), write_transaction():
-        db.session.get(Message, replies(app, other)[0]).superseded_by_id = replies(app, other)[1]
+    change_row(app, Message, replies(app, other)[0], superseded_by_id=replies(app, other)[1])
     shown = [*reversed(replies(app, other)[1:]), second, first]
     report = client.delete(f"/api/memories/{memory_id}").json
     assert used_messages(report)[:4] == [(message_id, True) for message_id in shown]

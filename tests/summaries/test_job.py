@@ -4,6 +4,7 @@ import pytest
 
 from testkit.waiting import wait_for_reply
 from tests.support.dialogue import START, add_turn, write_dialogue
+from tests.support.queries import get_row, scalars
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
@@ -58,8 +59,7 @@ def test_what_was_owed_when_redis_was_emptied_is_done_by_the_sweep(app, client, 
         db.session.rollback()
         sweep()
     run_jobs()
-    with app.app_context():
-        assert db.session.query(ConversationChunk).count() == 1
+    assert len(scalars(app, db.select(ConversationChunk))) == 1
 
 
 def test_a_long_backlog_is_closed_batch_by_batch(app, user, model, talk, run_jobs):
@@ -69,10 +69,9 @@ def test_a_long_backlog_is_closed_batch_by_batch(app, user, model, talk, run_job
         db.session.remove()
         sweep()
     run_jobs()
-    with app.app_context():
-        found = db.session.query(ConversationChunk).order_by(ConversationChunk.message_range_start).all()
-        assert len(found) == 2 and found[0].message_range_end < found[1].message_range_start
-        assert not db.session.get(Conversation, talk.conversation_id).summary_due
+    found = scalars(app, db.select(ConversationChunk).order_by(ConversationChunk.message_range_start))
+    assert len(found) == 2 and found[0].message_range_end < found[1].message_range_start
+    assert not get_row(app, Conversation, talk.conversation_id).summary_due
 
 
 def test_when_the_summary_fails_the_turn_is_extracted_all_the_same(app, client, model, talk, run_jobs):

@@ -11,6 +11,7 @@ from flask import Flask
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
+from tests.support.queries import listener
 from webapp.db.base import db
 
 _LOCK_WAIT = 1205
@@ -51,22 +52,16 @@ def killed_at(begins: str, number: int = 1) -> Iterator[None]:
     def at_commit(_connection: Any) -> None:
         die("COMMIT")
 
-    event.listen(engine, "before_cursor_execute", at_statement)
-    event.listen(engine, "commit", at_commit)
-    try:
+    with listener(engine, "before_cursor_execute", at_statement), listener(engine, "commit", at_commit):
         with pytest.raises(SystemExit):
             yield
         db.session.rollback()
-    finally:
-        event.remove(engine, "before_cursor_execute", at_statement)
-        event.remove(engine, "commit", at_commit)
 
 
 @contextmanager
 def meanwhile(app: Flask, number: int, act: Callable[[], None]) -> Iterator[Gap]:
     """Within it, `act` runs and commits, in a session of its own, after this thread's statement of that number."""
     gap, mine, count = Gap(number), threading.get_ident(), 0
-    engine = db.engine
 
     def run_other(_connection: Any, _cursor: Any, _statement: str, *_rest: Any) -> None:
         nonlocal count
@@ -79,11 +74,8 @@ def meanwhile(app: Flask, number: int, act: Callable[[], None]) -> Iterator[Gap]
             other.join()
         count += 1
 
-    event.listen(engine, "after_cursor_execute", run_other)
-    try:
+    with listener(db.engine, "after_cursor_execute", run_other):
         yield gap
-    finally:
-        event.remove(engine, "after_cursor_execute", run_other)
 
 
 def _act(app: Flask, act: Callable[[], None], gap: Gap) -> None:

@@ -1,6 +1,6 @@
 """SQL statements: counted, or executed on their own."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,18 +11,31 @@ from webapp.db.base import db, write_transaction
 
 
 @contextmanager
-def count_queries(engine: Engine | None = None) -> Iterator[list[str]]:
-    """Collects the statements sent inside the block, in any thread; without `engine` in an application context."""
-    sent, engine = list[str](), engine or db.engine
-
-    def note(_connection, _cursor, statement, *_rest) -> None:
-        sent.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
+def listener(target: Any, name: str, call: Callable[..., None]) -> Iterator[None]:
+    """Have SQLAlchemy call something at an event until the block ends."""
+    event.listen(target, name, call)
     try:
-        yield sent
+        yield
     finally:
-        event.remove(engine, "before_cursor_execute", note)
+        event.remove(target, name, call)
+
+
+@contextmanager
+def record_statements(engine: Engine | None = None) -> Iterator[list[tuple[str, Any]]]:
+    """Collect the statements sent inside the block, in any thread, with their values; without `engine` in an
+    application context.
+    """
+    sent: list[tuple[str, Any]] = []
+    with listener(engine or db.engine, "before_cursor_execute", lambda *given: sent.append((given[2], given[3]))):
+        yield sent
+
+
+@contextmanager
+def count_queries(engine: Engine | None = None) -> Iterator[list[str]]:
+    """Collect the statements alone."""
+    sent = list[str]()
+    with listener(engine or db.engine, "before_cursor_execute", lambda *given: sent.append(given[2])):
+        yield sent
 
 
 def execute(app: Flask, statement: Executable) -> None:
@@ -40,3 +53,17 @@ def scalars(app: Flask, statement: Select[Any]) -> list[Any]:
 def scalar(app: Flask, statement: Select[Any]) -> Any:
     """Return the first column of the first row that a statement finds; None without one."""
     return next(iter(scalars(app, statement)), None)
+
+
+def get_row(app: Flask, model: type[Any], key: Any) -> Any:
+    """Return the row with a key, as it is stored; None without one."""
+    with app.app_context():
+        return db.session.get(model, key)
+
+
+def change_row(app: Flask, model: type[Any], key: Any, **values: Any) -> None:
+    """Change columns of the row with a key, in a transaction of its own."""
+    with app.app_context(), write_transaction():
+        row = db.session.get_one(model, key)
+        for name, value in values.items():
+            setattr(row, name, value)

@@ -34,30 +34,7 @@ MUCH = 1.0
 """Seconds of CPU after which a pattern is stopped: no linear one needs a tenth of that."""
 GROWTH = 3.0
 _FAR = 1_000
-_RUNS = (
-    " ",
-    "\n",
-    "\t",
-    "a",
-    "A",
-    "1",
-    ".",
-    "-",
-    ",",
-    "*",
-    "_",
-    "`",
-    "<",
-    "[",
-    "(",
-    '"',
-    "'",
-    "/",
-    ":",
-    "é",
-    "漢",
-    "\x01",
-)
+_RUNS = tuple(" \n\taA1.-,*_`<[(\"'/:é漢\x01")
 _RUNS_OF_WORDS = ("a ", "1 ", "a.", "a\n", " \n", "1.", "A-", "'a", "漢。")
 _AROUND = (("", "\x01"), ("a ", "\n\x01!"))
 

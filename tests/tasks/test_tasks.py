@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.conversations.rows import add_conversation, add_messages
+from tests.support.queries import change_row
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, write_transaction
 from webapp.digests import generation, service
@@ -156,8 +157,7 @@ def test_an_edit_during_the_model_call_stays(app, user, model, quiet_id):
 
 def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, quiet_id):
     def somebody_speaks(_body):
-        with app.app_context(), write_transaction():
-            db.session.get(Conversation, quiet_id).updated_at = now() - timedelta(minutes=90)
+        change_row(app, Conversation, quiet_id, updated_at=now() - timedelta(minutes=90))
         return {"structured": DATA}
 
     model.script(match=NAME, respond=somebody_speaks)

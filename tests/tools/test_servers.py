@@ -18,7 +18,7 @@ from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.llm.test_refused_tools import SAID
 from tests.memories.learning.test_tools import chats
-from tests.support.queries import count_queries, execute, scalar, scalars
+from tests.support.queries import count_queries, execute, get_row, scalar, scalars
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site, serve
 from tests.tools.test_web import HELLO, calls
@@ -257,8 +257,7 @@ def test_who_keeps_a_server(app, api, session_api, make_user, login, garden):
         browser.get(path).text for path in ("/settings/tools", f"/settings/tools/servers/{made['server_id']}")
     )
     assert "Garden" in pages and "Everybody" in pages and secret not in pages + json.dumps(api(owner).get(theirs).json)
-    with app.app_context():
-        assert secret not in str(db.session.get(ToolServer, made["server_id"]).secrets)
+    assert secret not in str(get_row(app, ToolServer, made["server_id"]).secrets)
     keeper = session_api(owner)
     assert keeper.patch(theirs, json={"url": "https://example.org/mcp"}).status_code == 422
     moved = keeper.patch(theirs, json={"url": "https://example.org/mcp", "token": ""}).json

@@ -11,7 +11,7 @@ import pytest
 from testkit.people import post_form
 from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import calls_tool, chats, send
-from tests.support.queries import count_queries, execute
+from tests.support.queries import count_queries, execute, get_row
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
 from webapp.chat.context import assembly
@@ -63,8 +63,7 @@ def test_dates_are_in_the_persons_time_zone(client, model):
 
 def test_the_browsers_zone_is_kept_for_an_account_without_one(app, user, model, browser):
     def zone() -> str:
-        with app.app_context():
-            return (db.session.get(User, user.user_id).settings or {}).get("timezone", "UTC")
+        return (get_row(app, User, user.user_id).settings or {}).get("timezone", "UTC")
 
     for told, kept in (("Nowhere/Atall", "UTC"), ("Europe/Lisbon", "Europe/Lisbon"), ("Asia/Tokyo", "Europe/Lisbon")):
         browser.set_cookie("tz", told)
@@ -74,8 +73,7 @@ def test_the_browsers_zone_is_kept_for_an_account_without_one(app, user, model, 
 
 def test_the_browsers_language_is_kept_for_what_is_made_without_it(app, user, model, browser):
     def language() -> str:
-        with app.app_context():
-            return UserSettings.of(db.session.get(User, user.user_id).settings).document_language
+        return UserSettings.of(get_row(app, User, user.user_id).settings).document_language
 
     for asked, kept in (("xx", "en"), ("de-AT,en;q=0.5", "de"), ("ar", "ar")):
         headers = {"Accept-Language": asked}

@@ -13,6 +13,7 @@ from tests.accounts.authenticator import Authenticator
 from tests.accounts.test_passkeys import add as add_passkey, sign_in as sign_in_with_passkey
 from tests.memories.keeping.test_no_trace import cells, everywhere as _everywhere, in_redis
 from tests.support.interleaving import killed_at
+from tests.support.queries import change_row, get_row
 from tests.transfer.test_restore import furnish
 from webapp.accounts import deletion, second_factor
 from webapp.accounts.models import AccountDeletion, User
@@ -145,8 +146,7 @@ def test_the_last_admin_stays_while_there_are_others(login, make_user):
 def test_when_its_time_has_come_nothing_is_left_anywhere(app, login, client, user, everywhere, run_jobs, model):
     """Every table, Redis and the files, searched for the words, the address, the name and the number."""
     model.script(match="memory_operations", structured={"statements": []})
-    with app.app_context(), write_transaction():
-        db.session.get(User, user.user_id).name = "Wilhelmina Quist"
+    change_row(app, User, user.user_id, name="Wilhelmina Quist")
     file = client.post(
         "/api/files", data={"file": (io.BytesIO(b"walnut oil"), "w.txt")}, content_type="multipart/form-data"
     ).get_json()
@@ -208,8 +208,7 @@ def test_over_the_api_it_is_gone_at_once_and_what_is_much_goes_by_a_job(
     with app.app_context():
         furnish(much.user_id, [["One", "Two", "Three"]], ["Tea"])
     assert session_api(little).delete("/api/account", json={"password": PASSWORD}).status_code == 204
-    with app.app_context():
-        assert db.session.get(User, little.user_id) is None
+    assert get_row(app, User, little.user_id) is None
     monkeypatch.setattr(deletion, "SMALL_ACCOUNT", 2)
     assert session_api(much).delete("/api/account", json={"password": PASSWORD}).status_code == 204
     assert api(much).get("/api/account").status_code == 401
@@ -244,8 +243,7 @@ def codes(app, user):
 
 
 def _is_kept(app, person) -> bool:
-    with app.app_context():
-        return db.session.get(User, person.user_id).is_active
+    return get_row(app, User, person.user_id).is_active
 
 
 def test_the_way_back_takes_the_second_step_as_signing_in_does(app, login, user, client, codes):

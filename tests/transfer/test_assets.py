@@ -9,6 +9,7 @@ import pytest
 
 from testkit.exports import chatgpt_conversation, claude_conversation, pack
 from tests.support.interleaving import killed_at
+from tests.support.queries import scalars
 from tests.transfer.test_imports import _bring, _talks, _upload
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
@@ -68,8 +69,7 @@ def _files_of(client, title):
 def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, client, run_jobs, export):
     _bring(client, run_jobs, export, take=["memories"])
     _bring(client, run_jobs, export, take=["conversations"], between={"from": "2030-01-01T00:00:00Z"})
-    with app.app_context():
-        assert db.session.query(File).count() == 0, "what is not taken brings no files"
+    assert scalars(app, db.select(File)) == [], "what is not taken brings no files"
     done = _bring(client, run_jobs, export)
     assert done["counts"]["conversations imported"] == 2
     assert _files_of(client, "Talk 1")[0] == ("Question 1", ["hive.png", "1.png"])
@@ -108,8 +108,7 @@ def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monke
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     (item,) = [row for row in items if row["kind"] == "conversation"]
     assert item["outcome"] == "imported" and item["reason"].startswith("“a.png” was left out: ")
-    with app.app_context():
-        assert db.session.query(File).count() == 0
+    assert scalars(app, db.select(File)) == []
 
 
 def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, monkeypatch, export):
@@ -123,8 +122,7 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
         assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
     _bring(client, run_jobs, export)
-    with app.app_context():
-        assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
+    assert len(scalars(app, db.select(File))) == len(scalars(app, db.select(MessageFile))) == 3
 
 
 def test_undoing_takes_the_files_back_but_those_that_are_used(app, client, run_jobs, export):
@@ -132,8 +130,7 @@ def test_undoing_takes_the_files_back_but_those_that_are_used(app, client, run_j
     assert client.post("/api/files", data=mine, content_type="multipart/form-data").status_code == 201
     done = _bring(client, run_jobs, export)
     client.post(f"/api/imports/{done['import_id']}/undo", json={})
-    with app.app_context():
-        assert [row.name for row in db.session.query(File)] == ["hive.png"], "it was there before"
+    assert [row.name for row in scalars(app, db.select(File))] == ["hive.png"], "it was there before"
 
 
 def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):

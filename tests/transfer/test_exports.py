@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 
 from testkit.people import post_form
 from tests.conversations.rows import add_conversation
-from tests.support.queries import count_queries
+from tests.support.queries import change_row, count_queries, scalar
 from webapp.accounts.service import delete_user
 from webapp.conversations.messages import add_past_messages
 from webapp.conversations.models import Conversation, Message
@@ -81,8 +81,7 @@ def test_a_conversation_speaks_the_language_of_its_person(app, client, run_jobs,
         return _export(client, run_jobs, what="conversation", conversation_id=talk, format=form)[1]
 
     page, text = export("html").text, export("markdown").text
-    with app.app_context():
-        said = db.session.scalars(select(Message.created_at).where(Message.conversation_id == talk)).first()
+    said = scalar(app, select(Message.created_at).where(Message.conversation_id == talk))
     at = said.astimezone(ZoneInfo("Asia/Tokyo"))  # its own time: a minute may end since the conversation began
     assert f"{at:%H:%M}" in text and f"{at:%Y-%m-%d}" not in text
     assert opening in page and "You" not in page + text
@@ -215,8 +214,7 @@ def earlier_files(app):
 
 def test_files_go_after_their_day(app, client, run_jobs, earlier_files):
     shown, _ = _export(client, run_jobs, what="memories")
-    with app.app_context(), write_transaction():
-        db.session.get(Export, shown["export_id"]).expires_at = now() - timedelta(seconds=1)
+    change_row(app, Export, shown["export_id"], expires_at=now() - timedelta(seconds=1))
     assert client.get(f"/api/exports/{shown['export_id']}/download").status_code == 404
     with app.app_context():
         with write_transaction():

@@ -6,7 +6,7 @@ from testkit.exports import chatgpt_conversation, pack
 from testkit.people import post_form
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.interleaving import killed_at
-from tests.support.queries import count_queries
+from tests.support.queries import change_row, count_queries, scalars
 from tests.transfer.test_imports import _bring
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict
@@ -68,8 +68,7 @@ def test_the_oldest_is_read_first_and_all_of_it_lands_in_review(app, client, use
     rows = memories_of(app, user.user_id)
     assert rows and all(row.needs_review and row.origin == "import" for row in rows)
     assert found["progress"]["proposed"] == len(rows)
-    with app.app_context():
-        assert db.session.query(MemoryEvidence).count() >= 2, "with the words they rest on"
+    assert len(scalars(app, db.select(MemoryEvidence))) >= 2, "with the words they rest on"
     assert client.post(_place(import_id), json={}).status_code == 409
 
 
@@ -204,8 +203,7 @@ def test_the_page_leads_through_it(app, model, run_jobs, import_id, monkeypatch,
     model.script(match="memory_operations", structured={"statements": []})
     page = f"/imports/{import_id}"
     for status in ("ready", "undone", "done"):  # before it is taken in and after it was undone there is nothing
-        with app.app_context(), write_transaction():
-            db.session.get(Import, import_id).status = status
+        change_row(app, Import, import_id, status=status)
         assert browser.get(f"{page}/learning").status_code == (200 if status == "done" else 404), status
     with monkeypatch.context() as patch:
         patch.setattr(import_learning, "cost", lambda *_: 1.5)

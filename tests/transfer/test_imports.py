@@ -11,6 +11,7 @@ from sqlalchemy import select
 from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, pack
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, operation
+from tests.support.queries import scalars
 from webapp.background import job_specs
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
@@ -167,8 +168,7 @@ def test_importing_again_brings_back_no_words_changed_and_no_file_deleted_here(a
     _bring(client, run_jobs, pack({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"}))
     (shown,) = _talks(client)
     assert [text for _, text in _lines(client, shown["conversation_id"])] == ["Question 1", "Taken out."]
-    with app.app_context():
-        assert db.session.query(MessageFile).count() == 0
+    assert scalars(app, db.select(MessageFile)) == []
 
 
 def test_what_has_no_date_is_not_dated_today(client, login, user, run_jobs):

@@ -7,11 +7,10 @@ from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
-from sqlalchemy import event
 
 from testkit.people import api_client, post_form
 from tests.support.interleaving import at_once
-from tests.support.queries import count_queries
+from tests.support.queries import count_queries, listener, scalars
 from webapp.db.base import db, now, reads_only, write_transaction
 from webapp.errors import Unavailable
 from webapp.i18n.numbers import round_count
@@ -269,8 +268,7 @@ def test_an_answer_that_is_of_no_use_is_counted_too(app, client, user, model, ru
     model.script(match="memory_operations", **unusable)
     _talk(client)
     run_jobs(failures=True)
-    with app.app_context():
-        rows = db.session.query(UsageRecord).filter_by(user_id=user.user_id, kind="memory_operations").all()
+    rows = scalars(app, db.select(UsageRecord).filter_by(user_id=user.user_id, kind="memory_operations"))
     calls = [call for call in model.calls() if call["schema"] == "memory_operations"]
     assert calls and sum(row.input_tokens for row in rows) >= len(calls)
 
@@ -285,10 +283,8 @@ def test_a_writer_that_comes_between_does_not_keep_a_call_from_being_counted(app
             writer.join(2)
 
     monkeypatch.setattr(records, "context", lambda: {"conversation_id": talk})
-    with app.app_context(), reads_only():
-        event.listen(db.engine, "after_cursor_execute", write)
+    with app.app_context(), reads_only(), listener(db.engine, "after_cursor_execute", write):
         records.record_background("titles", Completion("A title", "m", Usage(10, 5)), None)
-        event.remove(db.engine, "after_cursor_execute", write)
     writer.join()
     assert client.get("/api/usage").get_json()["total"]["calls"] == 2
 

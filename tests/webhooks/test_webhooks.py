@@ -156,9 +156,8 @@ def test_failures_are_tried_again_in_order_and_end_it(app, user, client, receive
             delivery.deliver(made["webhook_id"])
     found = client.get("/api/webhooks").get_json()["webhooks"][0]
     assert (found["is_active"], "answered 503" in found["disabled_reason"]) == (False, True)
-    with app.app_context():
-        last = db.session.scalars(db.select(AuditEvent).order_by(AuditEvent.event_id.desc())).first()
-        assert (last.user_id, last.action, last.actor_kind) == (user.user_id, "webhook_disabled", "system")
+    last = scalar(app, db.select(AuditEvent).order_by(AuditEvent.event_id.desc()))
+    assert (last.user_id, last.action, last.actor_kind) == (user.user_id, "webhook_disabled", "system")
     count = len(receiver.got)
     client.post("/api/memories", json={"memory_type": "fact", "content": "Rows"})
     run_jobs()

@@ -20,6 +20,7 @@ from sqlalchemy import JSON, LargeBinary, String, Text, inspect, select, text
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.dialogue import add_turn
+from tests.support.queries import scalars
 from webapp.accounts.idempotency import open_answer
 from webapp.accounts.models import IdempotencyKey
 from webapp.db.base import db, write_transaction
@@ -190,8 +191,7 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     assert in_tables(app) == set(), "at once, not when a job has run"
     assert in_redis(app.extensions["redis"]) == set()
     assert len(report["still_said_in"]) == 2
-    with app.app_context():
-        assert db.session.query(ConversationReport).count() == 0
+    assert scalars(app, db.select(ConversationReport)) == []
     model.script(match="memory_operations", structured={"statements": []})
     asked = len(model.calls())
     say(client, client.post("/api/conversations", json={}).json["conversation_id"], "What am I allergic to, and why?")

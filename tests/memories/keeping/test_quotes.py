@@ -3,10 +3,11 @@
 import pytest
 
 from tests.journeys.rows import wait
-from tests.memories.conversing import answers, converse, current, memories_of, operation, say
+from tests.memories.conversing import answers, converse, current, make_memories, memories_of, operation, say
 from tests.memories.learning.test_extraction import extract, learn
+from tests.support.queries import change_row
 from webapp.conversations.models import Conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import write_transaction
 from webapp.memories.learning import extraction
 from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.retrieval.hydration import load_passages
@@ -77,8 +78,7 @@ def test_a_job_that_was_reading_meanwhile_brings_nothing_back(app, client, user,
         return {"structured": {"statements": [operation(quote, WORDS[0])]}}
 
     model.script(match="memory_operations", respond=respond)
-    with app.app_context():
-        assert extraction.extract(talk, from_start=True).reasons == {"forgotten": 1}
+    assert make_memories(app, talk, from_start=True).reasons == {"forgotten": 1}
     assert current(app, user.user_id) == []
 
 
@@ -109,8 +109,7 @@ def test_an_edited_message_brings_nothing_back_and_what_is_rewritten_in_it_goes(
     wait(client, edited["response_id"])
     client.put("/api/account", json={"settings": {"memory_enabled": True}})
     client.post(f"/api/messages/{edited['message']['message_id']}/versions/{first}/restore")
-    with app.app_context():
-        extraction.extract(talk)
+    make_memories(app, talk)
     assert current(app, user.user_id) == ["而且住在大连。"]
 
 
@@ -130,8 +129,7 @@ def test_no_model_that_makes_summaries_or_memories_is_shown_what_was_forgotten(a
     model.reset()
     model.script(match="conversation_summary", structured={"summary": "Boats."})
     answers(model, operation("住在大连", "住在大连"))
-    with app.app_context(), write_transaction():
-        db.session.get(Conversation, talk).summary_due = True
+    change_row(app, Conversation, talk, summary_due=True)
     with app.app_context():
         summaries.summarise(talk)
         extraction.extract(talk, from_start=True)
@@ -145,6 +143,5 @@ def test_a_message_of_nothing_else_is_not_read(app, client, user, model):
     talk = converse(app, user.user_id, f"{SAID}.")
     forget(app, client, user, model, talk)
     model.reset()
-    with app.app_context():
-        extraction.extract(talk, from_start=True)
+    make_memories(app, talk, from_start=True)
     assert not [call for call in model.calls() if "memory_operations" in str(call)]

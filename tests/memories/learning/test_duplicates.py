@@ -5,6 +5,7 @@ import pytest
 
 from tests.memories.conversing import current, memories_of
 from tests.support.interleaving import killed_at
+from tests.support.queries import change_row
 from webapp.accounts.models import User
 from webapp.background import job_specs
 from webapp.db.base import add_row, db, now, write_transaction
@@ -162,8 +163,7 @@ def test_one_that_dies_midway_changes_nothing_and_is_done_the_next_time(app, use
         duplicates.tidy(user.user_id)
     assert len(current(app, user.user_id)) == 2, "nor does a model that fails"
     for is_on in (False, True):
-        with app.app_context(), write_transaction():
-            db.session.get(User, user.user_id).settings = {"memory_enabled": is_on}
+        change_row(app, User, user.user_id, settings={"memory_enabled": is_on})
         before = len(questions(model))
         with app.app_context():
             found = [duplicates.tidy(user.user_id) for _ in range(2)]

@@ -4,10 +4,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.memories.conversing import converse, current, operation
+from tests.memories.conversing import converse, current, make_memories, operation
 from tests.memories.worlds import INSTRUCTIONS, NOON, read_sections
 from webapp.i18n.dates import UNDATED
-from webapp.memories.learning import extraction, prompt
+from webapp.memories.learning import prompt
 from webapp.memories.learning.prompt import (
     CONVERSATION,
     MEMORIES,
@@ -168,14 +168,12 @@ def talk(app, user) -> int:
 
 def test_an_answer_cut_before_it_told_anything_is_split_and_never_repeated(app, user, model, talk):
     model.script(match="memory_operations", reply='{"statements": [{"mess', finish_reason="length")
-    with app.app_context():
-        result = extraction.extract(talk)
+    result = make_memories(app, talk)
     sizes = [sum('"message":' in line for line in sent.split("\n")) for sent in questions(model)]
     assert sizes == [4, 2, 1, 3, 1, 2, 1, 1], sizes
     assert len(set(questions(model))) == len(sizes)
     assert result.unreadable == 4 and not result.has_more
-    with app.app_context():
-        extraction.extract(talk)
+    make_memories(app, talk)
     assert len(questions(model)) == len(sizes)  # nothing is owed: the same would come of it again
 
 
@@ -186,7 +184,6 @@ def test_what_is_whole_counts_and_the_rest_is_read_by_the_next_call(app, user, m
     model.script(
         match="memory_operations", reply=f'{whole[:-2]}, {{"message": 2, "quo', finish_reason="length", times=1
     )
-    with app.app_context():
-        result = extraction.extract(talk)
+    result = make_memories(app, talk)
     assert len(questions(model)) == 2 and not result.has_more
     assert "Owns a boat called Ida" in current(app, user.user_id)

@@ -11,6 +11,7 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient, Person, csrf_token
+from tests.support.queries import scalars
 from webapp.background.queues import enqueue
 from webapp.db.base import db, now
 from webapp.llm.errors import ModelError
@@ -167,9 +168,8 @@ CHANGES = {
 
 
 def stored_text(app: Flask, user: Person) -> str:
-    with app.app_context():
-        row = db.session.query(Portrait).filter_by(user_id=user.user_id).one()
-        return str([row.sentences, row.before])
+    (row,) = scalars(app, db.select(Portrait).filter_by(user_id=user.user_id))
+    return str([row.sentences, row.before])
 
 
 def export_text(app: Flask, user: Person) -> str:

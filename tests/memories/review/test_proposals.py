@@ -10,6 +10,7 @@ from testkit.people import post_form
 from tests.memories.conversing import answers, converse, current, memories_of, operation
 from tests.memories.learning.test_extraction import extract, learn
 from tests.memories.learning.test_tools import calls_tool, send
+from tests.support.queries import scalars
 from webapp.db.base import add_row, db, get_or_raise, now, write_transaction
 from webapp.memories.models import ForgetProposal, Memory, MemoryChangeSet
 from webapp.memories.review import proposals
@@ -158,8 +159,7 @@ def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, us
     reply = forget(client, model, "Plays the oboe.")
     client.delete(f"/api/conversations/{reply['conversation_id']}")
     assert list_proposals(client) == [] and current(app, user.user_id) == ["Plays the oboe."]
-    with app.app_context():
-        assert db.session.scalars(select(ForgetProposal)).all() == [], "it goes with the conversation"
+    assert scalars(app, select(ForgetProposal)) == [], "it goes with the conversation"
 
 
 @pytest.mark.parametrize(("answer", "stays"), [("accept", "Lives in Linz"), ("discard", "Lives in Graz")])
@@ -259,10 +259,9 @@ def test_what_waited_sixty_days_is_set_aside_and_can_be_brought_back(app, client
         assert proposals.archive_expired(now() + timedelta(days=61)) == 2
         assert proposals.archive_expired(now() + timedelta(days=61)) == 0, "once"
     assert list_proposals(client) == []
-    with app.app_context():
-        changes = db.session.scalars(select(MemoryChangeSet).where(MemoryChangeSet.cause == "waited")).all()
-        assert len(changes) == 1
-        number = changes[0].change_set_id
+    changes = scalars(app, select(MemoryChangeSet).where(MemoryChangeSet.cause == "waited"))
+    assert len(changes) == 1
+    number = changes[0].change_set_id
     assert client.post(f"/api/memories/changes/{number}/undo", json={}).status_code == 200
     assert len(list_proposals(client)) == 2
 

@@ -2,8 +2,7 @@
 
 from testkit.memory_rows import fill_memories
 from testkit.people import ApiClient
-from tests.support.queries import count_queries
-from webapp.db.base import db, write_transaction
+from tests.support.queries import change_row, count_queries
 from webapp.memories.models import Memory
 from webapp.memories.showing.cards import MAX_COUNT
 from webapp.memories.showing.facets import tiles
@@ -18,8 +17,7 @@ def remember(client: ApiClient, content: str, kind: str = "fact", **fields: obje
 def test_a_kind_has_its_number_and_its_newest(app, client, user, make_user, api, login):
     remember(api(make_user()), "Somebody else lives in Bristol")
     waiting = remember(client, "Waits to be looked at")
-    with app.app_context(), write_transaction():
-        db.session.get_one(Memory, waiting).needs_review = True
+    change_row(app, Memory, waiting, needs_review=True)
     assert "kinds-title" not in login(user).get("/memories/portrait").text
     remember(client, "Lives in Bath")
     remember(client, "Prefers green tea", "preference")

@@ -3,11 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event
 from sqlalchemy.exc import InvalidRequestError
 
 from tests.memories.conversing import answers, converse, memories_of, name, operation
 from tests.memories.learning.test_extraction import extract, learn
+from tests.support.queries import record_statements
 from webapp.db.base import db, now
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryQuery
@@ -253,12 +253,6 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
             )
         db.session.commit()
         db.session.execute(db.text("ANALYZE TABLE memories"))
-        seen: list[tuple[str, tuple]] = []
-        event.listen(
-            db.engine,
-            "before_cursor_execute",
-            lambda _c, _k, statement, parameters, *_: seen.append((statement, parameters)),
-        )
         queries = [
             {},
             {"memory_type": "entity"},
@@ -278,8 +272,8 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
             for cursor in (None, first.next_cursor, middle):
                 if cursor is None and wishes:
                     continue
-                seen.clear()
-                page = list_memories(user.user_id, MemoryQuery(**wishes, cursor=cursor))
+                with record_statements() as seen:
+                    page = list_memories(user.user_id, MemoryQuery(**wishes, cursor=cursor))
                 assert page.items or wishes
                 (asked,) = [item for item in seen if item[0].startswith("SELECT memories")]
                 before = handler_reads()

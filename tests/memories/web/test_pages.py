@@ -9,19 +9,17 @@ import pytest
 from sqlalchemy import select, update
 
 from testkit.people import api_client, post_form
-from tests.memories.conversing import answers, converse, memories_of, operation, say
+from tests.memories.conversing import add_memory, answers, converse, make_memories, memories_of, operation, say
 from tests.spaces.helpers import join
-from tests.support.queries import execute
+from tests.support.queries import change_row, execute
 from webapp.conversations.models import Message
 from webapp.db.base import db, now, write_transaction
 from webapp.legacies.fact_list import CATEGORIES as LEGACY_CATEGORIES
 from webapp.memories import service
 from webapp.memories.history import revisions
-from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.prompt.always_used import context_memories
 from webapp.memories.rules.statements import _CATEGORIES, KEYS
-from webapp.memories.schemas import MemoryFields
 from webapp.memories.showing import facets, texts
 from webapp.memories.store import forgetting
 from webapp.memories.store.outside_proposals import Proposal, propose
@@ -34,12 +32,7 @@ SECRET = "Keeps bees on the roof"
 def remember(app):
     """`remember(person, "content", **fields)`: the id of a memory written by hand."""
 
-    def make(person, content=SECRET, **fields) -> int:
-        with app.app_context(), write_transaction():
-            row = service.create_memory(person.user_id, MemoryFields(memory_type="fact", content=content, **fields))
-            return row.memory_id
-
-    return make
+    return lambda person, content=SECRET, **fields: add_memory(app, person, content, **fields)
 
 
 @pytest.fixture
@@ -49,8 +42,7 @@ def learn(app, model):
     def make(person, *said, title="A talk") -> int:
         conversation_id = converse(app, person.user_id, *said, title=title)
         answers(model, *(operation(text, message_number=number) for number, text in enumerate(said, 1)))
-        with app.app_context():
-            extraction.extract(conversation_id)
+        make_memories(app, conversation_id)
         return conversation_id
 
     return make
@@ -438,8 +430,7 @@ def test_several_in_review_are_decided_together_and_counted_in_the_navigation(
         model,
         *(operation(f"maybe I like {what}", f"Likes {what}.", confidence=0.5) for what in ("jazz", "chess", "moss")),
     )
-    with app.app_context():
-        extraction.extract(talk)
+    make_memories(app, talk)
     waiting = [row.memory_id for row in memories_of(app, user.user_id) if row.needs_review]
     assert len(waiting) == 3
     assert "3 to review" in browser.get("/memory").text
@@ -531,10 +522,8 @@ def test_the_page_counts_what_each_part_lists(app, browser, client, user, make_u
     gone = remember(user, "Owns a boat", category="things")
     remember(other, "Waters on Mondays", space_id=space_id, visibility="shared")
     remember(other, "Dislikes weeding", space_id=space_id)
-    with app.app_context(), write_transaction():
-        service.archive_memory(user.user_id, gone)
-        waits = service.create_memory(user.user_id, MemoryFields(memory_type="preference", content="Likes jazz"))
-        waits.needs_review = True
+    change_row(app, Memory, gone, is_archived=True)
+    change_row(app, Memory, remember(user, "Likes jazz", memory_type="preference"), needs_review=True)
     parts = facets_of(browser.get("/memory").text)
     assert parts["In use"] == ("3", True) and parts["Pinned"] == ("1", False) and parts["To review"] == ("1", False)
     assert parts["Fact"] == ("3", False) and parts["Drinks"] == ("2", False) and parts["Garden"] == ("2", False)

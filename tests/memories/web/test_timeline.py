@@ -11,8 +11,8 @@ from flask import Flask
 
 from testkit.memory_rows import fill_memories
 from testkit.people import Person
-from tests.support.queries import count_queries
-from webapp.db.base import add_row, db, write_transaction
+from tests.support.queries import change_row, count_queries
+from webapp.db.base import add_row, write_transaction
 from webapp.memories.models import Memory
 from webapp.memories.showing.timeline import MAX_ROWS, Period, timeline_of
 
@@ -93,8 +93,7 @@ def test_only_what_is_ones_own_and_in_use(app, user, make_user, remember):
 def test_a_circle_of_replacements_ends(app, user, remember):
     one = remember("One", moment(2023))
     other = remember("Other", moment(2024), superseded_by_id=one)
-    with app.app_context(), write_transaction():
-        db.session.get_one(Memory, one).superseded_by_id = other
+    change_row(app, Memory, one, superseded_by_id=other)
     with app.app_context():
         assert sum(len(row) for row in timeline_of(user.user_id, UTC).rows) == 2
 
