@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from webapp.llm.structured import object_schema
 from webapp.memories.rules.kinds import CONTENT_MAX, KEY_MAX, VALUE_MAX, MemoryType, canonical_fact_key
 from webapp.memories.rules.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit, one_line
-from webapp.text.canonical import plain_text, slug
+from webapp.text.canonical import plain_text
 
 FIELD = "statements"
 MAX_STATEMENTS = 80
@@ -56,10 +56,6 @@ KEYS: dict[str, str] = {
     "job": "work/job",
     "employer": "work/employer",
     "diet": "health/diet",
-    "time_zone": "identity/timezone",
-    "availability": "constraint/availability",
-    "programming_language": "preference/language",
-    "coding_style": "preference/coding_style",
 }
 """What people have only one of at a time, by the word that the model uses, and the key it is stored under."""
 NO_KEY = "none"
@@ -188,10 +184,12 @@ class Statement(BaseModel):
 
 def _key_of(word: str | None) -> str | None:
     """Return the key that a model's word means: one of those it was given, an alias of one, or the word itself."""
-    key = slug(word or "")
+    key = (word or "").casefold()
     if key in ("", NO_KEY):
         return None
-    canonical = KEYS.get(key) or canonical_fact_key(word, "identity")
+    if key in KEYS:
+        return KEYS[key]
+    canonical = canonical_fact_key(key, "identity")
     return canonical if canonical in KEYS.values() else word
 
 

@@ -14,7 +14,6 @@ CATEGORIES = N_(
         "work": "work",
         "health": "health",
         "people": "people",
-        "constraint": "constraint",
         "instruction": "instruction",
         # of the facts of a legacy
         "personality": "personality",
