@@ -106,7 +106,7 @@ onContent(() => {
   discarded = $("#queue-last [data-discards]");
 });
 on("click", "a:not([hx-get])", (event, link) => {
-  if (!discarded || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (!discarded || link.hash || link.target || event.ctrlKey || event.metaKey || event.shiftKey) return; // stays here
   event.preventDefault();
   forgetDiscarded().then(() => location.assign(link.href));
 });
