@@ -35,6 +35,6 @@ import { $, onContent } from "./dom.js";
 onContent((root) => {
   if (!$("#composer")) import("./interrupted-form.js");
   if ($("input.input[type='file']", root)) import("./file-fields.js");
-  if ($("[data-choose], [data-keys]", root)) import("./selection.js");
+  if ($("[data-choose]", root)) import("./selection.js");
   if ($("[data-ask]", root)) import("./ask.js");
 });

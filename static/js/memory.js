@@ -1,5 +1,5 @@
 // The memory panel: kept up to date without moving what is under the pointer, and its tabs.
-import { $, $$, load, on } from "./dom.js";
+import { $, $$, load, on, onContent } from "./dom.js";
 import { reveal } from "./scroll.js";
 
 const panel = () => $("#panel");
@@ -93,6 +93,24 @@ on("click", "[data-remove-card]", (_event, button) => {
   (next?.matches(".mem") ? next : panel())?.focus();
   refresh();
 });
+
+// What was discarded last waits for its Undo: who goes elsewhere leaves it discarded, and is not asked about it there.
+let discarded = null; // the form that forgets it
+async function forgetDiscarded() {
+  const form = discarded;
+  discarded = null;
+  if (form) await fetch(form.action, { method: "POST", body: new FormData(form), keepalive: true }).catch(() => {});
+}
+onContent(() => {
+  if (!$("#review-queue")) forgetDiscarded();
+  discarded = $("#queue-last [data-discards]");
+});
+on("click", "a:not([hx-get])", (event, link) => {
+  if (!discarded || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  forgetDiscarded().then(() => location.assign(link.href));
+});
+addEventListener("pagehide", forgetDiscarded);
 
 // Esc in the form for a new one puts the link back.
 on("keydown", "[data-close-add]", (event, form) => {

@@ -4,14 +4,7 @@ import re
 
 from playwright.sync_api import Route, expect
 
-from .conftest import (
-    PHONE,
-    replies,
-    rest_position,
-    send,
-    serious_findings,
-    until,
-)
+from .conftest import PHONE, replies, rest_position, send, serious_findings, until
 
 
 def test_pages_before_signing_in_are_accessible(open_tab, user):

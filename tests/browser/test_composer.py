@@ -9,16 +9,7 @@ from tests.support.queries import scalars
 from webapp.conversations.models import Message
 from webapp.db.base import db
 
-from .conftest import (
-    DESKTOP,
-    PHONE,
-    expect_settled,
-    replies,
-    scrolls_sideways,
-    send,
-    serious_findings,
-    until,
-)
+from .conftest import DESKTOP, PHONE, expect_settled, replies, scrolls_sideways, send, serious_findings, until
 
 
 @pytest.mark.parametrize("device", [PHONE, DESKTOP], ids=["phone", "desktop"])

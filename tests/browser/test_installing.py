@@ -9,17 +9,7 @@ from webapp.accounts import sessions
 from webapp.db.base import write_transaction
 from webapp.push.service import list_subscriptions, public_key
 
-from .conftest import (
-    PHONE,
-    on_every_screen,
-    plant,
-    replies,
-    scrolls_sideways,
-    send,
-    serious_findings,
-    sign_in,
-    until,
-)
+from .conftest import PHONE, on_every_screen, plant, replies, scrolls_sideways, send, serious_findings, sign_in, until
 
 KEPT = """async () => {
   const names = (await caches.keys()).filter((name) => name.startsWith("read-"));

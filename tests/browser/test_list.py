@@ -227,6 +227,8 @@ def test_the_sidebar_and_the_panel_stay_as_they_were_left(page):
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", name="Used")).to_be_focused()
     expect(page.locator("#panel-used")).to_be_visible()
+    columns = page.locator("#panel").evaluate("el => (el.remove(), getComputedStyle(workspace).gridTemplateColumns)")
+    assert columns.endswith(" 352px"), "it has its room before it arrives"
 
 
 def test_a_drawer_keeps_the_rest_of_the_page_out_of_reach_and_gives_way(open_tab, user):

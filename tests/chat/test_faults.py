@@ -360,7 +360,10 @@ def test_kill_9_sigterm_and_ctrl_c_of_the_web(app, _live, client, model):
 def test_no_request_to_stop_is_lost_behind_one_that_cannot_be_read_or_a_clock_that_is_set_back(app, client, model):
     """Either ended it: nobody could stop a reply until the process was started again, or the clock had caught up."""
     model.hold_reply()
-    redis, turns = app.extensions["redis"], [begin(client), begin(client)]
+    redis = app.extensions["redis"]
+    for number in range(99):  # of before: SQLite, and a backup, number messages again
+        redis.xadd(turnlog.STOPS, {"turn": number}, id=f"1-{number}")
+    turns = [begin(client), begin(client)]
     for turn_id in turns:
         wait_for_text(app, turn_id)
     redis.xadd(turnlog.STOPS, {"none": "of ours"})

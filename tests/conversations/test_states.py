@@ -25,13 +25,9 @@ def talk(app, user) -> int:
         return row.conversation_id
 
 
-def change(app, statement) -> None:
-    execute(app, statement)
-
-
 def test_a_new_reply_is_unread_until_it_is_looked_at(app, talk, browser):
     assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
-    change(app, update(Conversation).where(Conversation.conversation_id == talk).values(updated_at=now()))
+    execute(app, update(Conversation).where(Conversation.conversation_id == talk).values(updated_at=now()))
     assert "data-unread" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
     at = get_row(app, Conversation, talk).updated_at
     assert post_form(browser, f"/c/{talk}/seen", headers={"HX-Request": "true"}).status_code == 204
@@ -47,7 +43,7 @@ def test_what_a_program_was_sent_is_read(client, browser, path):
 
 
 def test_a_reply_being_written_is_said_in_the_list(app, talk, browser):
-    change(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
+    execute(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
     assert "data-writing" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
     assert "data-writing" in browser.get(f"/c/{talk}").text, "also where the conversation itself was read before"
 

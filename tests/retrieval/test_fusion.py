@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from webapp.retrieval.fusion import (
-    best_rows,
-    best_rows_of_groups,
-    fuse,
-    rescore_rest,
-    standardise,
-    with_neighbours,
-)
+from webapp.retrieval.fusion import best_rows, best_rows_of_groups, fuse, rescore_rest, standardise, with_neighbours
 from webapp.retrieval.weights import FusionWeights
 
 ALL = np.ones(4, bool)

@@ -11,6 +11,7 @@ import pytest
 
 from testkit import exports
 from testkit.exports import pack
+from webapp.transfer import archives
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS
@@ -377,12 +378,15 @@ def test_a_chat_of_open_webui_may_stand_alone(read, wrap):
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-def test_a_tar_is_read_like_a_zip_and_other_archives_are_refused_plainly(mode, tmp_path):
+def test_a_tar_is_read_like_a_zip_and_other_archives_are_refused_plainly(mode, tmp_path, monkeypatch):
     path = tmp_path / "upload"
     with tarfile.open(path, mode) as archive:
         archive.addfile(tarfile.TarInfo("a/conversations.json"), io.BytesIO())
     with Upload(path, "export.tar") as upload:
         assert (upload.is_archive, upload.names) == (True, ["a/conversations.json"])
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 0)
+    with pytest.raises(ImportRefused, match="larger than an export"):
+        Upload(path, "export.tar")
     path.write_bytes(b"7z\xbc\xaf\x27\x1c")
     with pytest.raises(ImportRefused, match="not a ZIP"):
         Upload(path, "export.tar")

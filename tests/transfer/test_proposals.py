@@ -41,7 +41,7 @@ def make_import(app: Flask) -> Callable[..., int]:
         with app.app_context(), write_transaction():
             done = propose(person.user_id, [Proposal(text) for text in statements], cause="import")
             of = {"user_id": person.user_id, "status": "done", "format": "chatgpt", "filename": filename}
-            return add_row(Import(**of, counts={}, change_set_ids=[done.change_set_id])).import_id
+            return add_row(Import(**of, counts={"messages": 9}, change_set_ids=[done.change_set_id])).import_id
 
     return make
 
@@ -94,10 +94,9 @@ def test_a_group_is_dropped_as_a_whole_and_not_learned_again(app, user, make_imp
 def test_a_large_group_says_what_is_left(user, make_import, monkeypatch, browser):
     monkeypatch.setattr(proposal_pages, "SECONDS", -1.0)
     number = make_import(user, [f"Knows the song number {count}" for count in range(8)])
-    answer = decide(browser, number, "accept")
-    assert "5 memories kept. 3 are still waiting." in answer.text
-    answer = decide(browser, number, "accept")
-    assert "3 memories kept." in answer.text
+    assert "5 memories kept. 3 are still waiting." in decide(browser, number, "accept").text
+    assert "Review 3 memories" in browser.get(f"/imports/{number}").text
+    assert "3 memories kept." in decide(browser, number, "accept").text
 
 
 def test_an_import_through_the_door_makes_a_group(user, client, login, run_jobs):

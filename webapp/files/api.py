@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from flask import Response, request
 from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import PreconditionFailed
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id
@@ -160,10 +161,12 @@ def content_of(digest: str, name: str, media_type: str) -> Response:
     response.headers.set("Content-Disposition", "attachment", **_disposition(name))
     response.set_etag(digest)
     response.content_length = size
-    wanted = request.range
-    is_one = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
+    ranges = request.range
+    is_one = ranges is not None and ranges.units == "bytes" and len(ranges.ranges) == 1
     response.make_conditional(request, accept_ranges=is_one, complete_length=size)
     response.accept_ranges = "bytes"
+    if response.status_code == 412:
+        raise PreconditionFailed
     if request.method != "HEAD" and response.status_code != 304:
         try:
             response.response = file_storage().pieces(key, response.content_range.start or 0, response.content_length)

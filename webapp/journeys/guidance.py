@@ -1,5 +1,5 @@
 """The assistant's guidance: the task of a turn that opens a point, and the section about the journey in every turn's
-prompt. Without `knows`, which is for the record, neither says what is known about the person. Pure.
+prompt. Without `knows`, which is for the record, both leave out what is known about the person, and say so. Pure.
 """
 
 import re
@@ -10,7 +10,7 @@ from webapp.journeys.point_views import JourneyView, PointView
 
 TASK = "Ask ONE clear question that helps achieve your goals."
 MAX_KNOWN, MAX_QUOTES = 20, 8
-_NOTHING = "Nothing yet."
+_NOTHING, _UNRECORDED = "Nothing yet.", "(not on record)"
 _PROFILE = {"name": "Name", "preferred_name": "Prefers to be called", "birthday": "Birthday"}
 
 TAG = "guide"
@@ -42,7 +42,7 @@ def directive(item: PointView, profile: Mapping[str, str | None] | None = None, 
     blocks.append(_bullet_list("## Your Goals for This Discussion", point.elicitation_goals))
     blocks.append(_bullet_list("## This Point Is Complete When", point.completion_criteria))
     blocks.append(_bullet_list("## Example Questions You Could Adapt", point.example_questions))
-    blocks.append("\n".join(["## What You Already Know About This Topic", _facts_so_far(item) if knows else _NOTHING]))
+    blocks.append(f"## What You Already Know About This Topic\n{_facts_so_far(item) if knows else _UNRECORDED}")
     blocks.append(f"## Your Task\n{TASK}")
     return "\n\n".join(block for block in blocks if block)
 
@@ -114,7 +114,7 @@ def _current_point(item: PointView, view: JourneyView, knows: bool) -> list[str]
         _safe_line(point.system_message_template),
         _items("Goals:", item.new_goals or point.elicitation_goals),
         _items("Complete when:", [*item.criteria_met, *missing]),
-        facts or "Known so far: nothing.",
+        facts or f"Known so far: {'nothing.' if knows else _UNRECORDED}",
         _items("Still missing:", [*missing, *(f"new: {text}" for text in item.new_goals)]),
     ]
     if not knows:

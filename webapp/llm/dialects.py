@@ -18,7 +18,8 @@ _DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8
 _PLAIN = str.maketrans(f"{ascii_uppercase}｜▁", f"{ascii_lowercase}|_")
 _SPACE = re.compile(r"\s+")
 _SUFFIX = re.compile(r":(?=\w{0,15}\d)\w{1,16}(?=>)")
-_NAMESPACE = re.compile(r"(?<=<)(/?)(?:\w{1,20}:|\|\w{1,20}\|)(?=\w|\Z)")
+_NAMESPACE = re.compile(r"(?<=<)(/?)(?:\w{1,20}:|\|\w{1,20}\|)(?!calls?>)(?=\w|\Z)")
+"""Before all but a bare `call`, which would be anybody's element without it."""
 _PLURAL = re.compile(r"(?<=call|tool)s(?=[_|<>]|\Z)")
 _PART = re.compile(r"</?(?:\|\w{0,20}(?:\|\s?)?)?[\w:]{0,40}")
 
@@ -59,7 +60,7 @@ def may_begin_call(text: str, marks: Iterable[str]) -> bool:
 
 def any_of(marks: Iterable[str]) -> str:
     """Return a pattern for any of some marks, the longest first; a tag may have attributes."""
-    return "|".join(map(_pattern, sorted(marks, key=len, reverse=True)))
+    return "|".join(map(_pattern, sorted(sorted(marks), key=len, reverse=True)))  # the same in every process
 
 
 def _pattern(mark: str) -> str:

@@ -15,22 +15,25 @@ NAME_FIELDS = ("name", "tool", "tool_name", "function")
 _DECODER = json.JSONDecoder()
 _XTML = re.compile(r"<\|(?:open|(close))\|>([^<>]{0,300})<\|sep\|>")
 """Kimi's tags."""
-_CALL = "(?:(?:tool|function)_call|call|tool|function|invoke)"
-_MARK = re.compile(
-    rf"<(/?)(?:\w{{1,40}}[:_]|[|｜]\w{{1,20}}[|｜]\s?)?({_CALL}|parameter|argument|tool_sep|arg_key|arg_value)(?::\w{{1,16}})?(?=[\s=>])"
-)
-"""One of our tags, in some namespace."""
-_NAME = r"""(?:=|\s{1,9}(?:name|tool|key)\s{0,9}=)\s{0,9}["']?([^"'<>\s]{1,200})["']?[^<>]{0,200}>"""
+_SPACE = r"(?:\w{1,40}:|[|｜]\w{1,20}[|｜]\s?)?"
+"""The namespace of a tag."""
+_SUFFIX = r"(?::\w{1,16})?"
+"""Hunyuan's, the same for all tags of an answer."""
+_CALL = rf"{_SPACE}(?P<kind>(?:tool|function)_call|call|tool|function|invoke){_SUFFIX}"
+_PART = rf"{_SPACE}(?:parameter|argument){_SUFFIX}"
+_NAME = r"""(?:=|\s{1,9}(?:name|tool|key)\s{0,9}=)\s{0,9}["']?(?P<name>[^"'<>\s]{1,200})["']?[^<>]{0,200}>"""
 _TAG = re.compile(rf"<{_CALL}{_NAME}")
 _TAG_END = re.compile(rf"</{_CALL}>|\Z")
-_PARAMETER = re.compile(rf"<(?:parameter|argument){_NAME}")
-_PARAMETER_END = re.compile("</(?:parameter|argument)>")
+_PARAMETER = re.compile(rf"<{_PART}{_NAME}")
+_PARAMETER_END = re.compile(rf"</{_PART}>")
 _NAME_ELEMENT = re.compile(r"<(?:tool_)?name>\s{0,9}([^<>\s]{1,200})\s{0,9}</(?:tool_)?name>")
-_KEYED = re.compile(r"(?<![\w.-])([\w.-]{1,200})\s{0,9}(?:<tool_sep>\s{0,9})?(?=<arg_key>)")
-_KEY = re.compile("<(arg_key)>")
-_KEY_END = re.compile("</arg_key>")
-_VALUE = re.compile("<(arg_value)>")
-_VALUE_END = re.compile("</arg_value>")
+_KEY = re.compile(rf"<(?:longcat_)?(?P<name>arg_key){_SUFFIX}>")
+_KEY_END = re.compile(rf"</(?:longcat_)?arg_key{_SUFFIX}>")
+_VALUE = re.compile(rf"<(?:longcat_)?(?P<name>arg_value){_SUFFIX}>")
+_VALUE_END = re.compile(rf"</(?:longcat_)?arg_value{_SUFFIX}>")
+_KEYED = re.compile(
+    rf"(?<![\w.-])([\w.-]{{1,200}})\s{{0,9}}(?:<tool_sep{_SUFFIX}>\s{{0,9}})?(?=<(?:longcat_)?arg_key{_SUFFIX}>)"
+)
 _BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}(?:json)?)*"
 _BROKEN = 10_000
 _QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
@@ -52,8 +55,7 @@ class WrittenCalls:
         """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
         block = _QUOTED.sub(lambda match: json.dumps(match[2], ensure_ascii=False), block)
         block = _XTML.sub(lambda match: f"<{'/' if match[1] else ''}{match[2]}>", block)
-        block = _MARK.sub(r"<\1\2", block)
-        exact = (self._read_tags, self._json)
+        exact = (self._read_tags, self._json, self._named_elements)
         for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
             calls = list(reader(block))
             yield from calls
@@ -61,18 +63,26 @@ class WrittenCalls:
                 return
 
     def _read_tags(self, block: str) -> Iterator[ToolCall]:
-        for name, body in (*_elements(block, _TAG, _TAG_END), *_after(_NAME_ELEMENT, block)):
-            parameters = list(_elements(body, _PARAMETER, _PARAMETER_END)) or self._children(name, body)
-            if parameters:
-                yield from self._call(name, {key: self._parse_value(name, key, value) for key, value in parameters})
-            else:
-                start = body.find("{")
-                yield from self._call(name, _object(body[start:]) if start >= 0 else {})
-        for name, pairs in _after(_KEYED, block):
+        for name, body in _elements(block, _TAG, _TAG_END):
+            yield from self._read_body(name, body)
+        for name, pairs in _parts(_KEYED, block):
             keys = [key.strip() for _, key in _elements(pairs, _KEY, _KEY_END)]
             values = [value for _, value in _elements(pairs, _VALUE, _VALUE_END)]
             arguments = {key: self._parse_value(name, key, value) for key, value in zip(keys, values, strict=False)}
             yield from self._call(name, arguments)
+
+    def _named_elements(self, block: str) -> Iterator[ToolCall]:
+        for name, body in _parts(_NAME_ELEMENT, block):
+            yield from self._read_body(name, body)
+
+    def _read_body(self, name: str, body: str) -> Iterator[ToolCall]:
+        """Yield a call with the arguments in a text: as elements or in JSON."""
+        parameters = list(_elements(body, _PARAMETER, _PARAMETER_END)) or self._children(name, body)
+        if parameters:
+            yield from self._call(name, {key: self._parse_value(name, key, value) for key, value in parameters})
+        else:
+            start = body.find("{")
+            yield from self._call(name, _object(body[start:]) if start >= 0 else {})
 
     def _children(self, name: str, body: str) -> list[tuple[str, str]]:
         """Return the elements of a call that are named like its parameters."""
@@ -149,17 +159,19 @@ class WrittenCalls:
 
 
 def _elements(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Yield what each opening mark names, and the text up to the closing one; nothing that is not closed."""
+    """Yield what each opening mark names, and the text up to the next closing one of its kind; nothing without one."""
     index = 0
     while match := opening.search(text, index):
-        end = closing.search(text, match.end())
+        kinds = None, match.groupdict().get("kind")
+        ends = closing.finditer(text, match.end())
+        end = next((end for end in ends if end.groupdict().get("kind") in kinds), None)
         if end is None:
             return
-        yield match[1], text[match.end() : end.start()]
+        yield match["name"], text[match.end() : end.start()]
         index = end.end()
 
 
-def _after(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     """Yield what each mark names, and the text up to the next one."""
     marks = [*mark.finditer(text)]
     for match, end in zip(marks, [*(match.start() for match in marks[1:]), len(text)], strict=False):

@@ -110,7 +110,7 @@ def _end_debt(run_id: int, until: datetime) -> None:
 
 def _postpone(run_id: int, until: datetime, *, is_taken: bool) -> None:
     """Owe a mail again that was certainly not taken; if the mail server took none at all, so must the others wait."""
-    condition = ScheduleRun.mail_due_at == (None if is_taken else until)
+    condition = ScheduleRun.mail_due_at.is_(None) if is_taken else ScheduleRun.mail_due_at == until
     later = now() + PAUSE
     with write_transaction():
         rows_changed(update(ScheduleRun).where(ScheduleRun.run_id == run_id, condition).values(mail_due_at=later))

@@ -1,7 +1,7 @@
 """Keeps promises after something was killed or unavailable: works from the tables alone, safe to run at any time."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -98,19 +98,21 @@ def _queue_stalled() -> int:
 def _queue_nightly() -> int:
     """Queue the night's work once a night, or, if nothing ran then, when something next does; return how many jobs."""
     moment = now()
-    due = moment.astimezone().replace(hour=NIGHT_HOUR, minute=0, second=0, microsecond=0)
-    if due > moment:
-        due -= timedelta(days=1)
     nights = site.get_setting(site.NIGHTS)
     last = datetime.fromisoformat(nights[1]) if nights else moment
-    if nights and due <= last <= moment:
+    if nights and _night_of(last) == _night_of(moment):
         return 0
-    names = [name for name, spec in JOBS.items() if spec.is_nightly and last < due]
+    names = [name for name, spec in JOBS.items() if spec.is_nightly and last < moment]
     for name in names:
         enqueue(name)
     with write_transaction():
         site.set_setting(site.NIGHTS, [min(last, moment).isoformat(), moment.isoformat()])
     return len(names)
+
+
+def _night_of(moment: datetime) -> date:
+    """Return the day that begins with the night whose work is due at a moment, by the local clock."""
+    return (moment.astimezone() - timedelta(hours=NIGHT_HOUR)).date()
 
 
 def _store(work: Callable[[], T]) -> T:

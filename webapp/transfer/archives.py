@@ -74,9 +74,9 @@ def zip_of_tar(path: Path) -> IO[bytes]:
     result = tempfile.NamedTemporaryFile()  # noqa: SIM115  # closed by whoever asked
     try:
         with suppress(tarfile.TarError, EOFError), tarfile.open(path) as packed, zipfile.ZipFile(result, "w") as zipped:
-            for item in packed:
+            for number, item in enumerate(packed, 1):
                 left -= item.size
-                if left < 0:  # a sparse file may be of any size
+                if left < 0 or number > MAX_MEMBERS:  # a sparse file may be of any size
                     raise ImportRefused(_TOO_LARGE)
                 if item.isfile() and (member := packed.extractfile(item)):
                     with zipped.open(zipfile.ZipInfo(item.name), "w", force_zip64=True) as copy:

@@ -16,7 +16,7 @@ from webapp.i18n.request_language import gettext as _, values_in
 from webapp.llm.errors import NoModel
 from webapp.providers.catalogue import has_worker
 from webapp.spaces.current_space import spaces_to_choose
-from webapp.transfer import conversation_download, export_jobs, import_learning, service
+from webapp.transfer import conversation_download, export_jobs, import_learning, proposals, service
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
@@ -42,7 +42,7 @@ COUNT_LABELS = N_(
         "files that are not in the export left out": "files that are not in the export",
         "files that cannot be attached left out": "files that cannot be attached",
         "changes of documents that do not fit left out": "changes of documents that do not fit",
-        "memories proposed": "memories to review",
+        "memories proposed": "memories proposed",
         "memories known": "memories already known",
         "memories forgotten": "memories that you had forgotten",
         "memories secret": "secrets left out",
@@ -106,6 +106,7 @@ def show_import(import_id: int) -> ViewResult:
     context = {
         "row": row,
         "reader": READERS.get(row.format or ""),
+        "waiting": proposals.group_of(row),
         "counted": []
         if row.stage in ("undoing", "undone")
         else [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],

@@ -34,17 +34,7 @@ from webapp.memories.store import forgetting
 from webapp.redis.clients import open_redis
 from webapp.retrieval import lookup
 from webapp.retrieval.cache import Entry, index_cache
-from webapp.retrieval.changes import (
-    CHANNEL,
-    CHANNELS,
-    GROWN,
-    SPACES,
-    Change,
-    Position,
-    announce,
-    note,
-    position,
-)
+from webapp.retrieval.changes import CHANNEL, CHANNELS, GROWN, SPACES, Change, Position, announce, note, position
 from webapp.spaces.signals import touch
 
 QUESTION = "Which bird 7 did we see?"

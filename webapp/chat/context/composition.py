@@ -267,7 +267,7 @@ def excerpt_candidates(result: Result, zone: tzinfo) -> list[RetrievedPassage]:
             item.score,
             item.reason,
             item.revision,
-            item.source(day := item.at.astimezone(zone).date()),
+            item.source(day),
             start=item.start,
             end=item.start + len(item.content),
             length=item.length,
@@ -277,6 +277,7 @@ def excerpt_candidates(result: Result, zone: tzinfo) -> list[RetrievedPassage]:
             speaker=_SPEAKERS.get(item.role or "", ""),
         )
         for item in result.items
+        for day in [item.at.astimezone(zone).date()]
     ]
 
 

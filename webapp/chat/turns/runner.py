@@ -64,7 +64,7 @@ class TurnRunner:
         self._turns: dict[int, Turn] = {}
         self._submitted: set[int] = set()
         self._draining = False
-        self._last_stop = "0-0"  # to read a request twice does nothing
+        self._last_stop = ""
 
     @property
     def active(self) -> int:
@@ -233,6 +233,8 @@ class TurnRunner:
     async def _stop_requested_turns(self) -> None:
         """Stop the turns that somebody has asked to stop since the last look."""
         await self._has_turns.wait()
+        # Older ones are of turns that ended, whose numbers SQLite may give again, or somebody who restores a backup.
+        self._last_stop = self._last_stop or f"{(await self._redis.time())[0]}000-0"
         found: Any = await self._redis.xread({turnlog.STOPS: self._last_stop}, block=STOP_WAIT_MS)
         for entries in dict(found or ()).values():
             for entry_id, entry in entries:

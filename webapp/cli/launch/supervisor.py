@@ -20,6 +20,7 @@ STARTUP_TICK = 0.02  # Seconds between two looks while starting up; a signal end
 TICK = 1.0
 STARTUP_FAILURES = 3
 ASK_INTERVAL = 1.0  # Each answer is a line of the log.
+WARNING_INTERVAL = 15.0
 INTERRUPT_PATIENCE = 5.0  # Seconds that a child has after Ctrl-C: replies are stored as they are, and jobs begin again.
 
 
@@ -41,6 +42,7 @@ class Supervisor:
         self._question: socket.socket | None = None
         self._answer = bytearray()  # what has come of the answer to it
         self._ask_again_at = 0.0
+        self._warn_at = time.monotonic() + WARNING_INTERVAL
         self._trouble = ""  # why the web said last that it is not ready
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._width = max(len(spec.name) for spec in plan.specs)
@@ -88,6 +90,9 @@ class Supervisor:
     def _ask_whether_ready(self) -> None:
         """Ask the web; if it is only just starting, the question waits in the listener's queue."""
         now = time.monotonic()
+        if now >= self._warn_at:
+            self._warn_at = now + WARNING_INTERVAL
+            self._say(f"still not ready: {self._trouble or 'the web has not answered'}")
         is_running = any(child.is_running for child in self.children if child.spec.name == "web")
         if is_running and self._question is None and now >= self._ask_again_at:
             self._ask_again_at = now + ASK_INTERVAL
@@ -108,9 +113,9 @@ class Supervisor:
         if status == 200:
             self.is_ready = True
             self._announce()
-        elif text not in ("", self._trouble):
-            self._trouble = text
-            self._say(f"not ready yet: {text[:500]}")
+        elif text[:500] not in ("", self._trouble):
+            self._trouble = text[:500]
+            self._say(f"not ready yet: {self._trouble}")
 
     def _announce(self) -> None:
         for note in self.plan.notes:

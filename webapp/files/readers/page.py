@@ -71,9 +71,9 @@ def _close_elements(html: str) -> str:
     """Return a page without what its author forgot to close: a browser would hide all the rest."""
     html = _EMPTY.sub(r"<\1\2></\1>", html)
     for opening, closing in _RAW:
-        *_, last = None, *opening.finditer(html)
-        if last and not closing.search(html, last.end()):
-            html = html[: last.start()] + html[last.end() :]
+        marks = list(opening.finditer(html))
+        if marks and not closing.search(html, marks[-1].end()):
+            html = html[: marks[-1].start()] + html[marks[-1].end() :]
     return html
 
 

@@ -18,7 +18,7 @@ from webapp.memories.rules.relations import (
     may_contradict,
     may_leave_review,
     outlives,
-    replaced_by,
+    predecessors,
     similar_memories,
     stale_proposals,
     was_noted,
@@ -60,7 +60,7 @@ def _look_for_losses(message: SourceMessage, state: State, board: Board) -> None
     for memory in filter(None, (board.get(memory.ref) for memory in state.memories)):
         if not rests_on_nothing(memory, message):
             continue
-        before = next((item for item in replaced_by(memory, state.memories) if stands_in(item, message)), None)
+        before = next((item for item in predecessors(memory, state.memories) if stands_in(item, message)), None)
         if before is not None:
             board.apply(Close(memory.ref, max(item.said_at for item in memory.evidence), superseded_by=before.ref))
             board.apply(AddEvidence(before.ref, (), before.confidence, before.until, clears_review=True))

@@ -158,7 +158,7 @@ def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
     return any(memory.contradicts == target.ref or memory.ref == target.contradicts for memory in resting)
 
 
-def replaced_by(memory: KnownMemory, memories: Sequence[KnownMemory]) -> list[KnownMemory]:
+def predecessors(memory: KnownMemory, memories: Sequence[KnownMemory]) -> list[KnownMemory]:
     """Return what a memory replaced, and what that had replaced, the latest first."""
     closed = [known for known in memories if not known.is_open]
     replaced: list[KnownMemory] = []

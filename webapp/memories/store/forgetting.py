@@ -256,7 +256,7 @@ def _note(user_id: int, rows: Sequence[Memory], uses: Uses, cause: str) -> int:
 
 
 def memories_with_evidence(condition: ColumnElement[bool]) -> dict[int, bool]:
-    """Memories with evidence that meets a condition (on MemoryEvidence); True for those with no other evidence."""
+    """Return memories with evidence that meets a condition (on MemoryEvidence); True for those with no other."""
     here = set(db.session.scalars(select(MemoryEvidence.memory_id).where(condition)))
     others = select(MemoryEvidence.memory_id).where(MemoryEvidence.memory_id.in_(here), not_(condition))
     elsewhere = set(db.session.scalars(others))

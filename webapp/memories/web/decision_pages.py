@@ -2,7 +2,7 @@
 
 In the queue each decision is followed by the next question and a way back. Nothing is stored: pages and forms carry how
 many are `done` `of` all, the `cursor` after what is left for later, the change set `last`, and the discarded one
-(`held`), forgotten with the next decision.
+(`held`), forgotten with the next decision, or by the script when its person goes elsewhere.
 """
 
 from contextlib import suppress
