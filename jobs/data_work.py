@@ -30,15 +30,7 @@ def index_document(document_id: int) -> int:
     return result.vectors
 
 
-@job("read_scans")
-def read_scans(file_id: int) -> bool:
-    """Read pages that are pictures for a while; the rest is another job's."""
-    has_more = scans.read_scans(file_id)
-    if has_more:
-        enqueue("read_scans", file_id=file_id)
-    return has_more
-
-
+read_scans = job("read_scans")(scans.read_scans)
 embed_journey_points = job("point_vectors")(embed_points)
 look_at_import = job("look_at_import")(preview.inspect_upload)
 run_import = job("import")(import_jobs.run)

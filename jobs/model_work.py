@@ -24,6 +24,7 @@ from webapp.transfer import import_learning
 
 tidy_memories = job("tidy")(duplicates.tidy)
 learn = job("learn")(import_learning.run)
+make_overview = job("overview")(overviews.make_overview)
 send_scheduled = job("scheduled_turn")(runs.run)
 
 
@@ -52,11 +53,8 @@ def extract_memories(conversation_id: int, from_start: bool = False, after: int 
 
 @job("exam")
 def examine_model(model: str) -> bool:
-    """Ask a model a part of the exam of those that write memories, and continue if there is more."""
-    has_more = examiner.examine(model)
-    if has_more:
-        enqueue("exam", model=model)
-    return has_more
+    """Ask a model a part of the exam of those that write memories; return whether there is more."""
+    return examiner.examine(model)
 
 
 @job("tidying")
@@ -96,15 +94,6 @@ def summarise(conversation_id: int) -> dict[str, int] | None:
     if chunk.has_more:
         enqueue("summary", conversation_id=conversation_id)
     return result
-
-
-@job("overview")
-def make_overview(conversation_id: int) -> bool:
-    """Sum up the oldest summaries of a conversation, and continue if there are many more."""
-    overview = overviews.make_overview(conversation_id)
-    if overview:
-        enqueue("overview", conversation_id=conversation_id)
-    return overview
 
 
 @job("overviews")

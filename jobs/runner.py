@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 OUTAGES = (ModelUnavailable, RateLimited, InterruptedAnswer)
 """Failures that say nothing about the work itself: it may be asked for again as soon as the model answers."""
+CONTINUED = {"read_scans", "exam", "overview"}
+"""Jobs that return whether there is more to do, and are then queued again, behind other people's."""
 
 
 @dataclass
@@ -124,7 +126,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
     expect_writes()
     start, outcome = time.perf_counter(), "failed"
     try:
-        result = conflicts.repeat_on_conflict(partial(_work, function, ids))
+        result = conflicts.repeat_on_conflict(partial(_work, name, function, ids))
         # Scheduled jobs are worth a line only when something is wrong.
         level = logging.DEBUG if job_specs.JOBS[name].every else logging.INFO
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - start) * 1000)})
@@ -171,8 +173,10 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
         _run.reset(token)
 
 
-def _work(function: Callable[..., Any], ids: dict[str, Any]) -> Any:
+def _work(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     result = function(**ids)
+    if result and name in CONTINUED:
+        enqueue(name, **ids)
     db.session.commit()
     return result
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Input, Integer, Lines, SearchText
+from webapp.http.validation import Amount, Input, Integer, Lines, SearchText, valid_fields
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
@@ -17,13 +17,7 @@ class JsonColumn(BaseModel):
     def of(cls, stored: Any) -> Self:
         """Return the fields as stored; a value that this version cannot read falls back to its default."""
         items = stored.items() if isinstance(stored, Mapping) else ()
-        fields = {name: value for name, value in items if name in cls.model_fields}
-        try:
-            return cls(**fields)
-        except ValidationError as error:
-            for item in error.errors():
-                fields.pop(str(item["loc"][0]), None)
-            return cls(**fields)
+        return valid_fields(cls, {name: value for name, value in items if name in cls.model_fields})
 
 
 class Parameters(Input, JsonColumn):

@@ -79,9 +79,6 @@ class LocalizedEnvironment(Environment):
     def select_template(self, names: Any, parent: Any = None, globals: Any = None) -> Template:
         return self.in_language().select_template(names, parent, globals)
 
-    def get_or_select_template(self, template_name_or_list: Any, parent: Any = None, globals: Any = None) -> Template:
-        return self.in_language().get_or_select_template(template_name_or_list, parent, globals)
-
 
 def _text_functions(texts: Translations | NullTranslations) -> dict[str, Callable[..., str]]:
     """Return what templates call for the texts of a language. The reader is not asked for at each of hundreds."""

@@ -11,6 +11,7 @@ from rq.serializers import JSONSerializer
 from testkit.people import Person
 from testkit.processes import wait_until
 from tests.conversations.rows import add_conversation, add_messages
+from tests.support.queries import change_row, get_row
 from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
 from webapp.chat.turns import turnlog
 from webapp.conversations import default_titles, service
@@ -32,9 +33,8 @@ def untitled_id(app: Flask, user: Person) -> int:
 
 
 def _title(app: Flask, conversation_id: int) -> tuple[str | None, str]:
-    with app.app_context():
-        row = db.session.get(Conversation, conversation_id)
-        return row.title, row.title_source
+    row = get_row(app, Conversation, conversation_id)
+    return row.title, row.title_source
 
 
 def _ask(app: Flask, conversation_id: int, turn_id: int | None = None) -> str | None:
@@ -69,8 +69,7 @@ def test_twice_is_once(app, untitled_id, model, run_jobs):
     assert _title(app, untitled_id) == ("Tides and the moon", "auto")
     (call,) = [call for call in model.calls() if call["schema"] == "conversation_title"]
     assert str(call).count("two tides") == 2 and "not one 0" not in str(call), "no title is made of what was forgotten"
-    with app.app_context():
-        assert db.session.get(Conversation, untitled_id).updated_at == before, "a title is no activity"
+    assert get_row(app, Conversation, untitled_id).updated_at == before, "a title is no activity"
 
 
 def test_several_turns_are_settled_by_one_job(app, untitled_id, model, run_jobs):
@@ -114,8 +113,7 @@ def test_an_error_no_retry_cures_settles_and_takes_the_first_words(app, untitled
 def test_a_question_that_was_asked_back_is_no_title(app, user, model, run_jobs):
     talk = add_conversation(app, user.user_id)
     _, reply = add_messages(app, talk, 2, text="Ich ziehe nach Graz")
-    with app.app_context(), write_transaction():
-        db.session.get_one(Message, reply).content = "Schön! Wie groß ist die neue Wohnung?"
+    change_row(app, Message, reply, content="Schön! Wie groß ist die neue Wohnung?")
     model.script(match="conversation_title", structured={"title": "Wie groß ist die neue Wohnung?"})
     _ask(app, talk)
     run_jobs()
@@ -177,8 +175,8 @@ def test_redis_emptied_before_it_ran(app, untitled_id, model, run_jobs):
     app.extensions["redis"].flushall()
     assert run_jobs() == []
     with app.app_context():
-        assert upkeep.sweep()["titles"] == 1
-        assert upkeep.sweep()["titles"] == 0, "asked for once, not at every sweep"
+        assert upkeep.sweep()["title"] == 1
+        assert upkeep.sweep()["title"] == 0, "asked for once, not at every sweep"
     run_jobs()
     assert _title(app, untitled_id) == ("Tides and the moon", "auto")
 

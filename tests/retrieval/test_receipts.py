@@ -5,12 +5,14 @@ from sqlalchemy import select
 
 from testkit.processes import wait_until
 from testkit.waiting import wait_for_reply
+from tests.memories.conversing import add_memory
+from tests.support.queries import get_row
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.i18n import catalogs
 from webapp.memories.models import Memory
-from webapp.memories.schemas import MemoryChanges, MemoryFields
-from webapp.memories.service import create_memory, update_memory
+from webapp.memories.schemas import MemoryChanges
+from webapp.memories.service import update_memory
 from webapp.memories.store import forgetting
 from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.receipt_views import ShownItem, UsedCounts, used_counts
@@ -22,9 +24,7 @@ QUESTION = "Which instrument does my sister Clara play?"
 
 @pytest.fixture
 def memory_id(app, user) -> int:
-    with app.app_context(), write_transaction():
-        fields = MemoryFields(memory_type="fact", content="Clara plays the cello", importance=0.4)
-        return create_memory(user.user_id, fields).memory_id
+    return add_memory(app, user, "Clara plays the cello", importance=0.4)
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_the_reply_says_what_it_was_given(app, client, model, reply_id, memory_i
     with app.app_context():
         assert not db.session.get(Memory, memory_id).access_count
         db.session.rollback()
-        wait_until(lambda: sweep()["memories_used"] == 1, "its use, noted once the reply is done")
-        assert sweep()["memories_used"] == 0
+        wait_until(lambda: sweep()["used"] == 1, "its use, noted once the reply is done")
+        assert sweep()["used"] == 0
         memory = db.session.get(Memory, memory_id, populate_existing=True)
         assert memory.access_count == 1 and memory.last_accessed_at is not None
         said = db.session.scalar(select(Message.message_id).where(Message.content.contains("viola")))
@@ -98,11 +98,7 @@ def test_a_receipt_shows_the_revision_that_was_used(app, client, user, reply_id,
 def corrections(app, user, memory_id) -> dict[str, int]:
     """Memories of which each is corrected in another way."""
     others = {"wrong": "Clara plays the harp", "outdated": "Clara plays the oboe", "forget": "Clara plays the tuba"}
-    with app.app_context(), write_transaction():
-        made = {
-            verdict: create_memory(user.user_id, MemoryFields(memory_type="fact", content=text)).memory_id
-            for verdict, text in others.items()
-        }
+    made = {verdict: add_memory(app, user, text) for verdict, text in others.items()}
     return made | {"not_relevant": memory_id}
 
 
@@ -113,10 +109,9 @@ def test_corrections_on_the_spot(app, client, user, corrections, reply_id):
         assert client.post(f"/api/messages/{reply_id}/receipt/feedback", json=body).status_code == 200, verdict
         line = lines(client, reply_id)["memory", memory_id]
         assert (line["state"], line["verdict"]) == (states[verdict], verdict)
-        with app.app_context():
-            memory = db.session.get(Memory, memory_id)
-            kept = memory and (memory.is_archived, memory.valid_to is not None)
-            assert kept == (None if verdict == "forget" else (verdict == "wrong", verdict == "outdated")), verdict
+        memory = get_row(app, Memory, memory_id)
+        kept = memory and (memory.is_archived, memory.valid_to is not None)
+        assert kept == (None if verdict == "forget" else (verdict == "wrong", verdict == "outdated")), verdict
     with app.app_context():
         again = retrieve(Question(user.user_id, QUESTION), 5)
         assert not {("memory", memory_id) for memory_id in corrections.values()} & {item.key for item in again.items}
@@ -127,9 +122,8 @@ def test_corrections_on_the_spot(app, client, user, corrections, reply_id):
 def test_the_line_under_a_reply_tells_what_was_relevant_from_what_is_always_on(
     app, client, user, model, memory_id, run_jobs, browser
 ):
-    with app.app_context(), write_transaction():
-        for content in ("Lives in Leeds", "Works as a nurse"):
-            create_memory(user.user_id, MemoryFields(memory_type="fact", content=content))
+    for content in ("Lives in Leeds", "Works as a nurse"):
+        add_memory(app, user, content)
     run_jobs()
     labels = {}
     for asked in (QUESTION, "How long does bread rise?"):

@@ -122,10 +122,10 @@ def test_what_it_cannot_read_is_titled_by_its_first_words_and_read_once_a_model_
         with write_transaction():
             long_ago = {"updated_at": now() - timedelta(hours=1)}
             db.session.execute(update(Conversation).where(Conversation.conversation_id == talk).values(long_ago))
-        assert sweep()["extractions"] == 0
+        assert sweep()["extract"] == 0
         assert count_jobs(app) == 0
         offline_launch.undo()
-        assert sweep()["extractions"] == 1
+        assert sweep()["extract"] == 1
     run_jobs()
     assert not scalar(app, select(Conversation.extraction_due).where(Conversation.conversation_id == talk))
 

@@ -7,7 +7,7 @@ from sqlalchemy import Select, delete, exists, func, select
 
 from webapp.accounts import signals
 from webapp.accounts.models import User, UserGroup, UserGroupMember
-from webapp.db.base import add_row, db, get_or_raise
+from webapp.db.base import add_row, db, delete_row, get_or_raise
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import app_settings
 
@@ -56,8 +56,7 @@ def rename_group(group_id: int, name: str) -> None:
 
 def delete_group(group_id: int) -> None:
     """Delete a group, its limits, and its access to the models restricted to it. Raises NotFound."""
-    db.session.delete(get_group(group_id))
-    db.session.flush()
+    delete_row(get_group(group_id))
 
 
 def set_members(group_id: int, user_ids: Collection[int]) -> None:

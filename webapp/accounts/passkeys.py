@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from webapp.accounts import service, signals
 from webapp.accounts.models import Passkey, User
-from webapp.db.base import add_row, count_rows, db, now
+from webapp.db.base import add_row, count_rows, db, delete_row, now, own_row
 from webapp.errors import Conflict, Invalid, Unauthenticated, require
 from webapp.extensions import redis
 
@@ -164,13 +164,11 @@ def remove(user_id: int, passkey_id: int) -> None:
     """Remove a passkey, which then signs nobody in. Raises NotFound."""
     passkey = _get_passkey(user_id, passkey_id)
     signals.note(user_id, "passkey_removed", passkey.name)
-    db.session.delete(passkey)
-    db.session.flush()
+    delete_row(passkey)
 
 
 def _get_passkey(user_id: int, passkey_id: int) -> Passkey:
-    row = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
-    return require(row, "There is no such passkey.")
+    return require(own_row(Passkey, user_id, passkey_id), "There is no such passkey.")
 
 
 def _use(challenge: str) -> None:

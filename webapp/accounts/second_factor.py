@@ -9,7 +9,7 @@ from sqlalchemy import select
 from webapp.accounts import signals
 from webapp.accounts.models import SecondFactor, User
 from webapp.accounts.passwords import random_code
-from webapp.db.base import db, now
+from webapp.db.base import db, delete_row, now
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, Invalid
 
@@ -93,8 +93,7 @@ def disable(user_id: int) -> None:
     if row is None:
         return
     was_on = row.confirmed_at is not None
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
     if was_on:
         signals.note(user_id, "two_factor_off")
 

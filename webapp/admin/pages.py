@@ -13,7 +13,8 @@ from webapp.admin.health import concerns
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.extensions import redis
-from webapp.http.forms import on_form, read_form, sentences, valid_filters
+from webapp.http.forms import on_form, read_form, sentences
+from webapp.http.validation import valid_fields
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, pop_values, show_once, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -133,7 +134,7 @@ def delete_user(user_id: int) -> ViewResult:
 
 def _render_users(*, partial: bool = False, **extra: Any) -> str:
     parameters = {name: request.args.get(name) or None for name in ("q", "cursor")}
-    query = valid_filters(UserQuery, {"limit": PAGE_LENGTH, **parameters})
+    query = valid_fields(UserQuery, {"limit": PAGE_LENGTH, **parameters})
     page = service.list_users(query)
     template = "admin/_user_rows.html" if partial else "admin/users.html"
     context: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}

@@ -61,7 +61,7 @@ STREAM: Responses = {
 
 
 def message_rate() -> str:
-    """Return how many turns a user may start."""
+    """Return how many turns a user may start, and how many digests they may ask for."""
     return app_settings().message_rate
 
 

@@ -99,13 +99,12 @@ class Again(Input):
     parameters: ReplyParameters | None = Field(None, description="For this version only.")
 
 
-class FollowQuery(BaseModel):
-    after: str | None = Field(None, max_length=60, description="The id of the last event received.")
-    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the background work is done.")
-
-
 class FollowOnly(BaseModel):
     follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the background work is done.")
+
+
+class FollowQuery(FollowOnly):
+    after: str | None = Field(None, max_length=60, description="The id of the last event received.")
 
 
 class WaitQuery(BaseModel):

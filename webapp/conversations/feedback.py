@@ -9,7 +9,7 @@ from webapp.audit.actions import Action
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.conversations.schemas import FeedbackCount, NewFeedback, ReadableFeedback
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import db, delete_row, get_or_raise, now
 from webapp.errors import Conflict, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page, PageQuery
@@ -45,8 +45,7 @@ def remove_rating(user_id: int, message_id: int) -> None:
     """Remove the user's rating of a reply, if there is one. Raises NotFound."""
     row = find_feedback(user_id, message_id)
     if row is not None:
-        db.session.delete(row)
-        db.session.flush()
+        delete_row(row)
 
 
 def counts(days: int) -> list[FeedbackCount]:

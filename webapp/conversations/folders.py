@@ -4,7 +4,7 @@ from sqlalchemy import Select, func, select, update
 
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
-from webapp.db.base import add_row, count_rows, db
+from webapp.db.base import add_row, count_rows, db, delete_row, own_row
 from webapp.errors import Conflict, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page, PageQuery
@@ -14,8 +14,7 @@ MAX_FOLDERS = 500
 
 def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
     """Return one of the user's folders; `lock` keeps it from being deleted during the transaction. Raises NotFound."""
-    query = select(Folder).where(Folder.folder_id == folder_id, Folder.user_id == user_id)
-    return require(db.session.scalar(query.with_for_update() if lock else query), "There is no such folder.")
+    return require(own_row(Folder, user_id, folder_id, lock=lock), "There is no such folder.")
 
 
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
@@ -41,8 +40,7 @@ def delete_folder(user_id: int, folder_id: int) -> None:
         .where(Conversation.folder_id == folder_id)
         .values(folder_id=None, updated_at=Conversation.updated_at)
     )
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
 
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:

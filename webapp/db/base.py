@@ -154,11 +154,25 @@ def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool 
     return require(row, "It has been deleted in the meantime.")
 
 
+def own_row(model: type[Row], user_id: int, key: int, *, lock: bool = False) -> Row | None:
+    """Return a user's row by its key; `lock` selects it FOR UPDATE. None if there is none, or it is another's."""
+    (column,) = model.__mapper__.primary_key
+    statement = db.select(model).filter_by(user_id=user_id).where(column == key)
+    row: Row | None = db.session.scalar(statement.with_for_update() if lock else statement)
+    return row
+
+
 def add_row(row: Row) -> Row:
     """Send a new row to the database at once, which gives it its id."""
     db.session.add(row)
     db.session.flush()
     return row
+
+
+def delete_row(row: Base) -> None:
+    """Delete a row in the database at once."""
+    db.session.delete(row)
+    db.session.flush()
 
 
 def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Select, delete, select
 
 from webapp.accounts.signals import account_deleted
-from webapp.db.base import db
+from webapp.db.base import db, delete_row, own_row
 from webapp.errors import Invalid, NotFound, require
 from webapp.files import pictures
 from webapp.files.citations import Citable
@@ -23,8 +23,7 @@ MAX_ATTACHED = 20
 
 def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
     """Return one of the user's files; with `lock` it cannot be deleted before the transaction ends. Raises NotFound."""
-    statement = _files_of(user_id).where(File.file_id == file_id)
-    return require(db.session.scalar(statement.with_for_update() if lock else statement), "There is no such file.")
+    return require(own_row(File, user_id, file_id, lock=lock), "There is no such file.")
 
 
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
@@ -52,8 +51,7 @@ def delete_file(user_id: int, file_id: int) -> None:
     """Delete a file with its text; conversations it was attached to lose it. Raises NotFound."""
     row = get_file(user_id, file_id, lock=True)
     digest = row.digest
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
     drop_orphan(digest)
 
 

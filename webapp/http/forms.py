@@ -75,15 +75,6 @@ def validate(model: type[M], values: Mapping[str, Any]) -> M:
         raise Invalid("", errors=field_errors(error)) from None
 
 
-def valid_filters(model: type[M], values: Mapping[str, Any]) -> M:
-    """Return the filters in a URL as a model, without those that do not fit."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        wrong = {item["loc"][0] for item in error.errors()}
-        return model.model_validate({name: value for name, value in values.items() if name not in wrong})
-
-
 def sentences(
     error: DomainError | ValidationError, labels: Mapping[str, str], *, otherwise: str = ""
 ) -> dict[str, str]:

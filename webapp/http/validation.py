@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 from unicodedata import category
@@ -16,10 +16,12 @@ from pydantic import (
     Field,
     PlainSerializer,
     StrictBool,
+    ValidationError,
     ValidationInfo,
     field_validator,
 )
 
+M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -35,6 +37,15 @@ MAX_TEXT_BYTES = 2**20
 MAX_METADATA_BYTES = 16_384
 MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions stop at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
+
+
+def valid_fields(model: type[M], values: Mapping[str, Any]) -> M:
+    """Return values as a model, without those that do not fit: of a URL's filters, or of what is stored."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = {item["loc"][0] for item in error.errors()}
+        return model.model_validate({name: value for name, value in values.items() if name not in wrong})
 
 
 class Input(BaseModel):

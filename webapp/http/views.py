@@ -188,11 +188,6 @@ def check_json_request() -> None:
         raise Invalid.field("body", "must be a JSON object")
 
 
-def static_version() -> str:
-    """Return a version that changes whenever the static files are rebuilt."""
-    return str(current_app.config.get("STATIC_VERSION", ""))
-
-
 ONCE = "shown once"
 
 

@@ -77,11 +77,11 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     if owner_id is not None and count_rows(Journey.owner_id == owner_id) >= MAX_OWN:
         raise Conflict("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN)
     fixture = body.complete()
+    slug = free_slug(fixture.slug)  # first: what takes it from here on is a conflict, too
     if body.slug is not None:
         holder = db.session.scalar(select(Journey).where(Journey.slug == fixture.slug))
         if holder is not None and holder.owner_id in (None, user_id):
             raise Conflict("There is already a journey with this slug.")
-    slug = free_slug(fixture.slug)
     definition = {**definition_of(fixture), "slug": slug}
     row = Journey(
         slug=slug,

@@ -6,6 +6,7 @@ from typing import Any
 from webapp.accounts.service import user_settings
 from webapp.audit.actions import Action
 from webapp.audit.service import record
+from webapp.audit.setup import READ_INTERVAL
 from webapp.db.base import db
 from webapp.errors import Forbidden, NotFound
 from webapp.http.validation import parse_id, utc_text
@@ -24,8 +25,6 @@ from webapp.retrieval.passages import KINDS, FoundPassage
 from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
 
-READ_INTERVAL = 600
-"""If one token reads the same number of things again within so many seconds, the audit has one line for both."""
 TITLE, TEXT, WHOLE = 120, 500, 20_000
 """The most characters of a title, of a passage in a context, and of a fetched text."""
 MAX_FOUND, MAX_PINNED, MAX_KNOWN, MAX_SPACES = 10, 20, 40, 50

@@ -20,12 +20,6 @@ blueprint = PageBlueprint("oauth", __name__)
 METADATA = "/.well-known/oauth-authorization-server"
 
 
-def init_oauth_errors(app: Flask) -> None:
-    """Report errors under these URLs in the form that OAuth prescribes."""
-    for path in PROGRAMS:
-        problems.set_error_format(app, path, _error)
-
-
 def server() -> Any:
     """Return the authorization server, loaded when it is first needed: most processes never need it."""
     from webapp.oauth import server as module  # noqa: PLC0415
@@ -113,8 +107,9 @@ def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) 
 
 
 def init_oauth(app: Flask) -> None:
-    """Set the format of the endpoints' errors, and register programs as a kind of access to accounts."""
-    init_oauth_errors(app)
+    """Report errors under these URLs as OAuth prescribes, and register programs as a kind of access to accounts."""
+    for path in PROGRAMS:
+        problems.set_error_format(app, path, _error)
     add_kind("programs", Kind(N_("Other programs"), _names, service.disconnect_all))
 
 

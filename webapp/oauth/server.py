@@ -186,7 +186,7 @@ class _Revocation(RevocationEndpoint):  # type: ignore[misc]
 
 class _Issuer(IssuerParameter):  # type: ignore[misc]
     def get_issuer(self) -> str:
-        return issuer()
+        return absolute()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +196,6 @@ class Consent:
     user_id: int
     scope: str
     space_ids: frozenset[int] | None
-
-
-def issuer() -> str:
-    """Return the name of this authorization server: the URL of the site, without a trailing slash."""
-    return absolute()
-
-
-def resource() -> str:
-    """Return the URL of the resource that tokens are for."""
-    return f"{issuer()}/mcp"
 
 
 def consent() -> tuple[OAuthClient, str, str | None]:
@@ -267,5 +257,6 @@ def _as_answer(tokens: IssuedTokens) -> dict[str, Any]:
 
 
 def _check_resource(parameters: Mapping[str, list[str]], redirect_uri: str | None = None) -> None:
-    if any(url.rstrip("/") not in (resource(), issuer()) for url in parameters.get("resource", [])):
+    ours = (absolute("/mcp"), absolute())  # what tokens are for, and this server itself
+    if any(url.rstrip("/") not in ours for url in parameters.get("resource", [])):
         raise InvalidTarget("There is no such resource here.", redirect_uri=redirect_uri)

@@ -13,7 +13,7 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.scopes import WORDS, Scope
 from webapp.audit.actions import Action
 from webapp.audit.service import Actor, record
-from webapp.db.base import add_row, db, get_or_raise, now, rows_changed
+from webapp.db.base import add_row, db, get_or_raise, now, own_row, rows_changed
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, require
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
@@ -173,10 +173,7 @@ def disconnect(user_id: int, grant_id: int) -> None:
 
 
 def _grant_of(user_id: int, grant_id: int) -> OAuthGrant:
-    row = db.session.scalar(
-        select(OAuthGrant).where(OAuthGrant.grant_id == grant_id, OAuthGrant.user_id == user_id).with_for_update()
-    )
-    return require(row, "There is no such program.")
+    return require(own_row(OAuthGrant, user_id, grant_id, lock=True), "There is no such program.")
 
 
 def trust(user_id: int, grant_id: int, may_write: bool) -> None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SEND_SECONDS = 10.0
 MAX_AGE = timedelta(days=1)
 """How long a browser that is away is waited for."""
 TITLE_CHARS = 200
@@ -127,7 +126,6 @@ def _send(sender: WebPush, row: PushSubscription, text: str, message_id: int) ->
             row.endpoint,
             body=message.encrypted,
             headers={**message.headers, **about},
-            seconds=SEND_SECONDS,
             most=0,
             allowed=app_settings().outbound_allowed,
         )

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
 
 from webapp.accounts.models import User
-from webapp.db.base import add_row, count_rows, db
+from webapp.db.base import add_row, count_rows, db, delete_row
 from webapp.db.text_search import contains_words
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.http.paging import Keyset, read_page
@@ -96,8 +96,7 @@ def delete_prompt(user_id: int, saved_prompt_id: int) -> str:
     """Delete a prompt; returns its name. Raises NotFound, Forbidden."""
     row = get_prompt(user_id, saved_prompt_id, edit=True).prompt
     name = row.name
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
     return name
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from webapp.accounts.access_kinds import Kind, add_kind
 from webapp.accounts.models import User
-from webapp.db.base import db, get_or_raise, now
+from webapp.db.base import db, delete_row, get_or_raise, now
 from webapp.db.encryption import digest_of, keyed_hash
 from webapp.errors import NotFound
 from webapp.http.views import absolute
@@ -66,8 +66,7 @@ def make_feed(user_id: int) -> Feed:
 def delete_feed(user_id: int) -> None:
     """Withdraw the URL of a user's calendar, if there is one."""
     if (row := db.session.get(ScheduleFeed, user_id)) is not None:
-        db.session.delete(row)
-        db.session.flush()
+        delete_row(row)
 
 
 add_kind("calendar", Kind(N_("Calendar link"), _dates, delete_feed))  # whoever has one sees what is due

@@ -15,7 +15,7 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import add_row, count_rows, db, get_or_raise, now
+from webapp.db.base import add_row, count_rows, db, delete_row, get_or_raise, now, own_row
 from webapp.errors import Conflict, Invalid, NotFound, TooMany, require
 from webapp.http.paging import EPOCH, Keyset, read_page
 from webapp.http.validation import Page, PageQuery
@@ -48,8 +48,7 @@ def page_of_schedules(user_id: int, query: PageQuery) -> Page[Schedule]:
 
 def get_schedule(user_id: int, schedule_id: int, *, lock: bool = False) -> Schedule:
     """Return one of a user's schedules. Raises NotFound."""
-    statement = select(Schedule).where(Schedule.schedule_id == schedule_id, Schedule.user_id == user_id)
-    return require(db.session.scalar(statement.with_for_update() if lock else statement), "There is no such schedule.")
+    return require(own_row(Schedule, user_id, schedule_id, lock=lock), "There is no such schedule.")
 
 
 def create_schedule(user_id: int, fields: ScheduleFields, *, token_id: int | None = None) -> Schedule:
@@ -108,8 +107,7 @@ def change_schedule(user_id: int, schedule_id: int, changes: ScheduleEdit, *, to
 
 def delete_schedule(user_id: int, schedule_id: int) -> None:
     """Delete a schedule; the replies to its messages stay. Raises NotFound."""
-    db.session.delete(get_schedule(user_id, schedule_id, lock=True))
-    db.session.flush()
+    delete_row(get_schedule(user_id, schedule_id, lock=True))
 
 
 def run_now(user_id: int, schedule_id: int) -> ScheduleRun:

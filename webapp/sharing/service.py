@@ -13,7 +13,7 @@ from webapp.audit.actions import Action
 from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
-from webapp.db.base import add_row, count_rows, db
+from webapp.db.base import add_row, count_rows, db, delete_row, own_row
 from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page
@@ -130,17 +130,13 @@ def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare
 
 def get_share(user_id: int, share_id: int) -> ConversationShare:
     """Return one of the user's links. Raises NotFound."""
-    row = db.session.scalar(
-        select(ConversationShare).where(ConversationShare.share_id == share_id, ConversationShare.user_id == user_id)
-    )
-    return require(row, "There is no such link.")
+    return require(own_row(ConversationShare, user_id, share_id), "There is no such link.")
 
 
 def revoke_share(user_id: int, share_id: int) -> None:
     """End a link at once. Raises NotFound."""
     row = get_share(user_id, share_id)
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
     audit.record(user_id, Action.SHARE_REVOKED, f"conversation {row.conversation_id}", detail={"share_id": share_id})
     _note_live(row.conversation_id)
 

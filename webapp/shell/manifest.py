@@ -9,7 +9,7 @@ from flask import Response, current_app, redirect, render_template, request, url
 from webapp.accounts.auth import cookieless, public
 from webapp.http.compression import read_asset
 from webapp.http.forms import SHARED
-from webapp.http.views import PageBlueprint, ViewResult, static_version
+from webapp.http.views import PageBlueprint, ViewResult
 from webapp.templating import asset
 
 blueprint = PageBlueprint("installing", __name__)
@@ -64,10 +64,11 @@ def manifest() -> ViewResult:
 @public
 def worker() -> ViewResult:
     """The service worker, with the URLs of what it keeps; looked up each time, so that it is never out of date."""
-    source = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
+    version = current_app.config["STATIC_VERSION"]
+    source = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", version)
     script = source[0].decode() if source else ""
     names = {
-        "version": static_version(),
+        "version": version,
         "offline": url_for(".offline"),
         "shell": [url_for(".offline"), *_shell()],
         "home": url_for("conversations_pages.new"),

@@ -54,7 +54,7 @@ MODEL_JOBS = ("extract", "summary", "learn")
 def sweep() -> dict[str, int]:
     """Finish turns whose process died, queue what is due or owed, write counted uses and shipped prompts.
 
-    What fails of it holds up nothing else.
+    What fails of it holds up nothing else. Returns how many of each.
     """
     owed: dict[str, Callable[[], Sequence[int | str]]] = {
         "title": partial(conversations.conversations_without_title, since=now() - timedelta(days=MAX_DELAY_DAYS)),
@@ -82,13 +82,7 @@ def sweep() -> dict[str, int]:
         "used": partial(_store, partial(flush_uses, redis())),
         "prompts": _store_prompts,
     }
-    counts = run_each(steps)
-    return {
-        "recovered": counts["recovered"],
-        "titles": counts["title"],
-        "extractions": counts["extract"],
-        "memories_used": counts["used"],
-    }
+    return run_each(steps)
 
 
 def _queue(name: str, find: Callable[[], Sequence[int | str]]) -> int:

@@ -3,9 +3,10 @@
 from webapp.accounts import idempotency
 from webapp.accounts.auth import login_required, require_identity
 from webapp.background.queues import enqueue_or_find
+from webapp.chat.api import message_rate
 from webapp.digests import generation
 from webapp.digests.service import get_digest, log_read, reachable_conversation, require_user
-from webapp.extensions import app_settings, limiter, redis
+from webapp.extensions import limiter, redis
 from webapp.http.json_api import Answer, api_blueprint
 from webapp.http.validation import Id
 from webapp.tasks.schemas import DigestMade, DigestsMade, JobId, SyncQuery, TaskQueued, TaskState, UserDigestsQuery
@@ -14,12 +15,7 @@ from webapp.tasks.service import job_state
 blueprint = api_blueprint("tasks_api", __name__, tag="Tasks", access="service")
 
 
-def task_rate() -> str:
-    """Return the rate at which a user may request digests."""
-    return app_settings().message_rate
-
-
-limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{require_identity().user_id}")
+limit_tasks = limiter.shared_limit(message_rate, scope="tasks", key_func=lambda: f"user:{require_identity().user_id}")
 
 
 @blueprint.post(

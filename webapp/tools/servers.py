@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, select, true
 
 from webapp.accounts.auth import current_user_id
-from webapp.db.base import add_row, db, get_or_raise, now
+from webapp.db.base import add_row, db, delete_row, get_or_raise, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings, limiter
 from webapp.llm.capabilities import tool_fingerprint
@@ -89,8 +89,7 @@ def delete_server(row: ToolServer) -> None:
     """Delete a server with the permissions given for it."""
     forget_refusals(row)
     db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
 
 
 def _note_tools(row: ToolServer, age: str, tools: Sequence[ListedTool]) -> None:
@@ -157,8 +156,7 @@ def revoke(user_id: int, grant_id: int) -> None:
     row = db.session.get(ToolGrant, grant_id)
     if row is None or row.user_id != user_id:
         raise NotFound("There is no such permission.")
-    db.session.delete(row)
-    db.session.flush()
+    delete_row(row)
 
 
 def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[Tool]:

@@ -14,9 +14,8 @@ from webapp.accounts import service as accounts, site
 from webapp.accounts.auth import current_user_id, login_required
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
-from webapp.http.forms import valid_filters
 from webapp.http.problems import field_errors
-from webapp.http.validation import parse_id
+from webapp.http.validation import parse_id, valid_fields
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, download
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
@@ -138,7 +137,7 @@ def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -
 def _query(ways: dict[str, str]) -> UsageQuery:
     by = request.args.get("by", "day")
     dates = {name: request.args.get(name) or None for name in ("from", "to")}
-    return valid_filters(UsageQuery, {"by": by if by in ways else "day", **dates})
+    return valid_fields(UsageQuery, {"by": by if by in ways else "day", **dates})
 
 
 def _cell(value: Any) -> Any:

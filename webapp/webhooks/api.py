@@ -2,7 +2,8 @@
 
 from webapp.accounts import idempotency
 from webapp.accounts.auth import current_user_id, password_required
-from webapp.http.json_api import Responses, api_blueprint
+from webapp.chat.api import STREAM
+from webapp.http.json_api import api_blueprint
 from webapp.http.validation import Id
 from webapp.http.views import ViewResult
 from webapp.webhooks import events_api, service
@@ -18,10 +19,6 @@ from webapp.webhooks.schemas import (
 )
 
 blueprint = api_blueprint("webhooks_api", __name__, tag="Events", access="user")
-
-STREAM: Responses = {
-    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
-}
 
 
 @blueprint.get("/events", responses=STREAM)

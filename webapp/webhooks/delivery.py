@@ -25,7 +25,7 @@ from webapp.webhooks import service
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.signatures import headers, wait_after
 
-SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
+LEASE = timedelta(seconds=60)
 MAX_TEXT = 100_000
 GONE = 410
 
@@ -119,7 +119,6 @@ def _send(letter: _Letter) -> _Outcome:
             letter.url,
             body=letter.body,
             headers=letter.headers,
-            seconds=SEND_SECONDS,
             most=0,
             allowed=app_settings().outbound_allowed,
         )

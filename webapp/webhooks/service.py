@@ -15,7 +15,7 @@ from webapp.audit.actions import Action
 from webapp.audit.service import SYSTEM, record
 from webapp.background.events import Kind as Happening, event_recorded
 from webapp.background.queues import enqueue_after_commit
-from webapp.db.base import add_row, after_commit, db, now, rows_changed
+from webapp.db.base import add_row, after_commit, db, now, own_row, rows_changed
 from webapp.errors import Conflict, Forbidden, require
 from webapp.extensions import app_settings
 from webapp.i18n.marks import N_
@@ -54,8 +54,7 @@ add_kind("webhooks", Kind(N_("Webhooks"), _hosts, _delete_all))
 
 def get_webhook(user_id: int, webhook_id: int) -> Webhook:
     """Return one of a person's webhooks. Raises NotFound."""
-    row = db.session.scalar(select(Webhook).where(Webhook.user_id == user_id, Webhook.webhook_id == webhook_id))
-    return require(row, "There is no such webhook.")
+    return require(own_row(Webhook, user_id, webhook_id), "There is no such webhook.")
 
 
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Row, Select, delete, exists, false, func, 
 from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.db.base import db, delete_row, write_transaction
 from webapp.errors import NotFound
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import Page
@@ -115,8 +115,7 @@ def discard(user_id: int, key: str) -> SettlementResult:
     """Leave the earlier one in use, if there is one; anything else is not learned again. Raises NotFound, Conflict."""
     proposal = _find(user_id, key)
     if isinstance(proposal, ForgetProposal):
-        db.session.delete(proposal)
-        db.session.flush()
+        delete_row(proposal)
         return SettlementResult("discarded")
     return _decide(user_id, proposal, Decision.ACCEPT if proposal.is_earlier else Decision.REJECT)
 

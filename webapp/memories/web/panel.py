@@ -6,7 +6,7 @@ from sqlalchemy import select
 from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
-from webapp.http.forms import valid_filters
+from webapp.http.validation import valid_fields
 from webapp.memories import service
 from webapp.memories.showing.cards import Filters
 from webapp.spaces.current_space import chosen_space
@@ -36,7 +36,7 @@ def read_filters(conversation: Conversation | None = None, *, arrives: bool = Fa
     if arrives or (conversation is not None and "space" not in request.args):
         values["space"] = str(_space_here(conversation) or "")  # until something else is asked for
     values = {name: value for name, value in values.items() if name in Filters.model_fields and value}
-    return valid_filters(Filters, values)
+    return valid_fields(Filters, values)
 
 
 def _space_here(conversation: Conversation | None) -> int | None:
