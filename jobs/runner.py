@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 OUTAGES = (ModelUnavailable, RateLimited, InterruptedAnswer)
 """Failures that say nothing about the work itself: it may be asked for again as soon as the model answers."""
-CONTINUED = {"read_scans", "exam", "overview"}
+IN_PARTS = {"read_scans", "exam", "overview"}
 """Jobs that return whether there is more to do, and are then queued again, behind other people's."""
 
 
@@ -175,7 +175,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_jo
 
 def _work(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     result = function(**ids)
-    if result and name in CONTINUED:
+    if result and name in IN_PARTS:
         enqueue(name, **ids)
     db.session.commit()
     return result
