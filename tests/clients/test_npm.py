@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.gateway.test_completions import talks
-from tests.mcp_server.test_tools import memory, token
+from tests.mcp_server.test_tools import token
+from tests.memories.conversing import add_memory
 from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
 
 HERE = Path(__file__).parent
@@ -83,7 +84,7 @@ def test_openai_responses(app, user, live_server, model, clients):
 
 @pytest.mark.parametrize("age", ["old", "legacy", "auto", "2026-07-28"])
 def test_mcp(app, user, live_server, clients, age):
-    memory(app, user, "Keeps bees on the roof")
+    add_memory(app, user, "Keeps bees on the roof")
     seen = run(clients, "mcp.js", ADDRESS=f"{live_server.url}/mcp", TOKEN=token(app, user, "mcp"), AGE=age)
     assert seen["tools"] == [name for name in TOOLS if name not in SCHEDULE_TOOLS]
     assert [item["title"] for item in seen["found"]] == ["Keeps bees on the roof"]
