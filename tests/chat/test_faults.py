@@ -199,10 +199,7 @@ def test_what_is_kept_is_said_once_and_in_the_readers_language(app, client, logi
 
 
 def test_recovery_keeps_what_tools_did(app, client):
-    """A note was written and a mail perhaps sent when the process died: whoever tries again has to see that.
-
-    It was suspected before the clock was set back.
-    """
+    """Whoever tries again has to see the note and perhaps the mail; it was suspected before the clock was set back."""
     turn_id = _dead_turn(app, client, "One moment.")
     app.extensions["redis"].set(turnlog.suspect_key(turn_id), repr(time.time() + 86_400))
     note = {"tool_name": "remember", "input": {}, "output": {"status": "known", "memory_id": 0}}
