@@ -1,4 +1,5 @@
-// What cannot be undone, and has no page of its own that asks, asks once: its button says what it does.
+// What cannot be undone, and has no page of its own that asks, asks once: its button says what it does, and may say in
+// `data-ask` what follows.
 import { $, on } from "./dom.js";
 import { t } from "./i18n.js";
 
@@ -12,7 +13,7 @@ function ask(button) {
   dialog.innerHTML = `<form method="dialog"><h2 id="ask-title" dir="auto"></h2><p></p><div class="form-actions">
     <button class="button button-danger" value="yes"></button><button class="button" autofocus></button></div></form>`;
   $("h2", dialog).textContent = t("%(what)s?", { what });
-  $("p", dialog).textContent = t("This cannot be undone.");
+  $("p", dialog).textContent = button.dataset.ask || t("This cannot be undone.");
   $("[value=yes]", dialog).textContent = button.textContent.trim() || button.title;
   $("[autofocus]", dialog).textContent = t("Cancel");
   document.body.append(dialog);

@@ -73,7 +73,7 @@ def test_a_project_counts_by_scope_reads_its_document_and_asks_before_it_removes
     tab.go(f"/spaces/{space}/members")
     remove, dialog = page.get_by_role("button", name="Remove Ben"), page.get_by_role("dialog", name="Remove Ben?")
     remove.press("Enter")
-    expect(dialog).to_contain_text("This cannot be undone.")
+    expect(dialog).to_contain_text("no longer shares any here. Documents they added stay.")
     expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
