@@ -15,7 +15,7 @@ from .markdown_state import Place
 from .section_tags import SECTION_TAGS
 from .written_calls import NAME_FIELDS, WrittenCalls, known_name
 
-_TRIGGERS = re.compile(r"[<\[{]|^f", re.MULTILINE)
+_TRIGGERS = re.compile(r"[<\[{]|^f", re.MULTILINE)  # `functools[` is the one call that begins with a word
 _MAX_BLOCK_LENGTH = 20_000
 _MAX_OPENER_LENGTH = 200
 _DECODER = json.JSONDecoder()
@@ -147,7 +147,7 @@ class TextualCalls:
         if closing := CALLS.get(opening):
             match = closing.search(buffer)
             return match.end() if match else len(buffer) if ended else None
-        start = re.compile(r"[{\[]").search(buffer, buffer.find("[") if opening == "functools[" else len(opening))
+        start = re.compile(r"[{\[]").search(buffer, len(opening.rstrip("[")))  # a bracket begins the JSON
         try:
             _, end = _DECODER.raw_decode(buffer, start.start() if start else len(buffer))
         except (ValueError, RecursionError):
