@@ -372,15 +372,15 @@ def test_drain_finishes_what_it_can_and_stores_the_rest(settings, app, client, m
     model.script(match="short", reply="done", first_delay=0.3)
     model.hold_reply(match="long", reply=[f"w{n} " for n in range(9)])
     runner = TurnRunner(app, settings, app.extensions["chat_client"], app.extensions["chat"].hub)
-    turns = []
-    for text in ("short", "long"):
-        with app.app_context():
-            started = service.start_turn(client.person.user_id, text)
-            db.session.commit()
-            turns.append(started.reply.message_id)
-            # Of an earlier turn: SQLite, or who restores a backup, may give its number again.
-            app.extensions["redis"].xadd(turnlog.STOPS, {"turn": turns[-1]}, id=f"1-{turns[-1]}")
-            runner.submit(turns[-1], started.header)
+    with app.app_context():
+        started = [service.start_turn(client.person.user_id, text) for text in ("short", "long")]
+        db.session.commit()
+        headers = {turn.reply.message_id: turn.header for turn in started}
+    turns = list(headers)
+    for turn_id in turns:  # asked of an earlier turn: SQLite, or who restores a backup, may give its number again
+        app.extensions["redis"].xadd(turnlog.STOPS, {"turn": turn_id}, id=f"1-{turn_id}")
+    for turn_id, header in headers.items():
+        runner.submit(turn_id, header)
     wait_for_text(app, turns[1])
     runner.drain(4)
     short, long = (message(app, turn_id) for turn_id in turns)
