@@ -106,12 +106,12 @@ class RetrievedPassage:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether it is less than the whole passage."""
+        """Return whether the text is less than the whole passage."""
         return self.start > 0 or self.end < self.length
 
     @property
     def by_core(self) -> "RetrievedPassage":
-        """Return it reduced to its core if it has one."""
+        """Return the passage reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:
             return self
