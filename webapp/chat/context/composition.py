@@ -174,7 +174,8 @@ def compose(
         limits=limits,
     )
     context = build_context(source)
-    is_tainted = bool(about_request(request)) or _is_tainted(context, files, result, place)
+    has_pictures = any(message.pictures for message in history)  # of a letter, for example
+    is_tainted = has_pictures or bool(about_request(request)) or _is_tainted(context, files, result, place)
     return ComposedPrompt(context, result, place, offers, is_tainted)
 
 
