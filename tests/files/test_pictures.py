@@ -16,7 +16,7 @@ from testkit.work import work_off
 from tests.chat.helpers import offer
 from tests.files.test_files import _send, pdf
 from webapp.extensions import app_settings
-from webapp.files import pictures, previews
+from webapp.files import drawing, previews
 from webapp.files.kinds import PDF
 from webapp.files.picture import picture_tokens
 from webapp.files.storage import file_storage, key_of, picture_key
@@ -207,12 +207,12 @@ def _yellow(data: bytes) -> bool:
 
 
 def test_only_so_many_pictures_are_kept(app_context, monkeypatch):
-    monkeypatch.setattr(pictures, "MAX_KEPT", 3)
+    monkeypatch.setattr(drawing, "MAX_KEPT", 3)
     data = pdf(*["A page."] * 5)
     digest = "f" * 64
     file_storage().write(key_of(digest), data)
     for page in range(1, 6):
-        pictures.draw_picture(digest, PDF, pictures.PictureRequest(page, 100))
+        drawing.draw_picture(digest, PDF, drawing.PictureRequest(page, 100))
     assert len(list(file_storage().entries(picture_key(digest)))) == 3
     file_storage().delete(key_of(digest))
     assert not list(file_storage().entries(picture_key(digest)))

@@ -22,7 +22,7 @@ from webapp.files import service as files, uploads
 from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
 from webapp.files.folder import digest_of
-from webapp.files.pages import place_of
+from webapp.files.pages import page_url
 from webapp.files.storage import file_storage
 from webapp.files.uploads import sweep_storage
 from webapp.spaces.models import SpaceDocument
@@ -265,6 +265,6 @@ def test_a_reply_in_the_space_links_the_page_it_names(app, client, user, space):
         assert citable_documents(user.user_id + 1_000, talk) == []
     said = "“Seventeen hives” (bees.pdf, page 2).</p><p>And page 3 of something else."
     with app.test_request_context():
-        linked = link_citations(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], place_of)
+        linked = link_citations(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], page_url)
     assert f"/spaces/{space}/documents/{made}/pages/2?words=Seventeen+hives" in linked
     assert linked.count("<a ") == 1
