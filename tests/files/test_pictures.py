@@ -12,7 +12,7 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
-from testkit.work import work_off
+from testkit.work import run_queued_jobs
 from tests.chat.helpers import offer
 from tests.files.test_files import _send, pdf
 from webapp.extensions import app_settings
@@ -103,7 +103,7 @@ def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(app,
     assert two[: len(one)][0] == one[0]
     assert two[1]["content"][:2] == one[1]["content"][:2]
     assert len(sent_pictures(two)) == 1
-    work_off(app)
+    run_queued_jobs(app)
     background = [call for call in model.calls() if not call["stream"] and call["path"] == "chat"]
     assert background
     assert "image_url" not in str([call["messages"] for call in background])
