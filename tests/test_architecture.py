@@ -119,6 +119,7 @@ SHARED = {"webapp.chat": "models suggestions redaction", "webapp.memories": "mod
 LAZY = {
     "webapp",  # says so itself: the launcher and the screen tour live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
+    "webapp.accounts.oidc_pages",  # Authlib, megabytes, where a provider is set
     "webapp.files.storage",  # boto3, 35 MB, where a bucket is set
     "webapp.llm.embedding_server",  # numpy and the embedding model's code, for a process that may never embed
     "webapp.shell.command_line",  # the application, seconds of loading, for help that needs none of it
