@@ -258,6 +258,16 @@ def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[F
     return browser, {"X-CSRFToken": page_token(browser)}
 
 
+def assert_forbidden(
+    world: World, client: FlaskClient, headers: dict[str, str], least: int, is_asked: Callable
+) -> None:
+    """The routes whose endpoint and method are asked for, at least so many, answer 403."""
+    every = routes(client.application, world.ids)
+    asked = [(method, path) for rule, method, path in every if is_asked(rule.endpoint, method)]
+    statuses = {(method, path): send(client, method, path, headers).status_code for method, path in asked}
+    assert not {route: status for route, status in statuses.items() if status != 403} and len(asked) > least
+
+
 @once
 def test_nobody_gets_past_the_door(app, world, anonymous):
     wrong, tried = [], 0
@@ -335,15 +345,8 @@ def detail_of(answer: TestResponse) -> str:
 
 @once
 def test_admins_pages_are_for_admins(app, world, login):
-    browser, headers = signed_in(login, world.owner)
-    wrong, tried = [], 0
-    for rule, method, path in routes(app, world.ids):
-        if access_of(app, rule.endpoint) in ("admin", "service"):
-            answer = send(browser, method, path, headers)
-            tried += 1
-            if answer.status_code != 403:
-                wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 70
+    rules = ("admin", "service")
+    assert_forbidden(world, *signed_in(login, world.owner), 70, lambda name, _: access_of(app, name) in rules)
 
 
 @once
@@ -351,14 +354,11 @@ def test_unsafe_requests_of_a_session_need_the_csrf_token(app, world, login):
     mine = {**world.ids, "user_id": world.admin.user_id}
     browser, _ = signed_in(login, world.admin)
     before = rows_of(app, mine)
-    wrong, tried = [], 0
-    for rule, method, path in routes(app, world.ids):
-        if method != "GET" and access_of(app, rule.endpoint) != "public":
-            answer = send(browser, method, path)
-            tried += 1
-            if answer.status_code != 403:
-                wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 200
+
+    def is_unsafe(endpoint: str, method: str) -> bool:
+        return method != "GET" and access_of(app, endpoint) != "public"
+
+    assert_forbidden(world, browser, {}, 200, is_unsafe)
     assert not changed_tables(before, rows_of(app, mine))
 
 
@@ -434,18 +434,12 @@ def test_no_page_takes_a_token(app, world):
 
 @once
 def test_a_service_token_is_for_services(app, world):
+    def is_for_people(endpoint: str, _method: str) -> bool:
+        serves = getattr(app.view_functions[endpoint], "services", False)
+        return access_of(app, endpoint) not in ("public", "service") and not serves
+
     headers = token_of(app, world.admin, is_service=True)
-    caller = app.test_client(use_cookies=False)
-    wrong, tried = [], 0
-    for rule, method, path in routes(app, world.ids):
-        view = app.view_functions[rule.endpoint]
-        if access_of(app, rule.endpoint) in ("public", "service") or getattr(view, "services", False):
-            continue
-        answer = send(caller, method, path, headers)
-        tried += 1
-        if answer.status_code != 403:
-            wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 300
+    assert_forbidden(world, app.test_client(use_cookies=False), headers, 300, is_for_people)
 
 
 NOT_THERE = re.compile(
