@@ -10,6 +10,7 @@ from typing import Any
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.builder import build_context
+from webapp.chat.context.sections import first_within
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import ConversationPlace, Place, place_of
 from webapp.chat.context.values import (
@@ -118,8 +119,14 @@ def compose(
 ) -> ComposedPrompt:
     """Build the prompt from a history, the summaries before it, and this system prompt. Raises BudgetTooSmall."""
     opening, request, window = particulars.opening, particulars.request, particulars.window
+    limits = Limits(
+        window=window or settings.context_tokens,
+        reply=max(settings.reply_tokens, particulars.longest),
+        retrieved=settings.retrieved_tokens,
+        tools=particulars.tool_tokens,
+    )
     remembers = memory_is_on(conversation)
-    question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
+    question = _question(conversation, owner, history, remembers, limits.prompt // 2)
     if opening:
         question = replace(question, text=opening.about, before="")
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
@@ -141,12 +148,6 @@ def compose(
     result = lookup.finish()
     if lookup.was_long:  # anything others withdrew in the meantime is not in it
         place = place_of(spot, remembers=remembers, since=fixed_at, always_used=always_used)
-    limits = Limits(
-        window=window or settings.context_tokens,
-        reply=max(settings.reply_tokens, particulars.longest),
-        retrieved=settings.retrieved_tokens,
-        tools=particulars.tool_tokens,
-    )
     files = FileTexts()
     if has_files:
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
@@ -203,7 +204,7 @@ def _directive(*parts: str) -> str:
 
 
 def _question(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, summary_end: int
+    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, room: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
@@ -214,7 +215,7 @@ def _question(
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
-        verbatim_from=summary_end + 1,
+        verbatim_from=first_within(history, room),
         memories=remembers,
         other_conversations=includes_past,
         space_documents=settings.space_documents_enabled or conversation.space_id is not None,
