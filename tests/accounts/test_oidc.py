@@ -17,7 +17,6 @@ from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.schemas import EmailChange, Registration
 from webapp.accounts.service import create_user
-from webapp.accounts.site import first_account
 from webapp.config import ConfigError, Settings
 from webapp.db.base import now, write_transaction
 from webapp.spaces import members
@@ -97,9 +96,8 @@ def me(browser):
     return browser.get("/api/account").json
 
 
-def test_the_first_account_of_an_open_site_is_no_strangers(app, configure, provider, anonymous, monkeypatch):
+def test_the_first_account_of_an_open_site_is_no_strangers(app, configure, provider, anonymous):
     """Whoever the provider knows is not thereby the administrator: that takes the set-up token, or the admin group."""
-    monkeypatch.setattr(first_account.of(app), "is_open", True)
     anonymous.environ_base["REMOTE_ADDR"] = "203.0.113.7"
     configure()
     assert anonymous.get(at_the_provider(anonymous)).status_code == 403

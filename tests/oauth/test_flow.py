@@ -15,7 +15,7 @@ from tests.support.queries import execute, scalar
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
+from webapp.mcp_server.tools import SCHEDULE_TOOLS, TOOLS
 from webapp.network import http_client
 from webapp.oauth import service
 from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken

@@ -64,7 +64,7 @@ class Sidebar:
 
     @property
     def conversations(self) -> list[Conversation]:
-        """Return those of this page, in order."""
+        """Return this page's conversations, in order."""
         return [row for _heading, rows in self.groups for row in rows]
 
     @property

@@ -3,9 +3,7 @@
 Writes {"pages": [...]} or {"error": "..."}, within limits of time and memory.
 """
 
-import json
 import re
-import resource
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +11,9 @@ from pathlib import Path
 from webapp.files.kinds import BOOK, CSV, DOCX, HTML, MAIL, MAILBOX, NOTEBOOK, OPEN_DOCUMENTS, PDF, PPTX, RTF, XLSX
 from webapp.files.readers import mail, office, pdf, text, word
 from webapp.files.readers.page import read_book, read_page
-from webapp.files.readers.result import Pages, Unreadable
+from webapp.files.readers.result import Pages, Unreadable, write_result
 from webapp.i18n.marks import N_
 
-MEMORY = 1024**3
 MAX_PAGES = 2_000
 MAX_CHARACTERS = 8_000_000
 PAGE = 4_000
@@ -45,18 +42,9 @@ READERS: dict[str, Callable[[bytes], Pages]] = {
 
 def main(path: str, media_type: str) -> None:
     """Read the file and write the result."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    try:
-        pages = read(Path(path).read_bytes(), media_type)
-        answer: dict[str, object] = {"pages": pages}
-    except Unreadable as error:
-        answer = {"error": str(error)}
-    except MemoryError:
-        answer = {"error": N_("The file needs too much memory to be read.")}
-    except Exception:  # anything a library raises for a broken file
-        answer = {"error": N_("The file is damaged, or not what its name says.")}
-    sys.stdout.write(json.dumps(answer))
+    write_result(
+        "pages", lambda: read(Path(path).read_bytes(), media_type), N_("The file needs too much memory to be read.")
+    )
 
 
 def read(data: bytes, media_type: str) -> list[str]:

@@ -6,7 +6,7 @@ from testkit.people import Person
 from tests.support.queries import count_queries
 from webapp.chat import service
 from webapp.chat.context import assembly
-from webapp.chat.context.rows import parts_of, read_rows
+from webapp.chat.context.rows import read_rows
 from webapp.chat.context.stored_prompts import fill_marks
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
@@ -56,17 +56,17 @@ def test_where_passages_stand_is_read_with_the_rest(app, user, client):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Watches herons."})
     turn_id = _turn(app, user)
     with app.app_context():
-        stands = parts_of(db.session.execute(read_rows(), {"turn": turn_id}).one()).stands
-        assert stands.position == position(user.user_id)
-        assert stands.position is not None
-        assert stands.memory_version == stands.position.memory_version > 0
+        marks = read_rows(turn_id).marks
+        assert marks.position == position(user.user_id)
+        assert marks.position is not None
+        assert marks.memory_version == marks.position.memory_version > 0
 
 
 def test_with_spaces_their_versions_are_read_as_well(app, user, client):
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Marsh"}).json["space_id"]
     turn_id = _turn(app, user)
     with app.app_context():
-        assert parts_of(db.session.execute(read_rows(), {"turn": turn_id}).one()).stands.position is None
+        assert read_rows(turn_id).marks.position is None
         looking = Lookup(Question(user.user_id, "Where is the heron's nest?"), 5.0)
         assert looking.position == position(user.user_id) and looking.position.space_ids == {space_id}
 

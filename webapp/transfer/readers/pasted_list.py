@@ -52,7 +52,7 @@ class PastedList:
     name, label = "list", N_("Memory list")
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it has rows or lines like memories, or short lines that are no transcript."""
+        """Return whether the upload has rows or lines like memories, or short lines that are no transcript."""
         if upload.is_archive or not upload.names[0].lower().endswith(TEXTS):
             return has_rows(upload)
         text = upload.peek(upload.names[0])
