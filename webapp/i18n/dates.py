@@ -29,8 +29,12 @@ def is_dated(day: date) -> bool:
 
 def exactly(moment: datetime) -> str:
     """Return a moment in full: "Saturday, 21 November 2026, 14:05:09"."""
-    clock = f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
-    return f"{DAYS[moment.weekday()]}, {moment.day} {MONTHS[moment.month]} {moment.year}, {clock}"
+    return f"{with_weekday(moment)}, {moment.hour:02}:{moment.minute:02}:{moment.second:02}"
+
+
+def with_weekday(day: date) -> str:
+    """Return a day, or that of a moment, with its weekday: "Saturday, 21 November 2026"."""
+    return f"{DAYS[day.weekday()]}, {full_date(day)}"
 
 
 def full_date(day: date) -> str:

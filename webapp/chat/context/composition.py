@@ -123,7 +123,8 @@ def compose(
         tools=particulars.tool_tokens,
     )
     remembers = memory_is_on(conversation)
-    question = _question(conversation, owner, history, remembers, limits.prompt // 2)
+    preferences = UserSettings.of(owner.settings)
+    question = _question(conversation, preferences, history, remembers, limits.prompt // 2)
     if opening:
         question = replace(question, text=opening.about, before="")
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
@@ -133,7 +134,6 @@ def compose(
     lines += [[Segment(text)] for text in journey_prompt(conversation)]
     # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
-    preferences = UserSettings.of(owner.settings)
     zone = dates.zone(preferences.timezone)
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
@@ -152,6 +152,7 @@ def compose(
     offers = settings.suggestions and preferences.suggestions_enabled and not place.opening
     if offers:
         lines.append([Segment(INSTRUCTION)])
+    lines.append([Segment(f"Today is {dates.with_weekday(datetime.now(zone))}.")])
     source = ContextInput(
         prompt=join_segments("\n\n", lines),
         space_instructions=place.instructions,
@@ -207,14 +208,13 @@ def _directive(*parts: str) -> str:
 
 
 def _question(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, room: int
+    conversation: Conversation, settings: UserSettings, history: Sequence[ContextMessage], remembers: bool, room: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
-    settings = UserSettings.of(owner.settings)
     includes_past = settings.past_conversations_enabled and not conversation.is_temporary
     return Question(
-        user_id=owner.user_id,
+        user_id=conversation.user_id,
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
