@@ -12,11 +12,11 @@ from typing import Any
 from aiohttp import web
 
 from .pace import Flow, Pacer
+from .providers import Quirks
 from .script import Rule, Script
-from .script_faults import Fault, alternates, has_bare_calls, has_images, refused_parameter
+from .script_faults import Fault, has_images, refusals
 from .tasks import run_task
 from .tasks.request import task_request
-from .temperaments import Temperament
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
 
 Frame = bytes | Callable[[], bytes]
@@ -36,8 +36,8 @@ class Refusal(Exception):
         return web.json_response(self.body, status=self.status, headers=self.headers)
 
 
-def checked(body: Any, script: Script | None) -> dict[str, Any]:
-    """The body of a chat request; raises `Refusal` if it is not one."""
+def read_request(body: Any, script: Script | None) -> dict[str, Any]:
+    """Return the body of a chat request. Raises `Refusal` if it is not one."""
     if not isinstance(body, dict):
         raise Refusal(400, error("The body must be a JSON object."))
     messages = body.get("messages")
@@ -53,54 +53,25 @@ def checked(body: Any, script: Script | None) -> dict[str, Any]:
     return body
 
 
-def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
-    """Raise the `Refusal` that a scripted fault asks for, before anything is answered."""
-    if rule is not None:
-        refuse(rule.fault, body)
-
-
 def refuse(fault: Fault, body: dict[str, Any]) -> None:
-    """Raise `Refusal` if a request contains something that a fault refuses."""
-    wanted = body.get("response_format") or {}
-    kinds = fault.refuse_response_format
-    if fault.refuse_tools and "tools" in body:
-        raise Refusal(400, error("This model does not support tools.", param="tools"))
-    if fault.refuse_stream_options and "stream_options" in body:
-        raise Refusal(400, error("Unrecognized request argument supplied: stream_options"))
-    if fault.refuse_max_tokens and "max_tokens" in body:
-        text = (
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-        )
-        raise Refusal(400, error(text, code="unsupported_parameter", param="max_tokens"))
-    if name := refused_parameter(fault, body):
-        text = f"Unsupported parameter: '{name}' is not supported with this model."
-        raise Refusal(400, error(text, code="unsupported_parameter", param=name))
-    if fault.refuse_base64 and body.get("encoding_format") == "base64":
-        raise Refusal(400, error("encoding_format 'base64' is not supported", param="encoding_format"))
-    if fault.refuse_system and any(message["role"] == "system" for message in body.get("messages", ())):
-        raise Refusal(400, error("System role not supported"))
-    if fault.strict_roles and not alternates(body):
-        raise Refusal(400, error("Conversation roles must alternate user/assistant/user/assistant/..."))
-    if fault.refuse_images and has_images(body):
-        raise Refusal(400, error("image input is not supported by this model"))
-    if fault.refuse_bare_calls and has_bare_calls(body):
-        raise Refusal(400, error("Missing `reasoning_content` field in the assistant message at message index 2."))
-    if kinds and wanted and (kinds is True or wanted.get("type") in kinds):
-        raise Refusal(400, error(f"response_format type '{wanted.get('type')}' is unavailable now"))
+    """Raise `Refusal` for a request that contains something the fault refuses, or for any if it has a status."""
+    for is_present, refusal in refusals(fault, body):
+        if is_present:
+            raise Refusal(400, refusal)
     if fault.http_status:
         raise Refusal(fault.http_status, error("scripted fault") if fault.body is None else fault.body, fault.headers)
 
 
-def answer_for(body: dict[str, Any], rule: Rule | None, temperament: Temperament) -> Answer:
-    """Return what to answer, by script, by structured task or with numbered tokens, in a temperament."""
+def answer_for(body: dict[str, Any], rule: Rule | None, quirks: Quirks) -> Answer:
+    """Return what to answer, by script, by structured task or with numbered tokens, with a provider's quirks."""
     if rule is not None:
         answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
     elif (task := task_request(body)) is not None:
         answer = Answer(tokens_of(json.dumps(run_task(task), ensure_ascii=False)))
     else:
         answer = Rule().answer()
-    answer.reasoning = answer.reasoning or tokens_of(temperament.reasoning)
-    answer.tells_usage = temperament.tells_usage
+    answer.reasoning = answer.reasoning or tokens_of(quirks.reasoning)
+    answer.reports_usage = quirks.reports_usage
     limit = body.get("max_tokens") or body.get("max_completion_tokens")
     if isinstance(limit, int) and 0 < limit < len(answer.tokens):
         answer.tokens, answer.finish_reason = answer.tokens[:limit], "length"
@@ -116,7 +87,7 @@ async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) ->
         if rule.fault.hang_after is not None:
             await asyncio.Event().wait()  # until the client leaves
     count = len(answer.tokens)
-    counts = usage(body["messages"], count) if answer.tells_usage else None
+    counts = usage(body["messages"], count) if answer.reports_usage else None
     return web.json_response(completion(answer, body["model"], counts))
 
 
@@ -139,7 +110,7 @@ async def send_stream(
     try:
         await pacer.send(flows[0], answer.first_delay)
         if hold is not None:
-            await hold.passed()
+            await hold.wait()
             flows.append(Flow(transport, frames[at:], answer.token_delay))
             await pacer.send(flows[1], 0.0)
         if fault.hang_after is not None:
@@ -172,7 +143,7 @@ def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequenc
         frames = [*frames[: fault.error_after], f"data: {json.dumps({'error': fault.error})}\n\n".encode()]
     else:
         ending = [events.delta({}, answer.reason)]
-        if (body.get("stream_options") or {}).get("include_usage") and answer.tells_usage:
+        if (body.get("stream_options") or {}).get("include_usage") and answer.reports_usage:
             ending.append(events.usage(usage(body["messages"], len(answer.tokens))))
         if not fault.no_done:
             ending.append(DONE)

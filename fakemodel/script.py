@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .script_faults import Fault
-from .temperaments import EVEN, Temperament
 from .wire import Answer, text_of, tokens_of
 
 DEFAULT_TOKENS = 20
@@ -31,7 +30,7 @@ class Hold:
         """Let the reply continue."""
         self._released.set()
 
-    async def passed(self) -> None:
+    async def wait(self) -> None:
         """Return once the reply may continue."""
         while not self._released.is_set():  # noqa: ASYNC110 - set in another thread
             await asyncio.sleep(_LOOK)
@@ -105,7 +104,6 @@ class Script:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.temperament: Temperament = EVEN
         self._rules: list[Rule] = []
         self._calls: deque[dict[str, Any]] = deque(maxlen=10_000)
 
@@ -115,9 +113,8 @@ class Script:
             self._rules.insert(0, rule)
 
     def reset(self) -> None:
-        """Forget rules, calls and the temperament."""
+        """Forget rules and calls."""
         with self._lock:
-            self.temperament = EVEN
             self._rules.clear()
             self._calls.clear()
 
@@ -158,7 +155,7 @@ class Script:
             subjects += [given] if isinstance(given, str) else [text for text in given or () if isinstance(text, str)]
         with self._lock:
             for rule in self._rules:
-                if rule.path != path or rule.times == 0 or rule.fault.applies_only_to(body) is False:
+                if rule.path != path or rule.times == 0 or not rule.fault.concerns(body):
                     continue
                 if any(re.search(rule.match, subject, re.DOTALL) for subject in subjects):
                     if rule.times is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .wire import error
+
 
 @dataclass(slots=True)
 class Fault:
@@ -31,33 +33,56 @@ class Fault:
     refuse_images: bool = False
     refuse_bare_calls: bool = False  # like DeepSeek: tool calls must come back with the reasoning before them
 
-    def applies_only_to(self, body: dict[str, Any]) -> bool | None:
-        """None for faults that always apply; otherwise whether the request contains what this fault refuses."""
-        wanted = body.get("response_format") or {}
-        kinds = self.refuse_response_format
-        found = [present for asked, present in _pairs(self, body) if asked]
-        if kinds:
-            found.append(bool(wanted) and (kinds is True or wanted.get("type") in kinds))
-        return any(found) if found else None
+    def concerns(self, body: dict[str, Any]) -> bool:
+        """Return whether a request contains something that this fault refuses, or whether it refuses nothing."""
+        found = [is_present for is_present, _ in refusals(self, body)]
+        return any(found) or not found
 
 
-def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
-    return [
-        (fault.refuse_tools, "tools" in body),
-        (fault.refuse_stream_options, "stream_options" in body),
-        (fault.refuse_max_tokens, "max_tokens" in body),
-        (bool(fault.refuse_parameters), refused_parameter(fault, body) is not None),
-        (fault.refuse_base64, body.get("encoding_format") == "base64"),
-        (fault.refuse_system, "system" in _roles(body)),
-        (fault.strict_roles, not alternates(body)),
-        (fault.refuse_images, has_images(body)),
-        (fault.refuse_bare_calls, has_bare_calls(body)),
+def refusals(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, dict[str, Any]]]:
+    """Return, for all that a fault refuses, whether a request contains it, and the body of the error if it does."""
+    wanted = body.get("response_format") or {}
+    form, kinds = wanted.get("type"), fault.refuse_response_format
+    parameter = next((name for name in fault.refuse_parameters if name in body), "")
+    rows: list[tuple[object, object, dict[str, Any]]] = [
+        (fault.refuse_tools, "tools" in body, error("This model does not support tools.", param="tools")),
+        (
+            fault.refuse_stream_options,
+            "stream_options" in body,
+            error("Unrecognized request argument supplied: stream_options"),
+        ),
+        (fault.refuse_max_tokens, "max_tokens" in body, _unsupported("max_tokens", "max_completion_tokens")),
+        (fault.refuse_parameters, parameter, _unsupported(parameter)),
+        (
+            fault.refuse_base64,
+            body.get("encoding_format") == "base64",
+            error("encoding_format 'base64' is not supported", param="encoding_format"),
+        ),
+        (fault.refuse_system, "system" in _roles(body), error("System role not supported")),
+        (
+            fault.strict_roles,
+            not alternates(body),
+            error("Conversation roles must alternate user/assistant/user/assistant/..."),
+        ),
+        (fault.refuse_images, has_images(body), error("image input is not supported by this model")),
+        (
+            fault.refuse_bare_calls,
+            _has_bare_calls(body),
+            error("Missing `reasoning_content` field in the assistant message at message index 2."),
+        ),
+        (
+            kinds,
+            wanted and (kinds is True or form in (kinds or ())),
+            error(f"response_format type '{form}' is unavailable now"),
+        ),
     ]
+    return [(bool(is_present), refusal) for is_refused, is_present, refusal in rows if is_refused]
 
 
-def refused_parameter(fault: Fault, body: dict[str, Any]) -> str | None:
-    """The first parameter of a request that a fault refuses."""
-    return next((name for name in fault.refuse_parameters if name in body), None)
+def _unsupported(name: str, replacement: str = "") -> dict[str, Any]:
+    text = f"Unsupported parameter: '{name}' is not supported with this model."
+    text += f" Use '{replacement}' instead." if replacement else ""
+    return error(text, code="unsupported_parameter", param=name)
 
 
 def alternates(body: dict[str, Any]) -> bool:
@@ -74,7 +99,7 @@ def has_images(body: dict[str, Any]) -> bool:
     return any(part.get("type") == "image_url" for parts in contents if isinstance(parts, list) for part in parts)
 
 
-def has_bare_calls(body: dict[str, Any]) -> bool:
+def _has_bare_calls(body: dict[str, Any]) -> bool:
     """Return whether a tool call comes back without the reasoning before it."""
     asked = [message for message in body.get("messages") or () if message.get("tool_calls")]
     return any(not message.get("reasoning_content") for message in asked)

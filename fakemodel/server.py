@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from .chat import Refusal, answer_for, checked, refuse, refuse_as_scripted, send_stream, send_whole
+from .chat import Refusal, answer_for, read_request, refuse, send_stream, send_whole
 from .pace import Pacer
+from .providers import NO_QUIRKS, PROVIDERS, Quirks
 from .script import Rule, Script
-from .temperaments import EVEN, TEMPERAMENTS, Temperament
 from .wire import CHAT_MODEL, EMBEDDING_MODEL, count_tokens, error
 
 if TYPE_CHECKING:
@@ -38,15 +38,8 @@ ACCEPTING = 10  # turns of the event loop within which asyncio hands over a conn
 class FakeServer:
     """The state of one server: the embedding model, the pacer and, if scripted, the script."""
 
-    def __init__(
-        self,
-        *,
-        script: Script | None = None,
-        temperament: Temperament = EVEN,
-        remembers: int = 0,
-    ) -> None:
-        self.script = script
-        self._temperament = temperament
+    def __init__(self, script: Script | None, quirks: Quirks = NO_QUIRKS, *, remembers: int = 0) -> None:
+        self.script, self.quirks = script, quirks
         self._pacer: Pacer | None = None
         self._embedder: LocalEmbedder | None = None
         self._executor = ThreadPoolExecutor(1, "embeddings")
@@ -84,15 +77,15 @@ class FakeServer:
         assert self._pacer is not None
         call: dict[str, Any] = {}
         try:
-            body = checked(await _json(request), self.script)
+            body = read_request(await _json(request), self.script)
             rule = self.script.take("chat", body) if self.script else None
             call = self.script.record("chat", body) if self.script else {}
             if request.transport is not None:
                 call["connection"] = request.transport.get_extra_info("peername")[1]
-            temperament = self.script.temperament if self.script else self._temperament
-            refuse(temperament.fault, body)
-            refuse_as_scripted(rule, body)
-            answer = answer_for(body, rule, temperament)
+            refuse(self.quirks.fault, body)
+            if rule is not None:
+                refuse(rule.fault, body)
+            answer = answer_for(body, rule, self.quirks)
             if body.get("stream"):
                 response = await send_stream(request, body, answer, rule, self._pacer, call)
             else:
@@ -116,7 +109,7 @@ class FakeServer:
             call = self.script.record("embeddings", body) if self.script else {}
             if rule is not None:
                 await asyncio.sleep(rule.first_delay)
-                refuse_as_scripted(rule, body)
+                refuse(rule.fault, body)
                 if rule.structured is not None:
                     return web.json_response(rule.structured)
             if self.script is None and body.get("model") != EMBEDDING_MODEL:
@@ -202,13 +195,10 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--scripted", action="store_true", help="for tests: replies and faults are set through /_script"
     )
-    parser.add_argument(
-        "--temperament", choices=TEMPERAMENTS, help="play what providers of one kind refuse, tell or do not tell"
-    )
+    parser.add_argument("--provider", choices=PROVIDERS, help="imitate what providers of one kind refuse and send")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    script, temperament = (Script() if options.scripted else None), TEMPERAMENTS.get(options.temperament, EVEN)
-    server = FakeServer(script=script, temperament=temperament)
+    server = FakeServer(Script() if options.scripted else None, PROVIDERS.get(options.provider, NO_QUIRKS))
     asyncio.run(_serve(server, options.host, options.port))
 
 

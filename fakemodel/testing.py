@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .providers import NO_QUIRKS, PROVIDERS
 from .script import Hold, Rule, Script
 from .server import FakeServer, serving
-from .temperaments import TEMPERAMENTS
 
 
 class ServerHandle:
     """A running server: `base_url` for clients, and its script if it has one."""
 
-    def __init__(self, base_url: str, script: Script | None) -> None:
+    def __init__(self, base_url: str, server: FakeServer) -> None:
         self.base_url = base_url
-        self._script = script
+        self._server = server
 
     def script(self, **rule: Any) -> None:
         """Add a rule (see `script.Rule`), which takes precedence over the existing ones."""
@@ -31,17 +31,18 @@ class ServerHandle:
         self.script(**{"reply": ["word "] * (after + 3), **rule}, hold=hold)
         return hold
 
-    def play(self, temperament: str) -> None:
-        """From now on, answer like a certain kind of provider (see `temperaments.TEMPERAMENTS`)."""
-        self._scripted().temperament = TEMPERAMENTS[temperament]
+    def imitate(self, provider: str) -> None:
+        """From now on, answer with the quirks of a kind of provider (see `providers.PROVIDERS`)."""
+        self._server.quirks = PROVIDERS[provider]
 
     def calls(self) -> list[dict[str, Any]]:
         """The requests so far, oldest first."""
         return self._scripted().calls()
 
     def reset(self) -> None:
-        """Forget rules, calls and the temperament."""
+        """Forget rules, calls and the provider to imitate."""
         self._scripted().reset()
+        self._server.quirks = NO_QUIRKS
 
     def wait_for(
         self, condition: Callable[[list[dict[str, Any]]], bool], timeout: float = 10.0
@@ -54,20 +55,20 @@ class ServerHandle:
         return calls
 
     def _scripted(self) -> Script:
-        assert self._script is not None, "the server was started without a script"
-        return self._script
+        assert self._server.script is not None, "the server was started without a script"
+        return self._server.script
 
 
 @contextmanager
-def serve_in_thread(scripted: bool = True, *, port: int = 0, remembers: int = 0) -> Iterator[ServerHandle]:
+def serve_in_thread(scripted: bool = True, *, remembers: int = 0) -> Iterator[ServerHandle]:
     """Serve on 127.0.0.1 until the block ends; `remembers`: texts of which a vector is made once only."""
-    script = Script() if scripted else None
+    server = FakeServer(Script() if scripted else None, remembers=remembers)
     ready = threading.Event()
     state: dict[str, Any] = {}
 
     async def serve() -> None:
         stop = asyncio.Event()
-        async with serving(FakeServer(script=script, remembers=remembers), "127.0.0.1", port) as bound:
+        async with serving(server, "127.0.0.1", 0) as bound:
             state.update(loop=asyncio.get_running_loop(), stop=stop, port=bound)
             ready.set()
             await stop.wait()
@@ -86,7 +87,7 @@ def serve_in_thread(scripted: bool = True, *, port: int = 0, remembers: int = 0)
     if "port" not in state:
         raise RuntimeError("the fake model did not start") from state.get("problem")
     try:
-        yield ServerHandle(f"http://127.0.0.1:{state['port']}/v1", script)
+        yield ServerHandle(f"http://127.0.0.1:{state['port']}/v1", server)
     finally:
         state["loop"].call_soon_threadsafe(state["stop"].set)
         thread.join(30)

@@ -29,7 +29,7 @@ class Answer:
     finish_reason: str = ""
     stamp: bool = False
     reasoning: list[str] = field(default_factory=list)
-    tells_usage: bool = True
+    reports_usage: bool = True
 
     @property
     def text(self) -> str:
@@ -128,8 +128,6 @@ class StreamEvents:
         return f"data: {self._base},{rest}\n\n".encode()
 
 
-def error(
-    message: str, *, kind: str = "invalid_request_error", code: str | None = None, param: str | None = None
-) -> dict[str, Any]:
+def error(message: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
     """An error body."""
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}

@@ -102,7 +102,7 @@ def schedule_in_thread() -> Iterator[None]:
 
 
 def _keep(is_over: threading.Event) -> None:
-    """Schedule until it is over; Redis may come and go."""
+    """Queue what is due until `is_over` is set; Redis may come and go."""
     connection = open_redis(Settings.from_env().redis_url, socket_connect_timeout=2)
     while not is_over.is_set():
         try:

@@ -58,7 +58,7 @@ class WorkHorse:
         return cls(pid, ours)
 
     def send_order(self, order: Order) -> bool:
-        """Give it another order to run; False if it has ended in the meantime."""
+        """Send the process another order; False if the process has ended in the meantime."""
         with suppress(OSError):
             self._channel.sendall(json.dumps(order).encode())
             return True
@@ -66,7 +66,7 @@ class WorkHorse:
         return False
 
     def wait_for_order(self) -> bool | None:
-        """Wait until its order is done: whether it stays for more; None if it died, and has to be reaped."""
+        """Wait until the order is done: whether the process stays for more; None if it died, and has to be reaped."""
         with suppress(ConnectionResetError):  # it died before it had read its order
             if sent := self._channel.recv(_MAX_BYTES):
                 return sent == _STAYS
@@ -74,7 +74,7 @@ class WorkHorse:
         return None
 
     def has_exited(self) -> bool:
-        """Return whether it has ended on its own; if so, it has been reaped."""
+        """Return whether the process has ended on its own; if so, it has been reaped."""
         with suppress(ChildProcessError):
             if os.waitpid(self.pid, os.WNOHANG) == (0, 0):
                 return False
@@ -82,7 +82,7 @@ class WorkHorse:
         return True
 
     def dismiss(self) -> None:
-        """Let it end, and reap it."""
+        """Let the process end, and reap it."""
         self._channel.close()
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
@@ -125,7 +125,7 @@ def _next(channel: socket.socket) -> Order | None:
 
 
 def _holds_at_most(megabytes: float) -> bool:
-    """Return whether it holds no more than this, not counting freed memory that it has yet to give back."""
+    """Return whether this process holds at most so much, not counting freed memory that it has yet to give back."""
     if resident_megabytes() > megabytes:
         return_free_memory()
     return resident_megabytes() <= megabytes

@@ -39,7 +39,7 @@ class Deadline(UnixSignalDeathPenalty):
     runs; there it raises the exception that RQ expects, since any other would end the worker at the first long job."""
 
     def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
-        """Raise it."""
+        """Raise JobOverdue in the job, or RQ's own exception where RQ watches it."""
         if issubclass(self._exception, HorseMonitorTimeoutException):
             raise self._exception(f"the job has run for {self._timeout} seconds more")
         raise JobOverdue(f"the job takes longer than {self._timeout} seconds")
@@ -65,12 +65,12 @@ class PatientWorker(Worker):
         self._heard_at = -BEAT_SECONDS
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """Run it in the other process."""
+        """Run a job in the other process, within the time that its model calls may take."""
         self._allow_time(job)
         super().execute_job(job, queue)
 
     def fork_work_horse(self, job: Job, queue: Queue) -> None:
-        """Hand it to the process of the previous job, or to a new one."""
+        """Hand a job to the process of the previous one, or to a new one."""
         order = Order(job.id, next(iter(self.executions)), queue.name)
         if self._horse is None or not self._horse.send_order(order):
             self._horse = WorkHorse.fork(self.run_order, order)
@@ -89,7 +89,7 @@ class PatientWorker(Worker):
         return horse.pid, os.EX_OK, None
 
     def heartbeat(self, timeout: int | None = None, pipeline: Pipeline | None = None) -> None:
-        """Report that it is alive; between jobs, reap a process that ended because no further job came in time.
+        """Report that this worker lives; between jobs, reap a process that ended because no further job came in time.
 
         RQ would report three times around each job, with three round trips to Redis each time.
         """

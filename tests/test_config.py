@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import make_url
 
+from webapp import config
 from webapp.config import ConfigError, Settings
 
 
@@ -78,3 +79,9 @@ def test_an_address_that_is_none_is_named(name, value):
 def test_the_database_is_in_the_data_folder_whatever_that_is_called(name, tmp_path):
     url = make_url(Settings.from_env({"VAR_DIR": str(tmp_path / name)}).sqlalchemy_url)
     assert url.database == str(tmp_path / name / "commonplace.sqlite3")
+
+
+def test_a_bucket_without_its_client_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(config, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match="S3_BUCKET: needs boto3; .*prepare run"):
+        Settings.from_env({"S3_BUCKET": "attachments"})

@@ -5,8 +5,10 @@ import logging
 import sys
 
 import pytest
+from flask import url_for
 
 from webapp import create_app
+from webapp.accounts.access import access_of
 from webapp.config import ConfigError, Settings
 from webapp.telemetry.logs import JsonFormatter, TextFormatter
 
@@ -73,3 +75,13 @@ def test_a_value_ends_where_its_field_does():
     """A path of spaces and equal signs was read as fields of their own."""
     record = logging.makeLogRecord({"name": "webapp.access", "msg": "request", "path": "/a status=200", "status": 404})
     assert TextFormatter().format(record).endswith('path="/a status=200" status=404')
+
+
+def test_no_log_opens_what_an_address_opens(app, anonymous, caplog):
+    """Whoever read the log had every shared link and calendar that was opened."""
+    rules = [rule for rule in app.url_map.iter_rules() if access_of(app, rule.endpoint) == "public" and rule.arguments]
+    with caplog.at_level(logging.INFO, "webapp.access"), app.test_request_context():
+        for rule in rules:
+            anonymous.get(url_for(rule.endpoint, **dict.fromkeys(rule.arguments, "AllYouNeed")))
+    paths = {record.path for record in caplog.records if record.name == "webapp.access"}
+    assert {"/s/…", "/schedules/….ics", "/deleted/…"} <= paths and "AllYouNeed" not in str(paths)

@@ -69,7 +69,7 @@ class Part(Generic[T]):
     name: str
 
     def put(self, app: Flask, value: T) -> T:
-        """Set it for an application."""
+        """Set the part of an application."""
         app.extensions[self.name] = value
         return value
 

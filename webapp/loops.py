@@ -29,7 +29,7 @@ class _Failures:
         self._last_at = 0.0
 
     def note(self, error: Exception) -> None:
-        """Log it, unless it is what has been failing all the time."""
+        """Log an error, unless it is the one that has been occurring all the time."""
         name, moment = type(error).__name__, time.monotonic()
         if name != self._last or moment - self._last_at > REPEAT_LOG_SECONDS:
             cause = None if isinstance(error, OUTAGES) else error

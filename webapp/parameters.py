@@ -33,7 +33,7 @@ class Parameters(Input, JsonColumn):
 
     @property
     def non_empty(self) -> dict[str, Any]:
-        """Return those that are set, by name."""
+        """Return the parameters that are set, by name."""
         return {name: value for name, value in self.model_dump().items() if value not in (None, "")}
 
 
@@ -60,7 +60,7 @@ class RequestParameters(JsonColumn):
 
     @property
     def non_empty(self) -> dict[str, Any]:
-        """Return those that are set, by name."""
+        """Return the parameters that are set, by name."""
         values = {name: getattr(self, name) for name in RequestParameters.model_fields}
         return {name: value for name, value in values.items() if value not in (None, [])}
 

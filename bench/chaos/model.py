@@ -25,7 +25,7 @@ async def serve(port: int) -> None:
     script = Script()
     for rule in RULES:
         script.add(Rule.parse(rule))
-    async with serving(FakeServer(script=script), "127.0.0.1", port):
+    async with serving(FakeServer(script), "127.0.0.1", port):
         await asyncio.Event().wait()
 
 

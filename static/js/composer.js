@@ -86,7 +86,7 @@ on("input", "#composer-text", (_event, field) => {
 });
 
 on("keydown", "#composer-text", (event, field) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
+  if (event.key !== "Enter" || event.shiftKey || isTouch) return;
   event.preventDefault();
   if ($("#thread [data-streaming]")) queue();
   else $("[data-send]").click();

@@ -1,4 +1,4 @@
-// The keys of the help dialog.
+// The keys of the help dialog, and whose a key is.
 import { $, $$ } from "./dom.js";
 import { openPalette } from "./palette.js";
 
@@ -6,6 +6,11 @@ const isApple = /mac|iphone|ipad/i.test(navigator.userAgent);
 const isTyping = (element) => element?.matches?.("input, textarea, select, [contenteditable]");
 
 if (isApple) for (const key of $$("[data-mod]")) key.textContent = "⌘";
+
+// A key that an input method composes with is its own: its Enter ends a word, and Safari tells that by the code alone.
+addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) event.stopPropagation();
+}, true);
 
 document.addEventListener("keydown", (event) => {
   const command = isApple ? event.metaKey : event.ctrlKey;

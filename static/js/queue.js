@@ -1,7 +1,7 @@
 // A message that waits for the reply before it: it goes out when that is done, whatever else is being written then, and
 // once, although every tab of the conversation sends it. If the reply was stopped or failed, the words go back to where
 // they were typed.
-import { $, $$, on, randomKey, store } from "./dom.js";
+import { $, $$, on, onContent, randomKey, store } from "./dom.js";
 import { filesOf, form, keyOf, setText, text, write } from "./drafts.js";
 import { add } from "./files.js";
 import { joinTexts, markedText, trimText } from "./origins.js";
@@ -87,6 +87,8 @@ on("click", "[data-queued-edit]", () => {
   text().focus();
 });
 document.addEventListener("reply:finished", () => setTimeout(sendNext, isMine ? 0 : OTHERS_MS));
-document.addEventListener("htmx:after:settle", () => setTimeout(show));
 addEventListener("storage", show);
-setTimeout(sendNext, OTHERS_MS);
+onContent((root) => {
+  setTimeout(show);
+  if (root.contains(form())) setTimeout(sendNext, OTHERS_MS);
+});

@@ -45,7 +45,7 @@ document.addEventListener("keydown", (event) => {
     form.dataset.cancelled = "";
     restore(form);
   }
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches?.("[data-enter-sends]")) {
+  if (event.key === "Enter" && !event.shiftKey && event.target.matches?.("[data-enter-sends]")) {
     event.preventDefault();
     event.target.form.requestSubmit();
   }

@@ -104,7 +104,7 @@ on("submit", "[data-slash-form]", async (event, form) => {
 
 // Before anybody else hears of the key.
 document.addEventListener("keydown", (event) => {
-  if (!isOpen() || event.isComposing) return;
+  if (!isOpen()) return;
   const inForm = event.target.closest?.("[data-slash-form]");
   if (event.key === "Escape" && (inForm || event.target === text())) {
     closedText = text().value;

@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 from werkzeug.datastructures import MultiDict
 
 from testkit.people import PASSWORD, csrf_token, follow, post_form
+from tests.memories.keeping.test_no_trace import in_redis
 from tests.support.queries import execute
 from webapp.accounts import password_check, second_factor
 from webapp.accounts.models import SecondFactor, User, UserSession
@@ -191,6 +192,7 @@ def test_an_interrupted_form_keeps_what_is_there_several_times_and_its_address(a
 def test_an_interrupted_form_is_its_persons_alone(app, login, user, make_user, anonymous):
     browser, other = login(user), login(make_user())
     back = interrupt(app, browser, "/settings/tokens", "/settings/tokens", token_name="Private", access="full")
+    assert in_redis(app.extensions["redis"], "Private") == set(), "Redis is no place for what a form says"
     assert "Private" not in anonymous.get(back).text and "Private" not in other.get(back).text
     assert anonymous.get("/confirm/continue").status_code == 303
     for address in ("/confirm/continue", "/confirm/continue?form=x&page=//evil.example"):
@@ -233,7 +235,7 @@ def test_a_password_from_an_admin_is_good_for_choosing_another(app, admin_browse
     chosen = "nine grey stones at low water"
     form = {"current_password": issued, "new_password": chosen}
     short = post_form(browser, "/new-password", "/new-password", current_password=issued, new_password="x")
-    assert short.status_code == 422
+    assert short.status_code == 422 and re.findall(r'id="(\w+)"[^>]* autofocus', short.text) == ["new_password"]
     assert post_form(browser, "/new-password", "/new-password", **form).location == "/"
     assert browser.get("/settings").status_code == 200
     assert browser.get("/api/account").status_code == 200

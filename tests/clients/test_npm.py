@@ -14,7 +14,7 @@ import pytest
 from tests.gateway.test_completions import talks
 from tests.mcp_server.test_tools import token
 from tests.memories.conversing import add_memory
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
+from webapp.mcp_server.tools import SCHEDULE_TOOLS, TOOLS
 
 HERE = Path(__file__).parent
 SECONDS = 120

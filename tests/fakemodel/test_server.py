@@ -104,7 +104,7 @@ def test_a_connection_accepted_as_the_server_stops_is_closed(turns):
 
     async def serve():
         with socket.socket() as client:
-            async with serving(FakeServer(script=Script()), "127.0.0.1", 0) as port:
+            async with serving(FakeServer(Script()), "127.0.0.1", 0) as port:
                 client.connect(("127.0.0.1", port))
                 for _ in range(turns):
                     await asyncio.sleep(0)

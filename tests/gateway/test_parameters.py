@@ -59,7 +59,7 @@ def test_the_same_question_with_other_parameters(client, model):
 
 
 def test_what_a_model_refuses_is_left_out(client, model):
-    model.play("max_completion_tokens")
+    model.imitate("max_completion_tokens")
     answer = ask(client, ("user", "One"), **SET, stop="END")
     assert answer.status_code == 200, answer.text
     sent = asked_of_the_model(model)
@@ -69,7 +69,7 @@ def test_what_a_model_refuses_is_left_out(client, model):
 
 
 def test_tokens_that_include_thoughts_get_no_room_on_top(client, model):
-    model.play("reasoning fields")
+    model.imitate("reasoning fields")
     ask(client, ("user", "One"))  # it was seen to think
     ask(client, ("user", "Two"), max_tokens=50)
     assert asked_of_the_model(model)["max_tokens"] > 50

@@ -13,7 +13,7 @@ from webapp.accounts import site, tokens
 from webapp.audit.models import AuditEvent
 from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS
+from webapp.mcp_server.tools import SCHEDULE_TOOLS
 from webapp.schedules import runs as sending
 from webapp.schedules.models import Schedule
 from webapp.text.provenance import spans_of_others

@@ -20,7 +20,7 @@ from webapp.accounts.scopes import Scope
 from webapp.accounts.service import update_account
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, write_transaction
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
+from webapp.mcp_server.tools import SCHEDULE_TOOLS, TOOLS
 from webapp.mcp_server.write_tools import REWORDING_NOTE
 from webapp.memories.models import Memory
 

@@ -18,7 +18,7 @@ from tests.support.queries import get_row, scalar
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db, now, write_transaction
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS
+from webapp.mcp_server.tools import SCHEDULE_TOOLS
 from webapp.oauth.models import OAuthGrant
 from webapp.schedules import runs as sending
 from webapp.schedules.models import Schedule

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from webapp.accounts import deletion, second_factor, service, tokens
 from webapp.accounts.models import User
-from webapp.accounts.schemas import NewToken, Registration, UserChanges
+from webapp.accounts.schemas import MAX_TOKEN_DAYS, NewToken, Registration, UserChanges
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import first_account
 from webapp.db.base import db, write_transaction
@@ -96,9 +96,9 @@ def delete_user(email: str) -> None:
 @email_option
 @click.option("--service", "is_service", is_flag=True, help="For /api/internal, /api/tasks and /metrics.")
 @click.option("--name", default="command line", help="What the token is for.")
-@click.option("--days", type=int, help="Days until it expires; it never does if left out.")
+@click.option("--days", type=click.IntRange(1, MAX_TOKEN_DAYS), help="Days until it expires; never if left out.")
 @click.option(
-    "--scope", "chosen", multiple=True, help=f"What it may do, repeatable: {', '.join(SCOPES)}. All if left out."
+    "--scope", "chosen", multiple=True, type=click.Choice(SCOPES), help="What it may do, repeatable. All if left out."
 )
 def create_token(email: str, is_service: bool, name: str, days: int | None, chosen: tuple[Scope, ...]) -> None:
     """Create a token and print it once, alone on its line."""

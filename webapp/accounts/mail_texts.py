@@ -25,10 +25,11 @@ def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
     subject, before, after = _texts_around_link(kind, site, invited_by)
     until = ""
     if kind != KNOWN:
-        until = " " + ngettext(
+        until = ngettext(
             "The link works once, for %(num)s hour.", "The link works once, for %(num)s hours.", HOURS[kind]
         )
-    return Text(subject, f"{before}\n\n{link}\n\n{after}{until}\n")
+        until += "\n\n"  # a paragraph: not every language puts a space between sentences
+    return Text(subject, f"{before}\n\n{link}\n\n{until}{after}\n")
 
 
 def _texts_around_link(kind: str, site: str, invited_by: str) -> tuple[str, str, str]:

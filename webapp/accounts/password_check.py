@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from webapp.accounts.identity import Identity
 from webapp.db.base import now
+from webapp.db.encryption import seal, unseal
 from webapp.errors import Forbidden
 from webapp.extensions import redis
 from webapp.http.views import redirect_to, wants_json
@@ -59,12 +60,12 @@ def store_form(user_id: int) -> str:
     """Keep the posted form for its user, and return the key to it; empty if it holds files or is too long."""
     fields = [(name, value) for name, value in request.form.items(multi=True) if name not in _LEFT_OUT]
     action = request.script_root + request.full_path.rstrip("?")
-    sealed_form = json.dumps({"user": user_id, "action": action, "fields": fields})
-    if request.files or len(sealed_form) > MAX_CHARACTERS:
+    form = json.dumps({"action": action, "fields": fields})
+    if request.files or len(form) > MAX_CHARACTERS:
         return ""
     key = secrets.token_urlsafe(16)
     try:
-        redis().set(_form_key(key), sealed_form, ex=RETENTION_SECONDS)
+        redis().set(_form_key(key), seal(_purpose(user_id), form), ex=RETENTION_SECONDS)
     except RedisError:
         return ""  # the form is asked for again
     return key
@@ -76,9 +77,13 @@ def pop_form(user_id: int, key: str) -> dict[str, Any] | None:
         sealed_form = redis().getdel(_form_key(key[:100]))
     except RedisError:
         return None
-    form: dict[str, Any] = json.loads(sealed_form) if isinstance(sealed_form, str | bytes) else {}
-    return form if form.get("user") == user_id else None
+    form = unseal(_purpose(user_id), sealed_form.decode()) if isinstance(sealed_form, bytes) else None
+    return json.loads(form) if form else None
 
 
 def _form_key(key: str) -> str:
     return f"interrupted-form:{key}"
+
+
+def _purpose(user_id: int) -> bytes:
+    return f"interrupted form of {user_id}".encode()

@@ -129,7 +129,7 @@ def new_password() -> ViewResult:
 @blueprint.post("/new-password")
 @on_form(_new_password_form, PASSWORD_LABELS, otherwise="new_password")
 def set_new_password() -> ViewResult:
-    """Set it; every other session ends."""
+    """Set the new password; every other session ends."""
     auth.count_attempt("password", str(current_user_id()))
     auth.renew_session(service.change_password(current_user_id(), read_form(PasswordChange)))
     return redirect(url_for("conversations_pages.new"), 303)
@@ -153,7 +153,7 @@ def start_two_step() -> ViewResult:
 @password_required
 @on_form(_two_step, N_({"code": "This"}), otherwise="code")
 def confirm_two_step() -> ViewResult:
-    """Turn it on, and end every other session; the next page is the only one that ever shows the recovery codes."""
+    """Turn on two-step sign-in, and end every other session; only the next page ever shows the recovery codes."""
     identity = auth.require_identity()
     auth.count_attempt("code", str(identity.user_id))
     codes = second_factor.confirm(identity.user_id, request.form.get("code", "")[:100])

@@ -93,7 +93,7 @@ def _leaked_passwords() -> set[str]:
 
 
 def _is_run(password: str) -> bool:
-    """Return whether it is one or two characters over and over, or a walk along the alphabet or a row of keys."""
+    """Return whether a password is one or two characters over and over, or a walk along the alphabet or the keys."""
     if len(set(password)) <= 2:
         return True
     rows = [row * 4 for row in _RUNS]

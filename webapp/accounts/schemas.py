@@ -94,11 +94,16 @@ class AccountOut(Output):
         return cls.from_row(user, settings=UserSettings.of(user.settings))
 
 
+MAX_TOKEN_DAYS = 3_650
+
+
 class NewToken(Input):
     """An API token to create."""
 
     name: TokenName
-    expires_in_days: Integer | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for no end.")
+    expires_in_days: Integer | None = Field(
+        90, ge=1, le=MAX_TOKEN_DAYS, description="How long it can be used; null for no end."
+    )
     scopes: list[Scope] | None = Field(
         None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything you may do."
     )

@@ -57,7 +57,7 @@ def address(user: User, secret: str) -> str:
 
 
 def confirm(user_id: int, code: str) -> list[str]:
-    """Turn it on with the first code of the new secret; returns the recovery codes, once. Raises Invalid, Conflict."""
+    """Turn on the second step by a new secret's first code; returns recovery codes, once. Raises Invalid, Conflict."""
     row = _lock_row(user_id)
     if row is None or row.confirmed_at is not None:
         raise Conflict("There is nothing to confirm.")
@@ -88,7 +88,7 @@ def check(user_id: int, code: str) -> bool:
 
 
 def disable(user_id: int) -> None:
-    """Turn it off again."""
+    """Turn off the second step."""
     row = _lock_row(user_id)
     if row is None:
         return

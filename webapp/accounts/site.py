@@ -5,13 +5,11 @@ import hashlib
 import hmac
 import ipaddress
 import logging
-import socket
-from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import Flask, request
 from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting, User
 from webapp.db.base import db
@@ -59,12 +57,11 @@ GROUP, GROUPS = 4, 5
 
 
 class FirstAccount:
-    """The set-up token, if the first account needs one."""
+    """The set-up token, which the first account takes from elsewhere than this machine."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
-        self.is_open = False
-        """Whether other machines can reach the web; assumed not if unknown, as under `flask run`."""
+        self._is_logged = False
 
     @property
     def token(self) -> str:
@@ -73,48 +70,35 @@ class FirstAccount:
         letters = base64.b32encode(digest).decode().lower()
         return "-".join(letters[start : start + GROUP] for start in range(0, GROUP * GROUPS, GROUP))
 
-    def note_sockets(self, sockets: Iterable[Any], *, tells: bool) -> None:
-        """Record which sockets the web listens on; if others can reach one and no account exists, log the token."""
-        self.is_open = any(map(_is_open, sockets))
-        if self.is_open and tells and self._is_waiting():
-            log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
-
     def needs_token(self) -> bool:
-        """Return whether the token is asked for in the current request."""
-        return self.is_open and not is_local_request() and not has_users()
+        """Return whether the token is asked for in the current request; the first time that it is, log it."""
+        if is_local_request() or has_users():
+            return False
+        if not self._is_logged:
+            self._is_logged = True
+            log.warning("There is no account yet. The page of the first one asks for the set-up token %s", self.token)
+        return True
 
     def is_right(self, secret: str) -> bool:
         """Return whether this is the token, however it was spaced and capitalised."""
         letters = "".join(ch for ch in secret.lower() if ch.isalnum())
         return hmac.compare_digest(letters.encode(), self.token.replace("-", "").encode())
 
-    def _is_waiting(self) -> bool:
-        with self._app.app_context():
-            try:
-                return not has_users()
-            except SQLAlchemyError:
-                return True  # better logged in vain
-            finally:
-                db.session.remove()
-
 
 first_account: Part[FirstAccount] = Part("first_account")
 
 
 def init_first_account(app: Flask) -> None:
-    """Prepare to be told where the web listens (by webapp/cli/gunicorn.conf.py)."""
+    """Prepare to ask for the set-up token."""
     first_account.put(app, FirstAccount(app))
 
 
-def _is_open(listener: Any) -> bool:
-    if listener.family not in (socket.AF_INET, socket.AF_INET6):
-        return False
-    return not _is_loopback(listener.getsockname()[0].partition("%")[0])
-
-
 def is_local_request() -> bool:
-    """Return whether the request comes from this machine, and not through a proxy."""
-    return "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
+    """Return whether the request comes from this machine, and neither through a proxy nor from another site's page,
+    whose name may lead here (DNS rebinding): it names this machine."""
+    host = urlsplit(f"//{request.host}").hostname or ""
+    is_own_name = host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
+    return is_own_name and "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
 
 
 def _is_loopback(text: str) -> bool:

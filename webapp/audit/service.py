@@ -115,7 +115,7 @@ class _RecordMark:
     seconds: int
 
     def is_known(self) -> bool:
-        """Return whether it was recorded lately, or is about to be; while Redis is away, only the latter is known."""
+        """Return whether this was recorded lately, or is about to be; while Redis is away, only the latter is known."""
         if self in pending_actions(db.session()):
             return True
         try:

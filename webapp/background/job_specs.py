@@ -162,7 +162,7 @@ class PlainJob(Job):
         """Send nothing: ours have no webhooks."""
 
     def heartbeat(self, timestamp: datetime, ttl: int, pipeline: Pipeline | None = None, xx: bool = False) -> None:
-        """Record that it runs along with other commands; alone would be before a callback, for another round trip."""
+        """Record with other commands that the job runs; alone would be before a callback, for another round trip."""
         if pipeline is not None:
             super().heartbeat(timestamp, ttl, pipeline, xx)
 

@@ -1,6 +1,5 @@
 """A person's choices for the model of a conversation: temperature, length, effort, additional instructions."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
@@ -38,15 +37,6 @@ FIELDS = ("temperature", "max_tokens", "reasoning_effort", "system")
 EFFORT_NAMES = N_(
     {"none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "very high"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """The choices, the values that apply without one, and which parameters the model was found to refuse."""
-
-    own: Parameters
-    defaults: Parameters
-    refused: frozenset[str]
 
 
 @blueprint.app_context_processor
@@ -145,18 +135,18 @@ def _render_parameters(
     once: Parameters | None = None,
 ) -> str:
     target = _target(conversation)
-    unsupported, defaults = frozenset[str](), Parameters()
+    unsupported, defaults = set[str](), Parameters()
     if target is not None:
         accepts, model_key = completions().capabilities.accepts, (target.settings.base_url, target.model)
-        unsupported = frozenset(name for name in ("temperature", "reasoning_effort") if not accepts(*model_key, name))
+        unsupported = {name for name in ("temperature", "reasoning_effort") if not accepts(*model_key, name)}
         defaults = Parameters.of(target.parameters)
-    current = parameters or own_parameters(conversation)
     return render_template(
         "providers/_parameters.html" if wants_partial() else "providers/parameters.html",
         conversation=conversation,
-        chosen=current,
+        chosen=parameters or own_parameters(conversation),
         once=once,
-        panel=Panel(current, defaults, unsupported),
+        defaults=defaults,
+        unsupported=unsupported,
         efforts=list(EFFORT_NAMES.items()),
         typed=request.form if errors else {},
         partial_line=request.method == "POST" and not errors,

@@ -196,8 +196,6 @@ def post_worker_init(worker: Any) -> None:
     warm_up(streams_only=settings.offline_model)  # what makes vectors is then on this machine
     if not preload_app:
         wait_for_start(worker.notify)  # loaded while the database is migrated
-    first_account = worker.wsgi.extensions["first_account"]
-    first_account.note_sockets([each.sock for each in worker.sockets], tells=worker.number == 0)
     chat = worker.wsgi.extensions["chat"]
     runner = chat.runner
     runner.start()

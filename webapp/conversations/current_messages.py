@@ -39,7 +39,7 @@ def first_unfinished(conversation_id: int) -> int | None:
 
 
 def before_unfinished(messages: Sequence[Message]) -> list[Message]:
-    """Return those of a conversation's messages, in order, that neither wait for a reply nor follow one that does."""
+    """Return a conversation's messages, in order, before the first that waits for a reply."""
     reply = next((message for message in messages if message.status == "streaming"), None)
     if reply is None:
         return list(messages)

@@ -191,7 +191,7 @@ class Message(Base):
 
     @property
     def said_at(self) -> datetime:
-        """Return when its words were said: before it was sent, if they are sent again."""
+        """Return when the words were said: earlier than the message, if they are sent again."""
         with suppress(KeyError, TypeError, ValueError):  # an export may have been changed by hand
             return min(self.created_at, datetime.fromisoformat((self.custom_payload or {})[SAID_AT]))
         return self.created_at
@@ -204,7 +204,7 @@ class Message(Base):
 
     @property
     def can_continue(self) -> bool:
-        """Return whether it ended early, with text that another reply can continue from."""
+        """Return whether the reply ended early, with text that another reply can continue from."""
         if self.status == "complete":
             return bool(self.is_cut)
         return self.status in ("stopped", "interrupted") and bool(self.content.strip())

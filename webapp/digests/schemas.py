@@ -33,7 +33,7 @@ class ConversationMemoryData(Input):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether it says nothing."""
+        """Return whether the digest says nothing."""
         return not (self.main_topics or self.action or self.typical_observation)
 
     def without(self, is_unwanted: Callable[[str], bool]) -> "ConversationMemoryData":

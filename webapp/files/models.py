@@ -44,7 +44,7 @@ class File(Base):
 
     @property
     def is_picture(self) -> bool:
-        """Return whether it is a picture that can be shown."""
+        """Return whether the file is a picture that can be shown."""
         return self.status == "ready" and self.media_type.startswith("image/")
 
 

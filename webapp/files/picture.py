@@ -31,12 +31,12 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """Return what it is called in a prompt."""
+        """Return the picture's name in a prompt."""
         return f"{self.name}, page {self.page}" if self.page else self.name
 
     @property
     def note(self) -> str:
-        """Return what replaces it if it is not shown."""
+        """Return what replaces the picture where it is not shown."""
         return f"[Picture attached: {self.label}. There was no room to show it.]"
 
 

@@ -10,19 +10,17 @@ import base64
 import io
 import json
 import re
-import resource
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webapp.files.kinds import HEIC, PDF
-from webapp.files.readers.result import Unreadable
+from webapp.files.readers.result import Unreadable, write_result
 from webapp.i18n.marks import N_
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MEMORY = 1024**3
 MAX_PIXELS = 80_000_000
 QUALITY = 85
 MARK = (255, 214, 10, 96)
@@ -30,17 +28,11 @@ MARK = (255, 214, 10, 96)
 
 def main(path: str, media_type: str, requests: str) -> None:
     """Draw the requested pictures and write them."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    try:
-        answer: dict[str, Any] = {"pictures": draw(Path(path).read_bytes(), media_type, json.loads(requests))}
-    except Unreadable as error:
-        answer = {"error": str(error)}
-    except MemoryError:
-        answer = {"error": N_("The picture needs too much memory to be shown.")}
-    except Exception:  # anything a library makes of a broken file
-        answer = {"error": N_("The file is damaged, or not what its name says.")}
-    sys.stdout.write(json.dumps(answer))
+    write_result(
+        "pictures",
+        lambda: draw(Path(path).read_bytes(), media_type, json.loads(requests)),
+        N_("The picture needs too much memory to be shown."),
+    )
 
 
 def draw(data: bytes, media_type: str, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:

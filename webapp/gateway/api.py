@@ -36,7 +36,7 @@ def list_models() -> ViewResult:
 
 @blueprint.get("/models/<path:name>")
 def get_model(name: str) -> ViewResult:
-    """One of them."""
+    """One of the models."""
     service.find_model_id(wire.split_model(name)[0])
     return _model(name)
 

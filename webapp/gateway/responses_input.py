@@ -80,7 +80,7 @@ class ResponseRequest(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return what it sets for the reply, under the names of chat completions."""
+        """Return what the request sets for the reply, under the names of chat completions."""
         values = {
             "temperature": self.temperature,
             "top_p": self.top_p,

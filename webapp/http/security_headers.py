@@ -64,7 +64,7 @@ class Sessions(SecureCookieSessionInterface):
         return super().get_cookie_secure(app) or request.is_secure
 
     def should_set_cookie(self, app: Flask, session: SessionMixin) -> bool:
-        """Return whether it has changed, or a visit is about to be recorded, from which its days count anew."""
+        """Return whether the session has changed, or a visit is about to be recorded, which renews its days."""
         return session.modified or (session.permanent and "note_use" in g)
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:

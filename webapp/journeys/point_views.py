@@ -62,13 +62,13 @@ class Quote:
 
     @property
     def findings(self) -> list[str]:
-        """Return its named values; its statements if it has none."""
+        """Return the answer's named values, or its statements if it has none."""
         values = [f"{name.replace('_', ' ')}: {value}" for name, value in self.structured_data.items()]
         return values or list(self.extracted_points)
 
     @property
     def interpretation(self) -> Interpretation:
-        """Return what was understood from it, for the rules about corrections."""
+        """Return what was understood from the answer, for the rules about corrections."""
         return Interpretation(self.evidence_id, self.extracted_points, self.structured_data)
 
 
@@ -118,7 +118,7 @@ class PointView:
 
     @property
     def is_settled(self) -> bool:
-        """Return whether it needs no more discussion: it is addressed with confidence, and no goal was added since."""
+        """Return whether the point needs no more discussion: addressed with confidence, and no goal added since."""
         return is_settled(self.state, self.point.confidence_threshold) and not self.new_goals
 
     @property
@@ -128,7 +128,7 @@ class PointView:
 
     @property
     def stage(self) -> str:
-        """Return how far it is: covered, aside (the user does not want it), begun or open."""
+        """Return how far the point is: covered, aside (the user does not want it), begun or open."""
         return "covered" if self.is_settled else "aside" if self.is_skipped else "begun" if self.evidence else "open"
 
     @property
@@ -195,12 +195,12 @@ class PointView:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Return whether it rests only on other conversations, or is old, and the user has not confirmed it."""
+        """Return whether the point rests only on other conversations, or is old, and the user has not confirmed it."""
         return self.is_from_elsewhere or bool(self.faded)
 
     @property
     def is_from_elsewhere(self) -> bool:
-        """Return whether it rests only on other conversations, and the user has not confirmed it."""
+        """Return whether the point rests only on other conversations, and the user has not confirmed it."""
         is_elsewhere = [item.from_other_conversation for item in self.evidence]
         return bool(is_elsewhere) and all(is_elsewhere) and self.confirmed_at is None
 

@@ -48,7 +48,7 @@ class Answer:
 
     @property
     def stage(self) -> str:
-        """Return how far it is, as `PointView.stage` does."""
+        """Return how far the point is, as `PointView.stage` does."""
         return "covered" if self.is_addressed else "aside" if self.is_skipped else "begun" if self.has_data else "open"
 
 

@@ -117,7 +117,7 @@ class JourneyProgress:
 
     @property
     def state(self) -> Literal["new", "running", "finished"]:
-        """Return whether its user can start it, continue it, or is done with it."""
+        """Return whether the user can start the journey, continue it, or is done with it."""
         if self.view.is_complete:
             return "finished"
         return "running" if self.conversation is not None else "new"

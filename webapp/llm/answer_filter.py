@@ -1,6 +1,8 @@
 """One streamed answer as its reader gets it: text, thoughts and calls, in whichever field they came; pure."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +26,7 @@ class AnswerFilter:
         self._field = ReplyMarkup()
         self._thoughts: list[str] = []  # in the field for reasoning
         self._behind: list[str] = []  # text in that field, behind a thought
+        self._in_text: list[tuple[str, str]] = []  # the calls
         self._has_answer = False
 
     @property
@@ -42,6 +45,8 @@ class AnswerFilter:
             for piece in self._without_calls(part):
                 if isinstance(piece, Finish) and not self._has_answer:
                     yield from self._misplaced_answer(piece)
+                if isinstance(piece, ToolCall) and self._is_again(piece, event):
+                    continue
                 self._has_answer |= isinstance(piece, ToolCall) or (
                     isinstance(piece, TextDelta) and bool(piece.text.strip())
                 )
@@ -56,7 +61,7 @@ class AnswerFilter:
                 yield ReasoningDelta(part.text)
             elif isinstance(part, ToolCall):
                 self._has_answer = True
-                yield self._with_tool_name(part)
+                yield from self._own_calls(part)
 
     def _misplaced_answer(self, end: Finish) -> Iterator[Event]:
         """Yield the answer that is in the field for reasoning: what is behind a thought, or the calls it ends with."""
@@ -73,10 +78,25 @@ class AnswerFilter:
             return self._calls.feed(event.text)
         if isinstance(event, ReasoningDelta):
             return [event]
-        return [*self._calls.end(), self._with_tool_name(event) if isinstance(event, ToolCall) else event]
+        return [*self._calls.end(), *(self._own_calls(event) if isinstance(event, ToolCall) else [event])]
 
-    def _with_tool_name(self, call: ToolCall) -> ToolCall:
-        return replace(call, name=self._calls.tool_name(call.name))
+    def _own_calls(self, call: ToolCall) -> list[ToolCall]:
+        """Return a call with its tool's name, or those in its arguments if it is of no tool."""
+        name = self._calls.tool_name(call.name)
+        inner = [] if name in self._types else [*self._calls.written.read(call.arguments)]
+        return inner or [replace(call, name=name)]
+
+    def _is_again(self, call: ToolCall, event: Event) -> bool:
+        """Return whether a call was sent by an `event` and stands in the text, too."""
+        with suppress(ValueError, RecursionError):
+            call = replace(call, arguments=json.dumps(json.loads(call.arguments), sort_keys=True))
+        same = (call.name, call.arguments)
+        if not (isinstance(event, ToolCall) and event.id == call.id):
+            self._in_text.append(same)
+        elif same in self._in_text:
+            self._in_text.remove(same)
+            return True
+        return False
 
 
 def _types(parameters: Any) -> dict[str, str]:

@@ -24,7 +24,7 @@ _PLURAL = re.compile(r"(?<=call|tool)s(?=[_|<>]|\Z)")
 _PART = re.compile(r"</?(?:\|\w{0,20}(?:\|\s?)?)?[\w:]{0,40}")
 
 THOUGHTS: dict[str, str] = {opens.lower(): closes.lower() for opens, closes in _DATA["thoughts"]}
-BARE_THOUGHT: tuple[str, str] = tuple(_DATA["bare_thought"])
+BARE_THOUGHT: tuple[str, list[str]] = tuple(_DATA["bare_thought"])
 """What is left of a thought, at the beginning of an answer, if a server drops the special tokens around it."""
 ANSWERS: dict[str, str] = dict(_DATA["answers"])
 ENDS = frozenset(mark.lower() for mark in _DATA["ends"])

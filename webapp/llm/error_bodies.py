@@ -7,11 +7,14 @@ import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 _MAX_REASON_LENGTH = 200
 _LONG_WORD = 16
 _MAX_DEPTH = 6
 _MARKUP = re.compile("<[a-zA-Z!/]")
+_ERRORS = ("error", "detail", "errors")
+_FINE = ("0", "200")  # codes beside words that tell of no error
 _OBJECTS = ("metadata", "error", "errors", "err", "fault", "base_resp")
 """The fields of an object with an error's words; what a provider passes on from another comes first."""
 _WORDS = (
@@ -50,6 +53,16 @@ def error_fields(payload: object) -> tuple[str, set[str], int | None]:
     }
     status = next((int(code) for code in values if code.isdecimal() and len(code) == 3), None)
     return message, values, status
+
+
+def is_error(payload: Mapping[str, Any], *, is_completion: bool) -> bool:
+    """Return whether an object is an error; the words of a message alone make it one where a completion should be."""
+    if payload.get("error") and error_fields(payload["error"])[0]:
+        return True
+    if payload.get("choices"):
+        return False
+    is_fine = payload.get("success") is True or str(payload.get("code")) in _FINE
+    return any(map(payload.get, _ERRORS)) or (is_completion and not is_fine and bool(error_fields(payload)[0]))
 
 
 def _words_of(value: object, depth: int) -> str:

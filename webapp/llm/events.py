@@ -10,14 +10,13 @@ from typing import Any
 from . import chunks
 from .chunks import LineSplitter, OneAnswer, Pieces, documents, end_of, split_parts, text_of_parts, unwrap, values_of
 from .dialects import finish_of
-from .error_bodies import error_fields, quotable
+from .error_bodies import is_error, quotable
 from .errors import InterruptedAnswer, MalformedOutput, ModelError, RefusedByModel, classify_payload
 from .partial_calls import PartialCalls, ToolCall
 from .usage import THOUGHT_FIELDS, Usage, later_usage
 
 _THOUGHT = ("text", "thinking", "summary", "content")
 _DONE = b"[DONE]"
-_ERROR_FIELDS = ("error", "detail", "errors")
 _COMPLETIONS = (b"", b"message", b"completion", b"chunk")
 
 
@@ -82,8 +81,7 @@ class StreamDecoder:
         self._name = b""
         self._plain: list[bytes] = []
         self._words = ""  # the last that were no part of an answer: an error, if nothing ends it
-        self._is_odd = False
-        self._has_events = False
+        self._is_odd = self._is_in_pieces = self._has_events = False
         self._objects = 0  # that came without being events
         self._answer = OneAnswer()
         self._calls = PartialCalls()
@@ -196,7 +194,7 @@ class StreamDecoder:
     def _document(self, payload: Any, name: bytes) -> None:
         if name == b"error":
             if self._reason is None:
-                raise classify_payload(payload)
+                self._fail(payload)
             return
         if not isinstance(payload, dict):
             self._is_odd = True
@@ -204,14 +202,18 @@ class StreamDecoder:
                 self._note_words(payload)
             return
         payload = unwrap(payload)
-        choices = payload.get("choices")
-        is_error = bool(payload.get("error") and error_fields(payload["error"])[0])
-        if not choices:
-            has_words = name in _COMPLETIONS and bool(error_fields(payload)[0])
-            is_error |= has_words or any(map(payload.get, _ERROR_FIELDS))
-        if is_error and self._reason is None:
+        if self._reason is None and is_error(payload, is_completion=name in _COMPLETIONS):
+            self._fail(payload)
+        else:
+            self._chunk(payload, payload.get("choices"))
+
+    def _fail(self, payload: Any) -> None:
+        """Raise an error, unless it holds what the model wrote: a call that its server could not read."""
+        error = payload.get("error") if isinstance(payload, dict) else None
+        if not isinstance(error, dict) or not isinstance(error.get("failed_generation"), str):
             raise classify_payload(payload)
-        self._chunk(payload, choices)
+        self._texts.add_part(error["failed_generation"])
+        self._reason = "stop"
 
     def _chunk(self, payload: Mapping[str, Any], choices: Any) -> None:
         self._usage = later_usage(self._usage, payload)
@@ -228,8 +230,11 @@ class StreamDecoder:
             # Whole: an answer that is not streamed, or, after its pieces, once more; or a completion without roles.
             text = choice.get("text") or choice.get("response")
             delta = choice.get("message") or ({"content": text} if text else delta)
-        if isinstance(delta, str):
-            delta = {"content": delta}
+            if self._is_in_pieces and isinstance(delta, dict):
+                delta = {"tool_calls": delta.get("tool_calls")}
+        elif delta:
+            delta = {"content": delta} if isinstance(delta, str) else delta
+            self._is_in_pieces |= bool(delta.get("content"))
         reason = end_of(choice, delta or {}, payload) if self._reason is None else choice.get("finish_reason")
         if delta and not (reason and self._repeats(delta)):
             text = delta.get("content")

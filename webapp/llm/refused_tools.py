@@ -57,7 +57,7 @@ class Search:
         return True
 
     async def _search_halves(self, tools: Sequence[Tool]) -> None:
-        """Keep those of some tools that are taken; all of them together are not."""
+        """Keep the tools that the server takes, of some that it refuses together."""
         if len(tools) == 1:
             # Alone, and not because the server takes nothing just now: this is held against it for a day.
             if not await self._try(tools) and await self._try([ORDINARY]):

@@ -113,14 +113,15 @@ class ReplyMarkup:
 
     def _is_bare_thought(self, ended: bool) -> bool | None:
         """Return whether a thought whose marks a server dropped begins the answer, and open it; None if it may."""
-        opening, closing = BARE_THOUGHT
+        opening, closings = BARE_THOUGHT
         head = self._buffer[: len(opening) + 1]
         if not (opening.startswith(head) or (head.startswith(opening) and head[-1].isupper())):
             return False
-        if closing not in self._buffer:
+        found = [closing for closing in closings if closing in self._buffer]
+        if not found:
             return False if ended else None
         self._buffer = self._buffer[len(opening) :]
-        self._opening, self._close, self._depth = "", closing, 1
+        self._opening, self._close, self._depth = "", min(found, key=self._buffer.index), 1
         return True
 
     def _counts(self, mark: re.Match[str], ended: bool) -> bool | None:
@@ -147,7 +148,10 @@ class ReplyMarkup:
         rest = self._buffer[end:].lstrip(" \t")
         if mark["opens"] or (not rest and not ended):
             return None
-        is_glued = bool(line[-1:].strip()) and self._buffer[end : end + 1].isalnum()
+        after = self._buffer[end : end + 1]
+        is_glued = bool(line[-1:].strip()) and after.isalnum()
+        if mark["closes"] and after == " " and (line[-1:].isalnum() or line[-1:] in (".", "!", "?")):
+            is_glued = not any(tag in line.lower() for tag in THOUGHTS)
         if mark["closes"] and begins_line:
             return True
         if not ended and may_begin(self._buffer[mark.start() :][:_MAX_TAG_LENGTH], TURNS):
@@ -265,8 +269,16 @@ class ReplyMarkup:
         yield from self._end_channel()
         is_normal = isinstance(event, Finish) and event.reason == "stop"
         if self._close and is_normal and not self._has_text and not self.has_thought and self._thought:
-            yield TextDelta(self._opening + "".join(self._thought))
+            yield TextDelta(_answer_within("".join(self._thought)) or self._opening + "".join(self._thought))
         self._is_over = True
+
+
+def _answer_within(thought: str) -> str:
+    """Return what an unclosed thought has behind the last mark that closes another kind or begins an answer."""
+    marks = [mark for mark in MARK.finditer(thought) if mark["closes"] or mark["answer"]]
+    if not marks:
+        return ""
+    return thought[marks[-1].end() :].strip().removesuffix(ANSWERS.get(marks[-1][0].lower(), "")).rstrip()
 
 
 def answer_and_thought(text: str) -> tuple[str, str]:

@@ -13,9 +13,9 @@ from .dialects import CALLS, CLOSINGS, may_begin_call, plain_call
 from .events import Event, TextDelta
 from .markdown_state import Place
 from .section_tags import SECTION_TAGS
-from .written_calls import NAME_FIELDS, WrittenCalls, known_name
+from .written_calls import NAME_FIELDS, WrittenCalls, inner_text, known_name
 
-_TRIGGERS = re.compile(r"[<\[{]|^f", re.MULTILINE)  # `functools[` is the one call that begins with a word
+_TRIGGERS = re.compile(r"[<\[{]|^[cft`]", re.MULTILINE)  # some calls begin with a word
 _MAX_BLOCK_LENGTH = 20_000
 _MAX_OPENER_LENGTH = 200
 _DECODER = json.JSONDecoder()
@@ -26,10 +26,10 @@ class TextualCalls:
 
     def __init__(self, names: Collection[str], types: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._names = frozenset(names)
-        self._written = WrittenCalls(self._names, types or {})
+        self.written = WrittenCalls(self._names, types or {})
         json_openers = [f'{{"{field}":"{name.lower()}"' for field in NAME_FIELDS for name in sorted(self._names)]
         # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
-        json_openers += ['{"type":"function"', '{"tool_calls":[']
+        json_openers += ['{"type":"function"', '{"tool_calls":[', '{"tool_uses":[']
         self._openers = [*CALLS, *(f"{bracket}{start}" for bracket in ("", "[") for start in json_openers)]
         self._openers += [f"[{name.lower()}(" for name in self._names]  # a call in Python
         if not self._names:
@@ -77,10 +77,10 @@ class TextualCalls:
             if size is None:
                 return
             block, self._buffer, self._block = self._buffer[:size], self._buffer[size:], False
-            calls = list(self._written.read(block, is_whole=bool(self._buffer) or _ends(block)))
+            calls = list(self.written.read(block, is_whole=bool(self._buffer) or _ends(block)))
             yield from calls
             self._after_block = bool(calls)
-            if not calls and not any(name in block for name in self._names):
+            if not calls and inner_text(block) and not any(name in block for name in self._names):
                 yield self._text_delta(block)
 
     def _show(self, size: int) -> TextDelta:
@@ -145,7 +145,7 @@ class TextualCalls:
         tail = plain_call(buffer[:_MAX_OPENER_LENGTH])
         opening = max((opening for opening in CALLS if tail.startswith(opening)), key=len, default="")
         if closing := CALLS.get(opening):
-            match = closing.search(buffer)
+            match = closing.search(buffer, 1)
             return match.end() if match else len(buffer) if ended else None
         start = re.compile(r"[{\[]").search(buffer, len(opening.rstrip("[")))  # a bracket begins the JSON
         try:

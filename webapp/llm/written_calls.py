@@ -11,7 +11,7 @@ from json_repair import repair_json
 
 from .partial_calls import ARGUMENT_FIELDS, ToolCall, own_id
 
-NAME_FIELDS = ("name", "tool", "tool_name", "function")
+NAME_FIELDS = ("name", "tool", "tool_name", "function", "recipient_name")
 _DECODER = json.JSONDecoder()
 _XTML = re.compile(r"<\|(?:open|(close))\|>([^<>]{0,300})<\|sep\|>")
 """Kimi's tags."""
@@ -25,7 +25,7 @@ _NAME = r"""(?:=|\s{1,9}(?:name|tool|key)\s{0,9}=)\s{0,9}["']?(?P<name>[^"'<>\s]
 _TAG = re.compile(rf"<{_CALL}{_NAME}")
 _TAG_END = re.compile(rf"</{_CALL}>|\Z")
 _PARAMETER = re.compile(rf"<{_PART}{_NAME}")
-_PARAMETER_END = re.compile(rf"</{_PART}>")
+_PARAMETER_END = re.compile(rf"</{_PART}>|(?=\n\s{{0,99}}<{_PART}(?:=|\s))|\Z")  # not all are closed
 _NAME_ELEMENT = re.compile(r"<(?:tool_)?name>\s{0,9}([^<>\s]{1,200})\s{0,9}</(?:tool_)?name>")
 _KEY = re.compile(rf"<(?:longcat_)?(?P<name>arg_key){_SUFFIX}>")
 _KEY_END = re.compile(rf"</(?:longcat_)?arg_key{_SUFFIX}>")
@@ -34,7 +34,7 @@ _VALUE_END = re.compile(rf"</(?:longcat_)?arg_value{_SUFFIX}>")
 _KEYED = re.compile(
     rf"(?<![\w.-])([\w.-]{{1,200}})\s{{0,9}}(?:<tool_sep{_SUFFIX}>\s{{0,9}})?(?=<(?:longcat_)?arg_key{_SUFFIX}>)"
 )
-_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}(?:json)?)*"
+_BETWEEN = r"(?::\d+)?(?:\s|<[^<>{}]{0,60}>|\[[A-Z_]+\](?:\w{1,60}(?=\[))?|`{3}|json)*"
 _BROKEN = 10_000
 _QUOTED = re.compile(r"""(<\|"\|>|<escape>)(.*?)\1""", re.DOTALL)
 """A text between marks of its own instead of quotation marks."""
@@ -52,15 +52,18 @@ class WrittenCalls:
         self._python = re.compile(rf"(?<![\w-])({any_name})(?:\.call)?\(")
 
     def read(self, block: str, *, is_whole: bool = True) -> Iterator[ToolCall]:
-        """Yield the calls in a block; none if it has no readable one. Nothing is repaired in one that was cut off."""
+        """Yield the calls in a block; none if it has no readable one. Of one that was cut off only whole ones count."""
         block = _QUOTED.sub(lambda match: json.dumps(match[2], ensure_ascii=False), block)
         block = _XTML.sub(lambda match: f"<{'/' if match[1] else ''}{match[2]}>", block)
-        exact = (self._read_tags, self._json, self._named_elements)
-        for reader in (*exact, self._named_json, self._repair_calls, self._as_python) if is_whole else exact:
-            calls = list(reader(block))
-            yield from calls
-            if calls:
-                return
+        closed = block if is_whole else block[: [0, *(end.end() for end in _TAG_END.finditer(block))][-2]]
+        exact = [*self._read_tags(closed)] or [*self._json(block)] or [*self._named_elements(closed)]
+        yield from exact
+        if is_whole and not exact:
+            for reader in (self._named_json, self._repair_calls, self._as_python, self._name_alone):
+                calls = list(reader(block))
+                yield from calls
+                if calls:
+                    return
 
     def _read_tags(self, block: str) -> Iterator[ToolCall]:
         for name, body in _elements(block, _TAG, _TAG_END):
@@ -118,16 +121,20 @@ class WrittenCalls:
                     tree = ast.parse(block[call.start() : call.start() + end], mode="eval").body
                     if not isinstance(tree, ast.Call) or tree.args:
                         break
-                    arguments = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
+                    arguments = {str(word.arg): _literal(word.value) for word in tree.keywords}
                 except (ValueError, SyntaxError, RecursionError, MemoryError):
                     continue
                 yield from self._call(call[1], arguments)
                 break
 
+    def _name_alone(self, block: str) -> Iterator[ToolCall]:
+        if (name := inner_text(block)) in self._names:
+            yield from self._call(name, {})
+
     def _from_object(self, value: Any) -> Iterator[ToolCall]:
         if not isinstance(value, dict):
             return
-        if isinstance(several := value.get("tool_calls"), list):
+        if isinstance(several := value.get("tool_calls") or value.get("tool_uses"), list):
             for inner in several:
                 yield from self._from_object(inner)
             return
@@ -179,11 +186,24 @@ def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
 
 
 def known_name(name: str, names: Collection[str]) -> str:
-    """Return which of some tools a name means, without what a server's template has left around it; else the name."""
-    bare = name.split("<|")[0].strip().strip("\"'`()")
-    last = re.split(r"[.:/]", re.sub(r":\d+\Z", "", bare))[-1]
-    similar = [candidate for candidate in names if candidate.lower() in (bare.lower(), last.lower())]
-    return next((candidate for candidate in (bare, last, *similar) if candidate in names), bare or name)
+    """Return which of some tools a name means: the only one that is a word of it; else the name without marks."""
+    bare = name.split("<|")[0].strip()
+    words = {word.lower() for word in re.findall(r"[\w-]+", name)}
+    found = [candidate for candidate in names if candidate.lower() in words]
+    return found[0] if len(found) == 1 and bare not in names else bare or name
+
+
+def inner_text(block: str) -> str:
+    """Return what a block has between its marks."""
+    return re.sub(r"<[^<>]{0,60}>|\[[A-Z_]{1,60}\]", "", block).strip()
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return a value in Python, or one of JSON's constants in it. Raises ValueError."""
+    constants = {"true": True, "false": False, "null": None}
+    if isinstance(node, ast.Name) and node.id in constants:
+        return constants[node.id]
+    return ast.literal_eval(node)
 
 
 def _object(text: str) -> Any:

@@ -1,49 +1,28 @@
-"""The places where a program may look, in the spaces that its token names or everywhere, and the tools it has."""
+"""The scopes of a program's token, and the places where it may look: the spaces that the token names, or everywhere."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from webapp.accounts import scopes
 from webapp.accounts.auth import current_identity
-from webapp.errors import Forbidden, NotFound
-from webapp.mcp_server.schemas import SCHEDULE_TOOLS, TOOLS
+from webapp.errors import NotFound
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.passages import NO_SPACE, FoundPassage, Scope
 
-SCHEDULES = "/api/schedules"
-_WRITE = frozenset({"mcp_write", "write"})
-_PROPOSE = _WRITE | {"mcp"}
-
-
-def may_call(tool: str) -> bool:
-    """Return whether the token may call a tool: those for schedules take `mcp_schedules` or their API's scope."""
-    hints = TOOLS[tool][2]
-    if tool in SCHEDULE_TOOLS:
-        method = "GET" if hints["readOnlyHint"] else "POST"
-        return _has_scope({"mcp_schedules"} | scopes.required_scopes(method, SCHEDULES, "user"))
-    return hints["readOnlyHint"] or _has_scope(_WRITE if hints["destructiveHint"] else _PROPOSE)
+WRITE = frozenset({"mcp_write", "write"})
+PROPOSE = WRITE | {"mcp"}
 
 
 def may_write() -> bool:
     """Return whether the token has the scope `mcp_write`, `write`, or everything; others propose."""
-    return _has_scope(_WRITE)
+    return has_scope(WRITE)
 
 
-def _has_scope(wanted: Collection[str]) -> bool:
+def has_scope(wanted: Collection[str]) -> bool:
+    """Return whether the token has one of these scopes, or everything."""
     identity = current_identity()
     return identity is not None and scopes.is_sufficient(identity.scopes, wanted)
-
-
-def require_right(tool: str) -> None:
-    """Raise Forbidden for a tool that the token may not call."""
-    if may_call(tool):
-        return
-    if tool in SCHEDULE_TOOLS:
-        raise Forbidden("This token is not allowed to do that with schedules. It needs the scope mcp_schedules.")
-    if tool == "forget":
-        raise Forbidden("This token is not allowed to forget. The user can do it on the memory page of Commonplace.")
-    raise Forbidden("This token is only allowed to read.")
 
 
 def is_limited() -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Flask, Response, jsonify, request
@@ -14,7 +14,7 @@ from webapp.errors import DomainError
 from webapp.extensions import limiter
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult, absolute
-from webapp.mcp_server import access, protocol, read_tools, schedule_tools, schemas, write_tools
+from webapp.mcp_server import protocol, read_tools, tools
 from webapp.mcp_server.protocol import Call, ProtocolError
 from webapp.oauth.service import GRANTABLE
 
@@ -23,21 +23,6 @@ log = logging.getLogger(__name__)
 blueprint = PageBlueprint("mcp", __name__)
 RATE = "120 per minute"
 _METADATA = "/.well-known/oauth-protected-resource"
-_RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
-    "search": read_tools.search,
-    "fetch": read_tools.fetch,
-    "get_context": read_tools.get_context,
-    "list_memories": read_tools.list_memories,
-    "remember": write_tools.remember,
-    "update_memory": write_tools.update_memory,
-    "forget": write_tools.forget,
-    "list_schedules": schedule_tools.list_schedules,
-    "create_schedule": schedule_tools.create_schedule,
-    "pause_schedule": schedule_tools.pause_schedule,
-    "resume_schedule": schedule_tools.resume_schedule,
-    "run_schedule": schedule_tools.run_schedule,
-    "delete_schedule": schedule_tools.delete_schedule,
-}
 
 
 def init_mcp_errors(app: Flask) -> None:
@@ -88,7 +73,7 @@ def _result(user_id: int, call: Call) -> dict[str, Any]:
     if call.method == "ping":
         return {}
     if call.method == "tools/list":
-        return {"tools": schemas.tool_list(access.may_call)}
+        return {"tools": tools.tool_list()}
     if call.method == "tools/call":
         return _call_tool(user_id, call)
     if call.method == "resources/list":
@@ -102,15 +87,15 @@ def _result(user_id: int, call: Call) -> dict[str, Any]:
 
 def _call_tool(user_id: int, call: Call) -> dict[str, Any]:
     name = call.params.get("name")
-    if not isinstance(name, str) or name not in schemas.TOOLS:
+    if not isinstance(name, str) or name not in tools.TOOLS:
         raise ProtocolError(protocol.INVALID_PARAMS, "There is no such tool.")
     given = {} if call.params.get("arguments") is None else call.params["arguments"]
     if not isinstance(given, dict):
         raise ProtocolError(protocol.INVALID_PARAMS, "arguments has to be an object.")
     try:
-        args = schemas.TOOLS[name][0].model_validate(given)
-        access.require_right(name)
-        found = _RUN[name](user_id, args)
+        args = tools.TOOLS[name].arguments.model_validate(given)
+        tools.require_right(name)
+        found = tools.TOOLS[name].run(user_id, args)
     except ValidationError as error:
         return _error_result(_invalid_arguments(problems.field_errors(error, given)))
     except DomainError as error:

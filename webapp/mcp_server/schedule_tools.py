@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel
 from sqlalchemy import select
 
 from webapp.accounts.identity import require_identity
@@ -19,7 +18,7 @@ from webapp.schedules.models import Schedule
 from webapp.schedules.schemas import RunOut, ScheduleEdit, ScheduleFields, ScheduleOut
 
 
-def list_schedules(user_id: int, _args: BaseModel) -> dict[str, Any]:
+def list_schedules(user_id: int, _args: schemas.ListSchedules) -> dict[str, Any]:
     """Return the schedules, those due next first."""
     return {"schedules": [_out(row) for row in _visible_schedules(service.list_schedules(user_id))]}
 

@@ -40,7 +40,7 @@ def reextract(email: str, only: int | None) -> None:
     ids = db.session.scalars(statement.order_by(Conversation.conversation_id)).all()
     db.session.rollback()
     if not ids:
-        raise click.ClickException("There is no such conversation.")
+        raise click.ClickException("There is no such conversation." if only else f"{email} has no conversations.")
     failed = 0
     for conversation_id in ids:
         try:

@@ -127,7 +127,7 @@ def _spaces() -> list[Any]:
 
 
 def _chosen_spaces() -> frozenset[int] | None:
-    """Return those of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
+    """Return the ids of the user's spaces that were ticked; None for everything. Raises Invalid if there are none."""
     if request.form.get("reach") == "all":
         return None
     own_ids = {PERSONAL, *(space.space_id for space in _spaces())}

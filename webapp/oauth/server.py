@@ -54,7 +54,7 @@ class Client:
         return method == self.row.auth_method
 
     def check_response_type(self, response_type: str) -> bool:
-        """Return whether it asks for a code."""
+        """Return whether the program asks for a code."""
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
@@ -143,7 +143,7 @@ class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has n
         """It is stored already."""
 
     def delete_authorization_code(self, authorization_code: _Code) -> None:
-        """Keep it, so that a second use is noticed."""
+        """Keep the code, so that a second use is noticed."""
 
 
 class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]

@@ -32,7 +32,7 @@ class Nearby:
 
 
 def discover(places: Mapping[str, str]) -> list[Nearby]:
-    """Return those of these servers (URLs by name) that answer within SECONDS; call it outside of a transaction."""
+    """Return the servers, of some URLs by name, that answer within SECONDS; call it outside of a transaction."""
     if not places:
         return []
     with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:

@@ -87,5 +87,5 @@ class MemoryGrade(Base):
 
     @property
     def is_trusted(self) -> bool:
-        """Return whether it is good enough for the model's own wording."""
+        """Return whether the grade is good enough for the model's own wording."""
         return self.recall >= MIN_RECALL and self.false_share <= MAX_FALSE_SHARE

@@ -151,7 +151,7 @@ def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges)
 
 
 def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
-    """Make these the connection's models; the ids of those that stay do not change, because they derive from names."""
+    """Set a connection's models; the ids of those that stay do not change, because they derive from names."""
     names = [fields.model for fields in models]
     if len(set(names)) < len(names):
         raise Invalid.field("models", "names a model twice")

@@ -53,7 +53,7 @@ class FailFastRetry(Retry):
         is_retryable: Callable[[Exception], bool] | None = None,
         with_failure_count: bool = False,
     ) -> T:
-        """Run it, unless Redis was silent a moment ago."""
+        """Run a command, unless Redis was silent a moment ago."""
         if time.monotonic() < self._silent_until:
             raise RedisTimeoutError("Redis did not answer a moment ago")
         start = time.perf_counter()
@@ -144,7 +144,7 @@ class Wire:
 
 
 class _Following(Redis):
-    """Also closes its connections to the Sentinels."""
+    """Follows the primary that the Sentinels name, and closes the connections to them, too."""
 
     def close(self) -> None:
         super().close()

@@ -79,7 +79,7 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
 
 
 def changed_memories(user_id: int, memory_ids: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Return those of the user's memories with these ids that are usable: what passages and prompts need of them."""
+    """Return what passages and prompts need of the user's memories with these ids, if they are usable."""
     parameters = {"user": user_id, "changed": sorted(memory_ids)}
     return read_columns(_changed_memories(), parameters).all()
 

@@ -117,7 +117,7 @@ class FoundPassage:
         return self.kind, self.id
 
     def source(self, at: date) -> str:
-        """Return where it comes from and the day, in words for the model."""
+        """Return where the passage comes from and the day, in words for the model."""
         day = full_date(at) if is_dated(at) else "undated"
         place = f' in "{self.title}"' if self.title else ""
         if self.kind == "message":

@@ -83,17 +83,17 @@ class ShownItem:
 
     @property
     def reason(self) -> str:
-        """Return why it was there, as a sentence."""
+        """Return why the item was in the prompt, as a sentence."""
         return _REASONS.get(self.line.reason) or self.line.reason[:1].upper() + self.line.reason[1:]
 
     @property
     def kind(self) -> str:
-        """Return what it is, in words."""
+        """Return the kind of item, in words."""
         return KINDS[self.line.kind]
 
     @property
     def is_found(self) -> bool:
-        """Return whether it was found for the question, not only what every reply sees."""
+        """Return whether the item was found for the question, not only what every reply sees."""
         return self.line.stage == receipts.FOUND or self.line.reason in receipts.FOUND_BY
 
 

@@ -184,7 +184,7 @@ def _begin(run_id: int) -> StartedTurn | None:
 
 
 def _when_said(schedule: Schedule) -> dict[str, str]:
-    """Return when its person said its words, if they were sent before: what was said since is later."""
+    """Return when the message's words were said, if they were sent before: what was said since is later."""
     reply = aliased(Message)
     question = db.session.scalar(
         select(Message)
@@ -200,7 +200,7 @@ def _when_said(schedule: Schedule) -> dict[str, str]:
 
 
 def _counts_as_typed(schedule: Schedule) -> bool:
-    """Return whether its words count as the person's: a program's do if it may hold conversations for them."""
+    """Return whether the words count as the person's: a program's do if it may hold conversations for them."""
     token = db.session.get(ApiToken, schedule.token_id) if schedule.token_id is not None else None
     return token is None or is_sufficient(token.scopes, {"chat"})
 

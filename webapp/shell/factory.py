@@ -128,7 +128,7 @@ def _init_tracing(app: Flask, settings: Settings) -> None:
         return
     if not (find_spec("opentelemetry") and find_spec("opentelemetry.exporter")):
         raise ConfigError(
-            "OTEL_EXPORTER_OTLP_ENDPOINT needs OpenTelemetry's packages: pip install -r requirements-tracing.txt"
+            "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: .venv/bin/pip install -r requirements-tracing.txt"
         )
     tracing.use(
         import_module("webapp.telemetry.otlp").Traces(

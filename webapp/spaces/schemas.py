@@ -135,7 +135,7 @@ class DocumentOut(Output):
 
     @property
     def is_picture(self) -> bool:
-        """Return whether it is a picture, or pages that are: there is no text in it."""
+        """Return whether the document is a picture, or pages that are: there is no text in it."""
         return is_picture(self.size, self.pages)
 
     @property

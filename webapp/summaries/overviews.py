@@ -117,7 +117,7 @@ def _has_no_overview() -> ColumnElement[bool]:
 
 
 def _store(conversation_id: int, parts: Parts, text: str, model: str) -> bool:
-    """Insert it, unless what it stands for has changed in the meantime, or it is already there."""
+    """Insert an overview, unless what it stands for has changed in the meantime, or it is already there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
     if conversation is None or conversation.space_id != parts.space_id or not parts.still_holds():
         raise OutOfDate

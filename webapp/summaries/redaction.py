@@ -35,7 +35,7 @@ def _redact_paraphrases(
 
 
 def _strip_chunks(user_id: int, statements: ForgottenStatements, *condition: ColumnElement[bool]) -> None:
-    """Remove what retells it from the user's summaries; their vectors are then made again."""
+    """Remove what retells forgotten statements from the user's summaries; their vectors are then made again."""
     statement = select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
         ConversationChunk.user_id == user_id, *condition
     )

@@ -116,9 +116,17 @@ def init_logs(app: Flask, log_format: str, log_level: str) -> None:
             "request",
             extra={
                 "method": request.method,
-                "path": request.path,
+                "path": _public_path(),
                 "status": response.status_code,
                 "ms": round((time.perf_counter() - g.get("started", time.perf_counter())) * 1000, 1),
             },
         )
         return response
+
+
+def _public_path() -> str:
+    """Return the path of a request, with … in place of what alone lets its visitor in."""
+    path, values = request.path, request.view_args or {}
+    for name in {"secret", "token"} & values.keys():
+        path = path.replace(values[name], "…")
+    return path

@@ -138,7 +138,7 @@ class GatheredMetrics(Collector):
         self._metrics = list(metrics)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield those metrics."""
+        """Yield the gathered metrics."""
         return iter(self._metrics)
 
 

@@ -74,7 +74,7 @@ def spans_of_others(text: str, marked: tuple[tuple[int, int, str], ...] = ()) ->
 
 
 def forgotten_in(spans: Spans | None) -> list[Span]:
-    """Return those of a message's spans that its author has had forgotten."""
+    """Return the spans of a message that its author has had forgotten."""
     return [Span(start, end) for start, end, origin in spans or () if origin == FORGOTTEN]
 
 

@@ -80,7 +80,7 @@ class RemoteResponse:
 
     @property
     def kind(self) -> str:
-        """Return its media type."""
+        """Return the response's media type."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def whole(self) -> bytes:

@@ -61,7 +61,7 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """Return its name in calls."""
+        """Return the tool's name in calls."""
         return str(self.definition["function"]["name"])
 
 

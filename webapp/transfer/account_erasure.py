@@ -15,6 +15,7 @@ from webapp.accounts.models import AccountDeletion, User
 from webapp.accounts.service import delete_user
 from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
+from webapp.chat.turns.runtime import drop_streams_in
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import Base, count_rows, db, now, rows_changed, table_of, write_transaction
 from webapp.extensions import redis
@@ -24,7 +25,6 @@ from webapp.files.storage import file_storage, key_of, picture_key
 from webapp.files.uploads import is_named
 from webapp.journeys.models import JourneyVersion
 from webapp.memories.models import Memory
-from webapp.memories.store.forgetting import drop_streams
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 from webapp.transfer import storage
 from webapp.transfer.service import stored_files
@@ -148,9 +148,7 @@ def _conversations(user_id: int) -> int:
     ids = db.session.scalars(statement).all()
     if not ids:
         return 0
-    replies = select(Message.message_id).where(Message.conversation_id.in_(ids), Message.role == "assistant")
-    message_ids = db.session.scalars(replies.order_by(Message.message_id.desc()).limit(ROWS)).all()
-    drop_streams(message_ids)
+    drop_streams_in(ids)
     return rows_changed(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
 
 

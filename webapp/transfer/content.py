@@ -75,7 +75,7 @@ class ReadConversation:
             self.source_id = hashlib.sha256(first.encode("utf-8", "replace")).hexdigest()
 
     def is_within(self, between: Mapping[str, str | None] | None) -> bool:
-        """Return whether it was last active between two moments in ISO's format, as far as the export tells."""
+        """Return whether the conversation was last active between two ISO 8601 times, as far as the export tells."""
         moment = self.updated_at or (self.messages[-1].at if self.messages else None) or self.created_at
         if not between or moment is None:
             return True

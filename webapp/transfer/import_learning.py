@@ -191,7 +191,7 @@ def _write(
 
 
 def _limit_reason(state: dict[str, Any], price: Price) -> str | None:
-    """Return why it may not continue, in words; None if it may."""
+    """Return why the learning may not continue, in words; None if it may."""
     tokens = state["input_tokens"] + state["output_tokens"]
     if state.get("most_tokens") is not None and tokens >= state["most_tokens"]:
         return N_("The tokens you allowed are used up.")

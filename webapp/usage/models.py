@@ -93,5 +93,5 @@ class Quota(Base):
 
     @property
     def owner_kind(self) -> str:
-        """Return whether it is somebody's own, a group's, or everybody's."""
+        """Return whether the limit is somebody's own, a group's, or everybody's."""
         return "own" if self.user_id is not None else "group" if self.group_id is not None else "everybody"

@@ -48,7 +48,7 @@ class UsageLine(BaseModel):
 
     @property
     def tokens(self) -> int:
-        """Return all its tokens."""
+        """Return all tokens."""
         return sum(self.parts)
 
 

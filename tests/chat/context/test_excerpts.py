@@ -61,14 +61,14 @@ def test_more_small_pieces_come_before_a_few_large_ones():
     found = [replace(item, content=item.content.replace("calm", f"calm{item.id}")) for item in found]
     packed = pack(found, 700, ())
     assert len(packed.excerpts) > 4
-    assert sum(len(item.content) > 200 for item in packed.shown[:2]) == 1
+    assert sum(len(candidate.passage.content) > 200 for candidate in packed.candidates[:2]) == 1
     assert sum(estimate_tokens("".join(s.text for s in line)) + 1 for line in packed.lines()) <= 700
 
 
 def test_room_that_is_left_goes_to_whole_pieces():
     text = "The harbour is calm at night. " * 10
     found = [passage(n, f"{n} {text}", group=n, core=lambda: (0, 29)) for n in range(1, 5)]
-    assert all(len(item.content) > 200 for item in pack(found, 2_000, ()).shown)
+    assert all(len(candidate.passage.content) > 200 for candidate in pack(found, 2_000, ()).candidates)
 
 
 def test_the_receipt_names_the_places():
@@ -81,4 +81,4 @@ def test_the_receipt_names_the_places():
 def test_where_nothing_fits_no_core_is_looked_for():
     found = [passage(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
     packed = pack([passage(0, "Yes."), *found], MIN_TOKENS - 1, ())
-    assert not packed.excerpts and set(packed.reasons) == {NO_ROOM}
+    assert not packed.excerpts and {candidate.why_not for candidate in packed.candidates} == {NO_ROOM}

@@ -7,6 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from testkit.people import post_form
+from tests.files.test_files import _send
+from tests.files.test_pictures import ask, photo
 from tests.memories.conversing import answers, converse, current, memories_of, operation
 from tests.memories.learning.test_extraction import extract, learn
 from tests.memories.learning.test_tools import calls_tool, send
@@ -101,6 +103,17 @@ def test_replies_from_elsewhere_may_hold_others_words(app, client, user, model):
     body = {"model": "default", "messages": [{"role": role, "content": words} for role, words in said]}
     assert client.post("/v1/chat/completions", json=body).status_code == 200
     assert current(app, user.user_id) == [] and [found["why"] for found in list_proposals(client)] == ["tainted"]
+
+
+def test_a_picture_may_hold_others_words(client, model):
+    """Who sees a letter on it may be asked there to remember something."""
+    picture = _send(client, photo(), "letter.jpeg").json["file_id"]
+    calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
+    said = ask(client, "I compare two brokers", picture)
+    assert said["tool_calls"][0]["output"]["status"] == "waits_for_review"
+    calls_tool(model, "remember", content="Owns shares.", quote="I own shares")
+    later = send(client, "I own shares", said["conversation_id"])
+    assert later["tool_calls"][0]["output"]["status"] == "waits_for_review"
 
 
 def test_instructions_of_a_space_are_words_of_its_owner(app, client, user, model, make_user):

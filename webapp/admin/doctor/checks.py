@@ -21,7 +21,7 @@ from webapp.config import Settings
 from webapp.db.base import db
 from webapp.db.conflicts import forget_session
 from webapp.db.engine import public_url
-from webapp.errors import Unavailable
+from webapp.errors import Unavailable, reason
 from webapp.extensions import app_settings, redis
 from webapp.files.folder import Folder
 from webapp.files.storage import file_storage
@@ -46,8 +46,7 @@ def run_checks(checks: tuple[Check, ...]) -> list[Finding]:
         try:
             findings.extend(check())
         except (SQLAlchemyError, RedisError, OSError) as error:
-            advice = "See what is said above about the server behind it, and try again."
-            findings.append(fault(part, f"cannot be checked ({type(error).__name__})", advice))
+            findings.append(fault(part, f"cannot be checked: {reason(error)}", "Put that right, and try again."))
         finally:
             forget_session()
     return findings
@@ -126,10 +125,10 @@ def files() -> Iterator[Finding]:
 
 def servers() -> Iterator[Finding]:
     """Yield what requests need: the database and Redis accept writes, and the schema is current."""
-    parts = readiness()
+    parts = {part: state for part, state in readiness().items() if state != "unknown"}
     address = public_url(db.engine)
     advice = {
-        "database": f"Check that {address} (DATABASE_URL) runs, and that its user may write and has room.",
+        "database": f"Check that {address} (DATABASE_URL) runs, takes the password, and lets its user write.",
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
     }
@@ -188,6 +187,8 @@ def redis_server() -> Iterator[Finding]:
 def queues() -> Iterator[Finding]:
     """Yield whether every queue has a worker and none falls behind, and whether a scheduler runs."""
     work = overview.work(redis())
+    if not work.known:
+        return  # `servers` has said why
     if idle := work.idle:
         yield fault(
             "workers",

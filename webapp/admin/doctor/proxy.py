@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from redis import Redis
 
 from webapp.admin.doctor.findings import Finding, fault, ok, warning
+from webapp.errors import reason
 from webapp.extensions import app_settings, redis
 
 PIECES = 3
@@ -51,7 +52,7 @@ def proxy(url: str) -> Iterator[Finding]:
     try:
         seen, arrived = _listen(f"{url.rstrip('/')}/healthz/stream?key={key}")
     except (urllib.error.URLError, OSError, ValueError, KeyError) as error:
-        status = f"it answers {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
+        status = f"it answers {error.code}" if isinstance(error, urllib.error.HTTPError) else reason(error)
         advice = "Check the address, the certificate, and that it leads to this installation with this Redis."
         yield fault("proxy", f"{url} cannot be used ({status})", advice)
         return

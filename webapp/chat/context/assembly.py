@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.composition import ComposedPrompt, Particulars, compose, opening_of
-from webapp.chat.context.rows import PROMPT, parts_of, read_rows
+from webapp.chat.context.rows import PROMPT, read_rows
 from webapp.chat.context.values import Chunk, Context, Message as ContextMessage, Step
 from webapp.chat.redaction import PromptMemories
 from webapp.config import Settings
@@ -62,17 +62,16 @@ class TurnGone(Exception):
 def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> AssembledPrompt:
     """Return the prompt of a reply, with the `client`'s tools. Raises TurnGone, BudgetTooSmall for a small window."""
     start = time.perf_counter()
-    stored = db.session.execute(read_rows(), {"turn": turn_id}).one_or_none()
-    if stored is None or stored.Message.status != "streaming" or stored.Message.superseded_by_id is not None:
+    rows = read_rows(turn_id)
+    if rows is None or rows.reply.status != "streaming" or rows.reply.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, question, request, tool_servers, stands, active = parts_of(stored)
+    reply, conversation, owner, question, request, tool_servers, marks, active = rows
     # A summary covers a batch of messages, which still count: with fewer messages than that there is none.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
     summary_end = chunks[-1].end if chunks else 0
-    if (
-        conversation.message_count == 2 and question is not None and reply.reply_to_id is not None
-    ):  # this exchange: many have no other
+    is_first_exchange = conversation.message_count == 2
+    if is_first_exchange and question is not None and reply.reply_to_id is not None:
         history = [ContextMessage(reply.reply_to_id, "user", question, "complete")]
     else:
         history = _history(reply, after=summary_end)
@@ -120,7 +119,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
             tool_tokens=tool_tokens + toolset.definition_tokens + tail.tokens,
             addition=targets[0].system if targets else "",
             longest=longest_reply(targets[0].parameters) if targets else 0,
-            stands=stands.position,
+            position=marks.position,
         ),
     )
     label = composed.place.label or prompt.label
@@ -139,7 +138,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         words=composed.context.words,
         seen=PromptMemories(
             _memories_of_prompt(composed),
-            stands.memory_version,
+            marks.memory_version,
             any("by" in item.extra for item in composed.result.items),
         ),
         retrieval=Step(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from webapp.chat.context.memory_sections import fit_facts, fit_summaries
 from webapp.chat.context.sections import (
-    Part,
+    Section,
     fit_files,
     fit_history,
     fit_instructions,
@@ -19,7 +19,7 @@ from webapp.chat.context.sections import (
     split_messages,
 )
 from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segments, model_text, tokens_of
-from webapp.chat.context.values import MESSAGE_OVERHEAD, BudgetTooSmall, Context, ContextInput, Section
+from webapp.chat.context.values import MESSAGE_OVERHEAD, BudgetTooSmall, Context, ContextInput, SectionSize
 from webapp.text.tokens import estimate_tokens, shorten
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.
@@ -45,7 +45,7 @@ def build_context(source: ContextInput) -> Context:
     task = Segment(directive, source.directive_record)
     stable = [instructions, standing, memories, facts, fit_files(source), summaries]
 
-    room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
+    room = limits.prompt - limits.of("retrieved") - sum(section.tokens for section in stable) - 3 * MESSAGE_OVERHEAD
     room -= (
         tokens_of((_OPENS, _CLOSES))
         + estimate_tokens(source.file_pages.text)
@@ -57,7 +57,6 @@ def build_context(source: ContextInput) -> Context:
         present = standing.injected | memories.injected | facts.injected | summaries.injected | history.injected
         passages = fit_retrieved(source, found_budget, present)
         made_of = _assemble(stable, history, passages, [source.file_pages, task], len(tail), len(summaries.left_out))
-        messages = [message.request_message() for message in made_of]
         tokens = sum(message.size() + MESSAGE_OVERHEAD for message in made_of)
         if tokens <= limits.prompt:
             break
@@ -65,15 +64,14 @@ def build_context(source: ContextInput) -> Context:
         room -= tokens - limits.prompt
     else:
         raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
-    parts = [*stable, history, passages]
-    sections = [Section(part.name, part.tokens, part.budget, len(part.injected)) for part in parts]
-    sections.append(Section("overhead", tokens - sum(part.tokens for part in parts), 0, 0))
+    filled = [*stable, history, passages]
+    sections = [SectionSize(section.name, section.tokens, section.budget, len(section.injected)) for section in filled]
+    sections.append(SectionSize("overhead", tokens - sum(section.tokens for section in filled), 0, 0))
     return Context(
         made_of=made_of,
-        messages=messages,
         sections=sections,
-        left_out=[*excluded, *(item for part in parts for item in part.left_out)],
-        receipt=[item for part in parts for item in part.receipt],
+        left_out=[*excluded, *(item for section in filled for item in section.left_out)],
+        receipt=[item for section in filled for item in section.receipt],
         verbatim=[entry.message.id for entry in history.shown if entry.shortened_to is None],
         words=[
             *(entry.text for entry in history.shown if entry.message.role == "user"),
@@ -89,7 +87,7 @@ def _missing_note(messages: int, summaries: int) -> str:
 
 
 def _assemble(
-    stable: Sequence[Part], history: Part, passages: Part, tasks: Line, tail: int, summaries: int
+    stable: Sequence[Section], history: Section, passages: Section, tasks: Line, tail: int, summaries: int
 ) -> list[PromptMessage]:
     """Return the chat messages of the prompt.
 
@@ -98,7 +96,7 @@ def _assemble(
     """
     missing = tail - len(history.shown)
     note = [Segment(_missing_note(missing, summaries))] if missing or summaries else []
-    segments = join_segments("\n\n", [*(part.segments for part in stable), note])
+    segments = join_segments("\n\n", [*(section.segments for section in stable), note])
     segments = [_OPENS, *segments, _CLOSES] if segments else []
     extra = join_segments("\n\n", (passages.segments, *([segment] for segment in tasks)))
     messages = [
@@ -112,7 +110,7 @@ def _assemble(
     if messages:
         messages[-1] = _prepend(messages[-1], extra)
         messages[0] = _prepend(messages[0], segments)
-    shared = join_segments("\n\n", [part.shared for part in stable])
+    shared = join_segments("\n\n", [section.shared for section in stable])
     return [PromptMessage("system", tuple(shared)), *messages] if shared else messages
 
 

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.builder import build_context
+from webapp.chat.context.sections import first_within
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import ConversationPlace, Place, place_of
 from webapp.chat.context.values import (
@@ -26,7 +27,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.extensions import app_settings
 from webapp.files.picture import pictures_of_document
-from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
+from webapp.files.prompt_files import PICTURE_SHARE, FileTexts, file_texts, pictures_of
 from webapp.i18n import dates
 from webapp.journeys.guidance import directive
 from webapp.journeys.guides import guidance_for, journey_prompt
@@ -66,16 +67,13 @@ def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -
         return None
     profile = profile_values(conversation.user_id) if remembers else {}
     prompt = prompts.active("assistant_initiated")
+    fill = partial(fill_for, conversation, prompt.text)
     return Opening(
-        text=_fill(conversation, prompt.text, directive(view, profile)),
-        record=_fill(conversation, prompt.text, directive(view, knows=False)),
+        text=fill(texts={"POINT": directive(view, profile)}),
+        record=fill(texts={"POINT": directive(view, knows=False)}),
         about=f"{view.point.title} {view.point.description}",
         label=prompt.label,
     )
-
-
-def _fill(conversation: Conversation, template: str, task: str) -> str:
-    return fill_for(conversation, template, texts={"POINT": task})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +83,16 @@ class ComposedPrompt:
     context: Context
     result: Result
     place: Place
-    offers: bool = False
-    is_tainted: bool = False
+    offers: bool
+    is_tainted: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Particulars:
     """Additions of one reply to its conversation's prompt: the user's `instruction` and an admin's `addition`.
 
-    In tokens: the model's `window`, what is kept for tool results (`tool_tokens`), the `longest` reply. `stands` is the
-    position of the owner's passages, if that was read.
+    In tokens: the model's `window`, what is kept for tool results (`tool_tokens`), the `longest` reply. `position` is
+    that of the owner's passages, if it was read.
     """
 
     opening: Opening | None = None
@@ -104,7 +102,7 @@ class Particulars:
     tool_tokens: int = 0
     addition: str = ""
     longest: int = 0
-    stands: Position | None = None
+    position: Position | None = None
 
 
 def compose(
@@ -117,51 +115,46 @@ def compose(
     particulars: Particulars = Particulars(),
 ) -> ComposedPrompt:
     """Build the prompt from a history, the summaries before it, and this system prompt. Raises BudgetTooSmall."""
-    opening, request, window = particulars.opening, particulars.request, particulars.window
+    opening, request = particulars.opening, particulars.request
+    limits = Limits(
+        window=particulars.window or settings.context_tokens,
+        reply=max(settings.reply_tokens, particulars.longest),
+        retrieved=settings.retrieved_tokens,
+        tools=particulars.tool_tokens,
+    )
     remembers = memory_is_on(conversation)
-    question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
+    preferences = UserSettings.of(owner.settings)
+    question = _question(conversation, preferences, history, remembers, limits.prompt // 2)
     if opening:
         question = replace(question, text=opening.about, before="")
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
     task = opening or (guidance_for(conversation) if conversation.journey_id is not None else None)
     pieces = pieces_for(conversation, prompt)
-    opening_lines: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
-    opening_lines += [[Segment(text)] for text in journey_prompt(conversation)]
+    lines: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
+    lines += [[Segment(text)] for text in journey_prompt(conversation)]
     # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
-    preferences = UserSettings.of(owner.settings)
-    may_offer = settings.suggestions and preferences.suggestions_enabled
     zone = dates.zone(preferences.timezone)
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
-    lookup = Lookup(question, settings.index_wait_seconds, particulars.stands)
-    always_used = lookup.entry.always_used if lookup.entry else None
-    version = lookup.position.memory_version
-    place = place_of(spot, remembers=remembers, since=fixed_at, version=version, always_used=always_used)
-    result = lookup.finish()
-    if lookup.was_long:  # anything others withdrew in the meantime is not in it
-        place = place_of(spot, remembers=remembers, since=fixed_at, always_used=always_used)
-    limits = Limits(
-        window=window or settings.context_tokens,
-        reply=max(settings.reply_tokens, particulars.longest),
-        retrieved=settings.retrieved_tokens,
-        tools=particulars.tool_tokens,
-    )
+    lookup = Lookup(question, settings.index_wait_seconds, particulars.position)
+    place, result = _find(lookup, spot, remembers=remembers, since=fixed_at)
     files = FileTexts()
     if has_files:
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
-        looks = pictures_of([message.id for message in history], limits.prompt)
-        history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
-    history = with_retrieved_pictures(history, result, int(limits.prompt * SHARE))
+        pictures = pictures_of([message.id for message in history], limits.prompt)
+        history = [replace(message, pictures=pictures.get(message.id, ())) for message in history]
+    history = with_retrieved_pictures(history, result, int(limits.prompt * PICTURE_SHARE))
     if place.opening:
-        opening_lines[0] = [Segment(place.opening)]
+        lines[0] = [Segment(place.opening)]
     if particulars.addition:
-        opening_lines.append([Segment(particulars.addition)])
-    offers = may_offer and not place.opening
+        lines.append([Segment(particulars.addition)])
+    offers = settings.suggestions and preferences.suggestions_enabled and not place.opening
     if offers:
-        opening_lines.append([Segment(INSTRUCTION)])
+        lines.append([Segment(INSTRUCTION)])
+    lines.append([Segment(f"Today is {dates.with_weekday(datetime.now(zone))}.")])
     source = ContextInput(
-        prompt=join_segments("\n\n", opening_lines),
+        prompt=join_segments("\n\n", lines),
         space_instructions=place.instructions,
         directive=_directive(
             about_request(request),
@@ -183,8 +176,20 @@ def compose(
         limits=limits,
     )
     context = build_context(source)
-    is_tainted = bool(about_request(request)) or _is_tainted(context, files, result, place)
+    has_pictures = any(message.pictures for message in history)  # of a letter, for example
+    is_tainted = has_pictures or bool(about_request(request)) or _is_tainted(context, files, result, place)
     return ComposedPrompt(context, result, place, offers, is_tainted)
+
+
+def _find(lookup: Lookup, spot: ConversationPlace, *, remembers: bool, since: datetime) -> tuple[Place, Result]:
+    """Return what always applies in a place, and what was found for the question."""
+    always_used = lookup.entry.always_used if lookup.entry else None
+    version = lookup.position.memory_version
+    place = place_of(spot, remembers=remembers, since=since, version=version, always_used=always_used)
+    result = lookup.finish()
+    if lookup.was_long:  # anything others withdrew in the meantime is not in it
+        place = place_of(spot, remembers=remembers, since=since, always_used=always_used)
+    return place, result
 
 
 def _is_tainted(context: Context, files: FileTexts, result: Result, place: Place) -> bool:
@@ -203,18 +208,17 @@ def _directive(*parts: str) -> str:
 
 
 def _question(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, summary_end: int
+    conversation: Conversation, settings: UserSettings, history: Sequence[ContextMessage], remembers: bool, room: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
-    settings = UserSettings.of(owner.settings)
     includes_past = settings.past_conversations_enabled and not conversation.is_temporary
     return Question(
-        user_id=owner.user_id,
+        user_id=conversation.user_id,
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
-        verbatim_from=summary_end + 1,
+        verbatim_from=first_within(history, room),
         memories=remembers,
         other_conversations=includes_past,
         space_documents=settings.space_documents_enabled or conversation.space_id is not None,

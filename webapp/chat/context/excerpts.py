@@ -10,7 +10,6 @@ from webapp.chat.context.segments import (
     escape,
     join_segments,
     memory_mark,
-    model_text,
     passage_mark,
     tokens_of,
 )
@@ -30,14 +29,14 @@ NO_ROOM = "over the section's budget"
 class Excerpt:
     """One excerpt: a memory, a summary, part of a document, or pieces of one conversation."""
 
-    parts: list[RetrievedPassage] = field(default_factory=list)
+    pieces: list[RetrievedPassage] = field(default_factory=list)
 
     def line(self, number: int) -> Line:
         """Return the item of a prompt, without its source: a conversation's title is deleted with it."""
-        first = self.parts[0]
+        first = self.pieces[0]
         words: Sequence[Segment]
         if first.group:
-            words = join_segments("\n", (_piece_line(part) for part in _merge(self.parts)))
+            words = join_segments("\n", (_piece_line(piece) for piece in _merge(self.pieces)))
             return [
                 Segment("<said"),
                 Segment(f' on="{attribute(first.source)}"', ""),
@@ -58,13 +57,20 @@ class Excerpt:
 
 
 @dataclass(slots=True)
+class Candidate:
+    """A passage as far as it would be shown, its tokens, and why it is not shown; empty if it is."""
+
+    passage: RetrievedPassage
+    tokens: int
+    why_not: str
+
+
+@dataclass(slots=True)
 class PackedExcerpts:
-    """The excerpts that fit, best first, and for each candidate why it is not among them; empty for those that are."""
+    """The excerpts that fit, best first, and all candidates by rank."""
 
     excerpts: list[Excerpt] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    shown: list[RetrievedPassage] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
 
     def lines(self) -> list[Line]:
         """Return the items of the prompt."""
@@ -74,7 +80,7 @@ class PackedExcerpts:
 def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tuple[str, int]]) -> PackedExcerpts:
     """Take what was retrieved by rank while it fits, FULL_EXCERPTS whole, others as cores, then as whole pieces."""
     keys, packed, tokens_left = set(present), PackedExcerpts(), budget
-    selection: dict[int, tuple[Excerpt, RetrievedPassage]] = {}
+    cores: list[tuple[Excerpt, Candidate, RetrievedPassage]] = []
     by_group: dict[tuple[str, int], Excerpt] = {}
     texts: set[str] = set()
     for rank, item in enumerate(passages):
@@ -83,11 +89,9 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
         price = _price(excerpt, passage) if tokens_left >= MIN_TOKENS else tokens_left + 1
         is_present = (item.kind, item.id) in keys or text in texts
-        reason = PRESENT if is_present else NO_ROOM if price > tokens_left else ""
-        packed.reasons.append(reason)
-        packed.tokens.append(price)
-        packed.shown.append(passage)
-        if reason:
+        candidate = Candidate(passage, price, PRESENT if is_present else NO_ROOM if price > tokens_left else "")
+        packed.candidates.append(candidate)
+        if candidate.why_not:
             continue
         if item.kind != "message":
             keys.add((item.kind, item.id))
@@ -98,18 +102,18 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
             packed.excerpts.append(excerpt)
             if item.group:
                 by_group[item.kind, item.group] = excerpt
-        excerpt.parts.append(passage)
-        selection[rank] = excerpt, passage
-    for rank, (excerpt, passage) in selection.items():
-        if passage is passages[rank]:
-            continue
+        excerpt.pieces.append(passage)
+        if passage is not item:
+            cores.append((excerpt, candidate, item))
+    for excerpt, candidate, whole in cores:
         if tokens_left < MIN_TOKENS:
             break
-        price = tokens_of(_piece_line(passages[rank])) - estimate_tokens(model_text(_piece_line(passage)))
+        core = candidate.passage
+        price = tokens_of(_piece_line(whole)) - tokens_of(_piece_line(core))
         if price <= tokens_left:
             tokens_left -= price
-            excerpt.parts = [passages[rank] if part is passage else part for part in excerpt.parts]
-            packed.shown[rank] = passages[rank]
+            excerpt.pieces = [whole if piece is core else piece for piece in excerpt.pieces]
+            candidate.passage = whole
     return packed
 
 

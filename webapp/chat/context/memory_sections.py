@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from webapp.chat.context.sections import Part, section_block
+from webapp.chat.context.excerpts import NO_ROOM
+from webapp.chat.context.sections import Section, section_block
 from webapp.chat.context.segments import Line, Segment, escape, join_segments, memory_mark, summary_mark, tokens_of
 from webapp.chat.context.values import Chunk, ContextInput
 from webapp.legacies.fact_list import KnownFact
@@ -13,9 +14,9 @@ from webapp.text.tokens import estimate_tokens, first_words
 _MORE = "- ({} more facts are known. Those that the message is about stand in the reference below; ask about others.)"
 
 
-def fit_facts(source: ContextInput, budget: int) -> Part:
+def fit_facts(source: ContextInput, budget: int) -> Section:
     """Fit the facts, one per line in order of extraction, else grouped by category, else the most telling ones."""
-    part = Part("facts", budget)
+    section = Section("facts", budget)
     title = escape(source.facts_heading)
     tokens_left = budget - estimate_tokens(f"{title}\n") - 1
     ordered = sorted(source.facts, key=lambda fact: fact.id)
@@ -29,10 +30,10 @@ def fit_facts(source: ContextInput, budget: int) -> Part:
     for rank, fact in enumerate(sorted(source.facts, key=_sort_key), 1):
         tokens = estimate_tokens(fact.statement) + 1
         item = KnownItem(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
-        part.account(item, rank, tokens, "" if fact.id in ids else "over the section's budget")
+        section.account(item, rank, tokens, "" if fact.id in ids else NO_ROOM)
     if lines and selection:
-        part.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")])
-    return part
+        section.set_text([*join_segments("\n", [[Segment(title)], *lines]), Segment("\n")])
+    return section
 
 
 def _sort_key(fact: KnownFact) -> tuple[float, int]:
@@ -81,10 +82,10 @@ MIN_TOKENS = 8
 """Tokens below which a part says nothing; if there are more parts than fit at that size, only every n-th is shown."""
 
 
-def fit_summaries(source: ContextInput, budget: int) -> Part:
+def fit_summaries(source: ContextInput, budget: int) -> Section:
     """Fit the newest unbroken run of summaries in full, and before it all earlier ones in less detail: by overviews
     where they exist, each cut to its share of the room. Oldest first."""
-    part = Part("summaries", budget)
+    section = Section("summaries", budget)
     finest = [chunk for chunk in source.chunks if not chunk.level]
     newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
     costs = [tokens_of(_summary_line(chunk)) + 1 for chunk in newest_first]
@@ -101,11 +102,10 @@ def fit_summaries(source: ContextInput, budget: int) -> Part:
     selection = [*newest_first[:full], *older[::-1]]
     for rank, chunk in enumerate(selection, 1):
         tokens = estimate_tokens(few[chunk.id]) if chunk.id in few else tokens_of(_summary_line(chunk)) + 1
-        why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
-        part.account(chunk, rank, tokens, why_not)
+        section.account(chunk, rank, tokens, "" if rank <= full or chunk.id in few else NO_ROOM)
     lines = [_summary_line(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
     lines += [_summary_line(chunk) for chunk in newest_first[:full][::-1]]
-    return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines)
+    return section.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines)
 
 
 def _replace_by_overviews(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:

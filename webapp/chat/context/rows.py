@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, bindparam, func, select, true
+from sqlalchemy import Select, bindparam, func, select, true
 from sqlalchemy.orm import aliased, load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
+from webapp.db.base import db
 from webapp.prompts import service as prompts
 from webapp.retrieval.changes import PassageMarks, mark_columns
 from webapp.tools.models import ToolServer
@@ -16,8 +17,9 @@ from webapp.tools.models import ToolServer
 PROMPT = "chat"
 
 
-class Parts(NamedTuple):
-    """The rows a prompt is made from. `question` is the question, `request` what came with it."""
+class PromptRows(NamedTuple):
+    """The rows a prompt is made from. `question` is the text of the user's message, `request` what came with it,
+    `tool_servers` how many the owner can use, `active` the prompt's version and text."""
 
     reply: Message
     conversation: Conversation
@@ -25,22 +27,23 @@ class Parts(NamedTuple):
     question: str | None
     request: dict[str, Any] | None
     tool_servers: int
-    stands: PassageMarks
+    marks: PassageMarks
     active: Sequence[Any]
 
 
-def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
-    """Return the parts of a row of `read_rows`."""
+def read_rows(turn_id: int) -> PromptRows | None:
+    """Read what the prompt of a reply is made from, in one statement; None if there is no such reply."""
+    row = db.session.execute(_statement(), {"turn": turn_id}).one_or_none()
+    if row is None:
+        return None
     reply, conversation, owner, question, request, tool_servers, *rest = row
     split = len(PassageMarks._fields)
-    return Parts(reply, conversation, owner, question, request, tool_servers, PassageMarks(*rest[:split]), rest[split:])
+    marks, active = PassageMarks(*rest[:split]), rest[split:]
+    return PromptRows(reply, conversation, owner, question, request, tool_servers, marks, active)
 
 
 @cache
-def read_rows() -> Select[*tuple[Any, ...]]:
-    """Return everything a prompt is made from, in one statement: reply, conversation, owner, question, the number of
-    tool servers the owner can use, the position of their passages, and the prompt's version and text.
-    """
+def _statement() -> Select[*tuple[Any, ...]]:
     question = aliased(Message)
     tool_servers = (
         select(func.count())

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
+from operator import itemgetter
 
 from webapp.chat.context.excerpts import NO_ROOM, pack
 from webapp.chat.context.segments import (
@@ -54,8 +56,8 @@ class ShownMessage:
 
 
 @dataclass(slots=True)
-class Part:
-    """A section being built: text or messages, with the account of its items; `shared` stands before personal text."""
+class Section:
+    """A section as it is filled: text or messages, with the account of its items; `shared` precedes personal text."""
 
     name: str
     budget: int
@@ -86,13 +88,12 @@ class Part:
         self.receipt.append(ReceiptItem(kind, item.id, revision, self.name, rank, score, reason, not why_not, *place))
 
     def set_text(self, segments: Line) -> None:
-        """Set the section's text and its tokens."""
+        """Set the text and its tokens."""
         self.segments, self.tokens = segments, tokens_of(segments)
 
-    def close(self, block: str, note: str, lines: Sequence[Line]) -> "Part":
-        """Set the text to a block of the lines, if there are any, and return the section."""
-        if lines:
-            self.set_text(section_block(block, note, lines))
+    def close(self, block: str, note: str, lines: Sequence[Line]) -> "Section":
+        """Set the text to a block of the lines, or to nothing if there are none, and return the section."""
+        self.set_text(section_block(block, note, lines) if lines else ())
         return self
 
 
@@ -107,17 +108,17 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Omi
     return current, excluded
 
 
-def fit_files(source: ContextInput) -> Part:
+def fit_files(source: ContextInput) -> Section:
     """Return the part of the conversation's files that belongs in the stable prompt; it was chosen within a budget."""
-    part = Part("files", source.limits.prompt // 2)
+    section = Section("files", source.limits.prompt // 2)
     if source.files.text:
-        part.set_text([source.files])
-    return part
+        section.set_text([source.files])
+    return section
 
 
-def fit_instructions(source: ContextInput) -> Part:
+def fit_instructions(source: ContextInput) -> Section:
     """Fit the prompt, then the space's and the user's instructions; where too long, the last is shortened first."""
-    part = Part("instructions", source.limits.of("instructions"))
+    section = Section("instructions", source.limits.of("instructions"))
     texts: list[Line] = [_strip(source.prompt)]
     if source.space_instructions.strip():
         texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
@@ -125,19 +126,19 @@ def fit_instructions(source: ContextInput) -> Part:
         texts.append([Segment(f"The user's own instructions:\n{source.custom_instructions.strip()}")])
     sizes = [tokens_of(text) for text in texts]
     for index in reversed(range(len(texts))):
-        excess = sum(sizes) - part.budget
+        excess = sum(sizes) - section.budget
         if excess <= 0:
             break
         # No text is squeezed out entirely by the ones before it: each may lose at most three quarters.
-        keep = part.budget if len(texts) == 1 else max(sizes[index] - excess - 2, sizes[index] // 4, 1)
+        keep = section.budget if len(texts) == 1 else max(sizes[index] - excess - 2, sizes[index] // 4, 1)
         texts[index] = _shorten(texts[index], keep)
-        part.left_out.append(Omission("instructions", index, part.name, sizes[index] - keep, "shortened"))
+        section.left_out.append(Omission("instructions", index, section.name, sizes[index] - keep, "shortened"))
         sizes[index] = tokens_of(texts[index])
-    if sum(sizes) > part.budget:
-        texts = [_shorten(join_segments("\n\n", texts), part.budget)]
-    part.shared, part.segments = texts[0], join_segments("\n\n", texts[1:])
-    part.tokens = tokens_of(part.shared) + tokens_of(part.segments)
-    return part
+    if sum(sizes) > section.budget:
+        texts = [_shorten(join_segments("\n\n", texts), section.budget)]
+    section.shared, section.segments = texts[0], join_segments("\n\n", texts[1:])
+    section.tokens = tokens_of(section.shared) + tokens_of(section.segments)
+    return section
 
 
 def _strip(prompt: str | Line) -> Line:
@@ -157,32 +158,30 @@ def _shorten(text: Line, limit: int) -> Line:
     return text if cut == full_text else [Segment(cut, shorten(stored_text(text), limit))]
 
 
-def fit_standing(source: ContextInput) -> Part:
+def fit_standing(source: ContextInput) -> Section:
     """Fit the user's standing instructions in order; if room is short, the most important and newest stay."""
-    part = Part("standing", source.limits.of("standing"))
-    tokens_left = part.budget - estimate_tokens(f"{_STANDING_NOTE}\n")
-    lines: dict[int, Line] = {}
-    for rank, item in enumerate(sorted(source.standing, key=lambda item: (-item.importance, -item.id)), 1):
-        line = [Segment("- "), Segment(escape(" ".join(item.content.split())), memory_mark(item.id, item.revision))]
-        tokens = tokens_of(line) + 1
-        fits = tokens <= tokens_left
-        part.account(item, rank, tokens, "" if fits else NO_ROOM)
-        if fits:
-            lines[item.id] = line
-            tokens_left -= tokens
+    section = Section("standing", source.limits.of("standing"))
+    ranked = sorted(source.standing, key=lambda item: (-item.importance, -item.id))
+    lines = _fit_memories(section, ranked, section.budget - estimate_tokens(f"{_STANDING_NOTE}\n"))
     if lines:
-        part.set_text(join_segments("\n", ([Segment(_STANDING_NOTE)], *(lines[number] for number in sorted(lines)))))
-    return part
+        in_order = [line for _, line in sorted(lines, key=itemgetter(0))]
+        section.set_text(join_segments("\n", [[Segment(_STANDING_NOTE)], *in_order]))
+    return section
 
 
-def fit_known(source: ContextInput) -> Part:
+def fit_known(source: ContextInput) -> Section:
     """Fit the always-known memories by group, then importance; the order changes only with the memories."""
-    part = Part("known", source.limits.of("known"))
+    section = Section("known", source.limits.of("known"))
     order = {group: rank for rank, group in enumerate(_KNOWN_GROUPS)}
     ranked = sorted(source.known, key=lambda m: (order.get(m.group, len(order)), -m.importance, m.id))
-    lines: list[Line] = []
     note = _KNOWN_NOTE + (_OTHERS_NOTE if any(memory.author for memory in ranked) else "")
-    tokens_left = part.budget - tokens_of(section_block("known", note, []))
+    lines = _fit_memories(section, ranked, section.budget - tokens_of(section_block("known", note, [])))
+    return section.close("known", note, [line for _, line in lines])
+
+
+def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: int) -> list[tuple[int, Line]]:
+    """Return the ids and lines of the memories that fit, each tried in its rank; account for all of them."""
+    lines: list[tuple[int, Line]] = []
     for rank, memory in enumerate(ranked, 1):
         content = escape(" ".join(memory.content.split()))
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
@@ -190,70 +189,78 @@ def fit_known(source: ContextInput) -> Part:
             line.append(Segment(f" (said by {attribute(memory.author)})"))
         tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
-        part.account(memory, rank, tokens, "" if fits else NO_ROOM)
+        section.account(memory, rank, tokens, "" if fits else NO_ROOM)
         if fits:
-            lines.append(line)
+            lines.append((memory.id, line))
             tokens_left -= tokens
-    return part.close("known", note, lines)
+    return lines
 
 
-def fit_history(tail: Sequence[Message], room: int, step: int) -> Part:
+def first_within(messages: Sequence[Message], room: int) -> int:
+    """Return the id of the first of the last messages that fit into `room` tokens; of the very last, if none does.
+
+    Those before may be left out of a prompt, so that they are looked for as others are.
+    """
+    sizes = accumulate(estimate_tokens(message.content) for message in reversed(messages))
+    count = sum(1 for _ in takewhile(lambda size: size <= room, sizes))
+    return messages[-max(count, 1)].id if messages else 0
+
+
+def fit_history(tail: Sequence[Message], room: int, step: int) -> Section:
     """Choose the messages shown: all, or those after a cut at a multiple of `step` tokens, stable for some turns."""
-    part = Part("messages", room)
-    sizes = [estimate_tokens(message.content) for message in tail]
-    texts, costs, caps, seen = [], [], [], []
-    for index, message in enumerate(tail):
-        cap = room // 2 - MESSAGE_OVERHEAD
-        if index == len(tail) - 1:
-            # The question itself may take all the room; if it must be shortened anyway, some history stays.
-            cap = (room if sizes[index] <= room - MESSAGE_OVERHEAD else room * 3 // 4) - MESSAGE_OVERHEAD
-        caps.append(max(1, cap))
-        looks = sum(picture.tokens for picture in message.pictures)
-        seen.append(message.pictures if sizes[index] + looks <= caps[-1] else ())
-        is_whole = sizes[index] <= caps[-1]
-        texts.append(message.content if is_whole else shorten(message.content, caps[-1]))
-        looks = sum(picture.tokens for picture in seen[-1])
-        costs.append((sizes[index] if is_whole else estimate_tokens(texts[-1])) + looks + MESSAGE_OVERHEAD)
-    excess = sum(costs) - room
+    section = Section("messages", room)
+    entries = [_fit_message(message, room, is_last=message is tail[-1]) for message in tail]
+    excess = sum(cost for _, cost in entries) - room
     cut, passed, first = -(-excess // step) * step if excess > 0 else 0, 0, 0
     while first < len(tail) - 1 and passed < cut:
-        passed += costs[first]
+        passed += entries[first][1]
         first += 1
     if first:
         # Many chat templates want the first message to be the user's.
         first = next((i for i in range(first, len(tail)) if tail[i].role == "user"), len(tail) - 1)
-    for index, message in enumerate(tail):
-        if index < first:
-            part.left_out.append(Omission("message", message.id, part.name, costs[index], "older than what fits"))
-            continue
-        is_whole = texts[index] == message.content
-        part.shown.append(ShownMessage(message, texts[index], None if is_whole else caps[index], seen[index]))
-        part.injected["message", message.id] = None
-        part.tokens += costs[index] - MESSAGE_OVERHEAD
-        if not is_whole:
-            part.left_out.append(Omission("message", message.id, part.name, sizes[index], "shortened"))
-    return part
+    for entry, cost in entries[:first]:
+        section.left_out.append(Omission("message", entry.message.id, section.name, cost, "older than what fits"))
+    for entry, cost in entries[first:]:
+        section.shown.append(entry)
+        section.injected["message", entry.message.id] = None
+        section.tokens += cost - MESSAGE_OVERHEAD
+        if entry.shortened_to is not None:
+            size = estimate_tokens(entry.message.content)
+            section.left_out.append(Omission("message", entry.message.id, section.name, size, "shortened"))
+    return section
 
 
-def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None]) -> Part:
+def _fit_message(message: Message, room: int, *, is_last: bool) -> tuple[ShownMessage, int]:
+    """Return a message as it would be shown in a history with so much room, and what it costs."""
+    size = estimate_tokens(message.content)
+    cap = room // 2
+    if is_last:
+        # The question itself may take all the room; if it must be shortened anyway, some history stays.
+        cap = room if size <= room - MESSAGE_OVERHEAD else room * 3 // 4
+    cap = max(1, cap - MESSAGE_OVERHEAD)
+    picture_tokens = sum(picture.tokens for picture in message.pictures)
+    if size + picture_tokens <= cap:
+        return ShownMessage(message, message.content, None, message.pictures), size + picture_tokens + MESSAGE_OVERHEAD
+    if size <= cap:
+        return ShownMessage(message, message.content), size + MESSAGE_OVERHEAD
+    text = shorten(message.content, cap)
+    return ShownMessage(message, text, cap), estimate_tokens(text) + MESSAGE_OVERHEAD
+
+
+def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None]) -> Section:
     """Fit the retrieved passages into their budget as excerpts, by rank; skip text that the prompt already holds."""
-    part = Part("retrieved", budget)
+    section = Section("retrieved", budget)
     passages: Sequence[RetrievedPassage] = source.retrieved
     frame = tokens_of(section_block("reference", _REFERENCE_NOTE, []))
     packed = pack(passages, budget - frame, present)
-    while packed.excerpts:
-        part.set_text(section_block("reference", _REFERENCE_NOTE, packed.lines()))
-        if part.tokens <= budget:
-            break
+    while section.close("reference", _REFERENCE_NOTE, packed.lines()).tokens > budget:
         # Estimates are not quite additive: the last one is dropped.
-        last = max(rank for rank, reason in enumerate(packed.reasons) if not reason)
+        last = max(rank for rank, candidate in enumerate(packed.candidates) if not candidate.why_not)
         passages = [*passages[:last], *passages[last + 1 :]]
         packed = pack(passages, budget - frame, present)
     omitted_count = 0
-    for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
-        if not reason or omitted_count < MAX_SKIPPED:
-            part.account(item, rank, tokens, reason)
-            omitted_count += bool(reason)
-    if not packed.excerpts:
-        part.segments, part.tokens = (), 0
-    return part
+    for rank, candidate in enumerate(packed.candidates, 1):
+        if not candidate.why_not or omitted_count < MAX_SKIPPED:
+            section.account(candidate.passage, rank, candidate.tokens, candidate.why_not)
+            omitted_count += bool(candidate.why_not)
+    return section

@@ -106,12 +106,12 @@ class RetrievedPassage:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether it is less than the whole passage."""
+        """Return whether the text is less than the whole passage."""
         return self.start > 0 or self.end < self.length
 
     @property
     def by_core(self) -> "RetrievedPassage":
-        """Return it reduced to its core if it has one."""
+        """Return the passage reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:
             return self
@@ -145,7 +145,7 @@ class ContextInput:
     limits: Limits = field(default_factory=Limits)
 
 
-class Section(NamedTuple):
+class SectionSize(NamedTuple):
     """A part of the prompt with the tokens it took and its budget; `items` is how many it holds."""
 
     name: str
@@ -166,20 +166,24 @@ class Omission(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A prompt ready to send, with its account: `messages` as they are sent, `record()` as they are stored.
+    """A prompt and the account of it: `messages` as they are sent, `record()` as they are stored.
 
     `verbatim` are the ids of messages shown in full, `words` the texts whose URLs a tool may be given.
     """
 
     made_of: list[PromptMessage]
-    messages: list[dict[str, Any]]
-    sections: list[Section]
+    sections: list[SectionSize]
     left_out: list[Omission]
     receipt: list[ReceiptItem]
     verbatim: list[int]
     words: list[str]
     tokens: int
     budget: int
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """Return the messages as they go to the model."""
+        return [message.request_message() for message in self.made_of]
 
     def record(self) -> list[dict[str, Any]]:
         """Return the messages with a mark in place of each text that is stored elsewhere."""

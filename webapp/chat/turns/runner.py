@@ -51,7 +51,7 @@ LONG_TEXT = 65_536
 
 
 class TurnRunner:
-    """Starts its loop with the first turn, in the process that runs it (never before a fork)."""
+    """Runs turns on a loop that starts with the first of them, in the process that runs it (never before a fork)."""
 
     def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatPool], hub: Hub):
         self._app = app

@@ -7,9 +7,9 @@ from functools import partial
 
 from flask import Flask
 from redis.exceptions import RedisError
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
-from webapp.accounts.signals import account_closed
+from webapp.accounts.signals import account_closed, account_deleted
 from webapp.chat.turns import turnlog
 from webapp.chat.turns.read_ahead import ReadAhead
 from webapp.chat.turns.runner import TurnRunner
@@ -67,8 +67,13 @@ def _drop_streams_of(_sender: None, *, conversation: Conversation, forget: bool)
     drop_streams_in([conversation.conversation_id])
 
 
-def drop_streams_in(conversation_ids: Sequence[int]) -> None:
-    """Drop the streams of the replies in conversations that are deleted for good, once that is committed."""
+@account_deleted.connect
+def _drop_streams_of_account(_sender: None, *, user_id: int) -> None:
+    drop_streams_in(select(Conversation.conversation_id).where(Conversation.user_id == user_id))
+
+
+def drop_streams_in(conversation_ids: Sequence[int] | Select[int]) -> None:
+    """Drop the streams of the replies in conversations that go for good, once that is committed."""
     replies = select(Message.message_id).where(Message.conversation_id.in_(conversation_ids))
     drop_streams(db.session.scalars(replies.where(Message.role == "assistant")).all())
 

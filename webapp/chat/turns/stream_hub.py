@@ -72,7 +72,7 @@ class _OwnTurn:
 
 
 class Hub:
-    """Starts its reader thread with the first subscription, in the process that subscribes (not before a fork)."""
+    """Reads in a thread that starts with the first subscription, in the process that subscribes (not before a fork)."""
 
     def __init__(self, client: Redis, tailing: Redis):
         self._client = client

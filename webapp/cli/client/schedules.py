@@ -75,14 +75,14 @@ def pause(schedule_id: int) -> None:
 @schedules.command()
 @Number
 def resume(schedule_id: int) -> None:
-    """Send it again from now on."""
+    """Send the schedule's message again from now on."""
     server().patch(f"/api/schedules/{schedule_id}", {"is_active": True})
 
 
 @schedules.command()
 @Number
 def run(schedule_id: int) -> None:
-    """Send its message now, beside its times."""
+    """Send the schedule's message now, beside its times."""
     server().post(f"/api/schedules/{schedule_id}/run")
     output.note("It is on its way.")
 
@@ -100,5 +100,5 @@ def runs(schedule_id: int, as_json: bool) -> None:
 @schedules.command()
 @Number
 def remove(schedule_id: int) -> None:
-    """Delete it; the conversations it began stay."""
+    """Delete a schedule; the conversations it began stay."""
     server().delete(f"/api/schedules/{schedule_id}")

@@ -31,11 +31,11 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """True until its end has been noticed (`collect`, `forget`)."""
+        """True until the process's end has been noticed (`collect`, `forget`)."""
         return self.process is not None
 
     def start(self, environment: dict[str, str], pass_fds: tuple[int, ...]) -> int:
-        """Start it in its own session, where Ctrl-C does not reach it; returns the descriptor of its output."""
+        """Start the process in its own session, out of reach of Ctrl-C; returns the descriptor of its output."""
         self.process = subprocess.Popen(
             self.spec.command,
             cwd=ROOT,
@@ -96,6 +96,6 @@ class Child:
             self.process.send_signal(number)
 
     def kill(self) -> None:
-        """Kill it and its whole group."""
+        """Kill the process and its whole group."""
         if self.process is not None:
             signal_group(self.process.pid, signal.SIGKILL)

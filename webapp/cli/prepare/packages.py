@@ -156,7 +156,7 @@ def _is_installed(package: str) -> bool:
 
 
 def _can_compile_mysqlclient() -> bool:
-    """Try it on the headers: mysqlclient itself takes pip half a minute."""
+    """Return whether the headers of MySQL compile: mysqlclient itself takes pip half a minute."""
     source = "#include <Python.h>\n#include <mysql.h>\n"
     headers = f"-I{sysconfig.get_path('include')}"
     for name in ("mysqlclient", "mariadb", "libmariadb"):

@@ -1,10 +1,16 @@
-"""The pages that a reader returns, and the ways to say what a file holds; pure."""
+"""The result of a process that reads or draws a file: pages, the ways to say what a file holds, or an error."""
 
+import json
 import re
+import resource
+import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from webapp.i18n.marks import N_
+
+MEMORY = 1024**3
 ROWS_A_PAGE = 200
 _JOINERS = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _HYPHENATED = re.compile(r"(?<=\w)[\u2010-](?:\r\n|\n)(?=[a-zà-ÿ])")
@@ -12,6 +18,21 @@ _HYPHENATED = re.compile(r"(?<=\w)[\u2010-](?:\r\n|\n)(?=[a-zà-ÿ])")
 
 class Unreadable(ValueError):
     """A file cannot be read or drawn; the message says why, to people."""
+
+
+def write_result(name: str, make: Callable[[], object], too_large: str) -> None:
+    """Write what is made of a file as `{name: …}`, or `{"error": …}`, having limited this process's memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    try:
+        answer = {name: make()}
+    except Unreadable as error:
+        answer = {"error": str(error)}
+    except MemoryError:
+        answer = {"error": too_large}
+    except Exception:  # anything a library raises for a broken file
+        answer = {"error": N_("The file is damaged, or not what its name says.")}
+    sys.stdout.write(json.dumps(answer))
 
 
 @dataclass

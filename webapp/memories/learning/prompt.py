@@ -60,7 +60,7 @@ class ConversationLine:
 
     @cached_property
     def text(self) -> str:
-        """Return its words as the model reads them."""
+        """Return the line's words as the model reads them."""
         return self.redact(self.content, self.spans)
 
 

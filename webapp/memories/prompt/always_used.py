@@ -117,7 +117,7 @@ class AlwaysUsed:
 
     @classmethod
     def read(cls, user_id: int, version: int = 0, space_id: int | None = None) -> "AlwaysUsed":
-        """Read those of the user's personal conversations, and their instructions; or, without these, of a space."""
+        """Read what a user's personal conversations always use, and the instructions; or what a space's use."""
         found = {name: db.session.execute(query).all() for name, query in _queries(user_id, space_id).items()}
         kinds = {name: (rows, len(rows) < _most(name)) for name, rows in found.items()}
         return cls(version, kinds, (user_id, space_id))

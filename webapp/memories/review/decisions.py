@@ -122,7 +122,7 @@ def others_of(user_id: int, memories: Collection[Memory]) -> dict[int, int]:
 
 
 def _open_rivals(memory_ids: set[int]) -> dict[int, Memory]:
-    """Return those of some memories that have not ended, and what those that wait contradict in turn."""
+    """Return the memories that have not ended, and what those that wait contradict in turn."""
     found: dict[int, Memory] = {}
     while memory_ids := memory_ids - found.keys():
         statement = select(Memory).where(Memory.memory_id.in_(memory_ids), Memory.is_closed == false())

@@ -64,12 +64,12 @@ class Claim:
 
     @cached_property
     def form(self) -> str:
-        """Return its statement as statements are compared."""
+        """Return the statement as statements are compared."""
         return canonical_statement(self.draft.content)
 
     @property
     def is_usable(self) -> bool:
-        """Return whether it may be used without asking the user."""
+        """Return whether the claim may be used without asking the user."""
         return at_least(self.draft.confidence, USABLE_AT) and not self.is_doubtful
 
     @property

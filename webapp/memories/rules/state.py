@@ -39,7 +39,7 @@ class SourceMessage:
 
     @property
     def versions(self) -> tuple[int, ...]:
-        """Return its id, and those of the versions whose place it took."""
+        """Return the message's id, and those of the versions whose place it took."""
         return (self.message_id, *(number for number, _ in self.previous))
 
     @property
@@ -60,7 +60,7 @@ class Evidence:
 
     @property
     def moment(self) -> Moment:
-        """Return when it was said, precisely enough to order two statements in one message."""
+        """Return when the quote was said, precisely enough to order two statements in one message."""
         return (self.said_at, self.message_id, self.start)
 
     def overlaps(self, other: "Evidence") -> bool:
@@ -123,7 +123,7 @@ class KnownMemory(Draft):
 
     @property
     def is_open(self) -> bool:
-        """Return whether it is neither replaced nor retracted."""
+        """Return whether the memory is neither replaced nor retracted."""
         return self.valid_to is None
 
     @property
@@ -138,12 +138,12 @@ class KnownMemory(Draft):
 
     @property
     def last_moment(self) -> Moment | None:
-        """Return when it was last said or written."""
+        """Return when the memory was last said or written."""
         return latest((item.moment for item in self.evidence), self.asserted_at)
 
     @cached_property
     def form(self) -> str:
-        """Return its statement as statements are compared."""
+        """Return the statement as statements are compared."""
         return canonical_statement(self.content)
 
     def has_wording(self, form: str) -> bool:

@@ -28,7 +28,7 @@ class Snapshot:
 
     @property
     def is_current(self) -> bool:
-        """Return whether it was in use."""
+        """Return whether the memory was in use."""
         return not any(self.fields.get(name) for name in ("valid_to", "is_archived", "needs_review"))
 
     @property

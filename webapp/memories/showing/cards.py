@@ -88,7 +88,7 @@ class Card:
 
     @property
     def kind(self) -> str:
-        """Return what it is, in words."""
+        """Return the kind of memory, in words."""
         return texts.KINDS[self.memory.memory_type]
 
 

@@ -55,7 +55,7 @@ class MemoryOut(BaseModel):
 
     @classmethod
     def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> "MemoryOut":
-        """Return it as a reader sees it: the source and use of another person's shared memory stay private."""
+        """Return a memory as a reader sees it: the source and use of another person's shared memory stay private."""
         result = cls.of(row, score)
         if row.user_id == reader_id:
             return result

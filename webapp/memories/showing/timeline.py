@@ -28,7 +28,7 @@ class Period:
     month: int = 0
 
     def bounds(self, zone: tzinfo) -> tuple[datetime, datetime]:
-        """Return its first moment, and the first after it."""
+        """Return the period's first moment, and the first after it."""
         first = date(self.year, self.month or 1, 1)
         following = date(self.year + (self.month in (0, 12)), 1 if self.month in (0, 12) else self.month + 1, 1)
         first_moment, end = (datetime.combine(day, time(), zone).astimezone(UTC) for day in (first, following))

@@ -61,7 +61,7 @@ class ForgetReport(BaseModel):
 def forget(
     user_id: int, memory_ids: Collection[int], *, whole_key: bool = False, cause: str = "forget"
 ) -> ForgetReport:
-    """Forget those memories that are the user's, and all of theirs that say the same; messages stay."""
+    """Forget memories of the user, and all others that say the same; messages stay."""
     is_one, memory_ids = len(memory_ids) == 1, add_archived(memory_ids)
     _hold_sources(user_id, memory_ids)
     lock_withdrawal(user_id, memory_ids)
@@ -137,7 +137,7 @@ def forget_all(user_id: int) -> int:
 
 
 def repeat(user_id: int, memory_ids: Collection[int]) -> ForgetReport:
-    """Forget those memories that the user's tombstones forbid: they came back from an earlier time."""
+    """Forget the memories that the user's tombstones forbid: they came back from an earlier time."""
     tombstones = tombstone_set(user_id)
     fields = (Memory.memory_id, Memory.content, Memory.fact_key, Memory.fact_value)
     rows = db.session.execute(select(*fields).where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids)))

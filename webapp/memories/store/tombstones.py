@@ -121,7 +121,7 @@ def import_tombstones(user_id: int, rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 def add_tombstones(user_id: int, tombstones: Mapping[str, Mapping[str, Any]]) -> int:
-    """Store those of some tombstones, by digest with their columns, that a user has not; return how many."""
+    """Store the tombstones (columns by digest) that a user does not have yet; return how many."""
     statement = select(MemoryTombstone.digest).where(MemoryTombstone.user_id == user_id)
     stored = set(db.session.scalars(statement.where(MemoryTombstone.digest.in_(tombstones))))
     fresh = [

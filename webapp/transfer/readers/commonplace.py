@@ -19,7 +19,7 @@ class Commonplace:
     name, label = "commonplace", "Commonplace"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether its manifest says so."""
+        """Return whether the upload has this product's manifest."""
         if "manifest.json" not in upload.names:
             return False
         manifest = upload.first_item("manifest.json")

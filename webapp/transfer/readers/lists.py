@@ -54,7 +54,7 @@ class Mem0Markdown:
     name, label = "mem0-markdown", "mem0 (Markdown)"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether its first lines are the fields of a memory."""
+        """Return whether the upload's first lines are the fields of a memory."""
         if upload.is_archive:
             return False
         front = _FRONT.match(_lines_of(upload.peek(upload.names[0])).lstrip())
@@ -137,7 +137,7 @@ class Portable:
     name, label = "mem", "Portable memory (.mem)"
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it has a manifest and streams of items."""
+        """Return whether the upload has a manifest and streams of items."""
         names = upload.names
         return any(_ITEMS.search(name) for name in names) and any(name.endswith("manifest.json") for name in names)
 

@@ -24,7 +24,7 @@ _ITEM = re.compile(
     r"[(（]?(?:\d{1,3}|[a-z]|[ivx]{2,4}|[一二三四五六七八九十]{1,3}(?=、))(?:[)）、．]|[.:](?=\s))\s*|[①-⑳⓵-⓾❶-❿]\s*|(?=\*\*\w))(?=\S)"
 )
 _DATE = re.compile(
-    r"(?:\[(?P<at>[^\]^][^\]]{0,40}|)\](?!\()\.?\s*(?:[-–—:]\s*)?|(?P<day>\d{4}-\d\d-\d\d)(?::|\s+[-–—])\s+)(?=\S)"
+    r"(?:\[(?P<at>[^\]^][^\]]{0,40}|)\](?!\()\.?\s*(?:[-–—:]\s*)?|\(?(?P<day>\d{4}-\d\d-\d\d)(?:\)|\)?(?::|\s+[-–—]))\s+)(?=\S)"
 )
 _HEADING = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|(?:={3,}|-{3,}|\*{3,}|_{3,})\Z|```|~~~")
 _BLOCK = re.compile(r"^(?:```|~~~)[^\n]*\n(.*?)^(?:```|~~~)", re.MULTILINE | re.DOTALL)
@@ -52,7 +52,7 @@ class PastedList:
     name, label = "list", N_("Memory list")
 
     def looks_like(self, upload: Upload) -> bool:
-        """Return whether it has rows or lines like memories, or short lines that are no transcript."""
+        """Return whether the upload has rows or lines like memories, or short lines that are no transcript."""
         if upload.is_archive or not upload.names[0].lower().endswith(TEXTS):
             return has_rows(upload)
         text = upload.peek(upload.names[0])

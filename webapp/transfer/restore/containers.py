@@ -140,7 +140,7 @@ def originals_in(upload: Upload, lines: Iterable[dict[str, Any]]) -> dict[int, O
 
 
 def keep_originals(upload: Upload, originals: Mapping[int, Original]) -> None:
-    """Store them again after the commit if they were deleted meanwhile, with the last other row that named them."""
+    """Store files again after the commit if they were deleted meanwhile, with the last other row that named them."""
     for digest in {original.digest for original in originals.values()}:
         if digest and f"files/{digest}" in upload.names:
             keep_after_commit(digest, partial(_bytes_of, upload, digest))

@@ -1,4 +1,4 @@
-"""One conversation with memory, a journey, an attachment and a tool, on providers of seven temperaments."""
+"""One conversation with memory, a journey, an attachment and a tool, on providers with seven kinds of quirks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from fakemodel.providers import PROVIDERS
 from fakemodel.script_faults import alternates
-from fakemodel.temperaments import TEMPERAMENTS
 from fakemodel.testing import ServerHandle
 from tests.files.test_files import _send
 from tests.journeys.conftest import garden  # noqa: F401 - a fixture
@@ -25,10 +25,10 @@ pytestmark = pytest.mark.once  # about providers, not about the database
 
 @pytest.fixture
 def provider(request: pytest.FixtureRequest, app: Flask, model: ServerHandle) -> Iterator[str]:
-    """The model server in a temperament; what was found out about it is forgotten before and after."""
+    """The model server with a provider's quirks; what was found out about it is forgotten before and after."""
     known = completions.of(app).capabilities._cache
     known.clear()
-    model.play(request.param)
+    model.imitate(request.param)
     yield request.param
     known.clear()
 
@@ -41,8 +41,8 @@ def using_a_tool(body: dict[str, Any]) -> dict[str, Any]:
     return {"tool_calls": [{"name": "remember", "arguments": wanted}], "reply": "One moment."}
 
 
-@pytest.mark.parametrize("provider", TEMPERAMENTS, indirect=True)
-def test_a_conversation_passes_on_every_temperament(
+@pytest.mark.parametrize("provider", PROVIDERS, indirect=True)
+def test_a_conversation_passes_on_every_provider(
     provider,
     garden,  # noqa: F811 - the fixture
     app,
