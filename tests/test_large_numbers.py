@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
+from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Rule
 
 from testkit.people import page_token
@@ -51,10 +52,18 @@ def address(rule: Rule, number: object) -> str:
     return re.sub(r"<[^>]+>", "x", shown)
 
 
-@pytest.mark.parametrize(
-    "number",
-    [2**63, "١", pytest.param("9" * 5_000, marks=pytest.mark.once), pytest.param(10**40, marks=pytest.mark.slow)],
-)
+@pytest.mark.once
+def test_no_address_has_a_number_that_is_none_to_everybody(app, admin_browser):
+    adapter = app.url_map.bind("localhost")
+    for number in ("١", "9" * 5_000):
+        assert admin_browser.get(f"/c/{number}").status_code == 404
+        for rule, method in page_rules(app):
+            if "<int:" in rule.rule:
+                with pytest.raises((NotFound, MethodNotAllowed)):
+                    adapter.match(address(rule, number), method)
+
+
+@pytest.mark.parametrize("number", [2**63, pytest.param(10**40, marks=pytest.mark.slow)])
 def test_ids_in_addresses(app, number, admin_browser):
     headers = {"X-CSRFToken": page_token(admin_browser), "Origin": "http://localhost"}
     wrong = []

@@ -47,7 +47,7 @@ class Storage(Protocol):
         """Delete the remains of writes interrupted before a time; returns how many."""
 
     def check(self) -> None:
-        """Write, read and delete something small."""
+        """Write something small and delete it again. Raises OSError."""
 
     def keeps_versions(self) -> bool:
         """Return whether deleted content is nevertheless kept."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from operator import itemgetter
 
 from webapp.chat.context.excerpts import NO_ROOM, pack
@@ -193,6 +194,16 @@ def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: in
             lines.append((memory.id, line))
             tokens_left -= tokens
     return lines
+
+
+def first_within(messages: Sequence[Message], room: int) -> int:
+    """Return the id of the first of the last messages that fit into `room` tokens; of the very last, if none does.
+
+    Those before may be left out of a prompt, so that they are looked for as others are.
+    """
+    sizes = accumulate(estimate_tokens(message.content) for message in reversed(messages))
+    count = sum(1 for _ in takewhile(lambda size: size <= room, sizes))
+    return messages[-max(count, 1)].id if messages else 0
 
 
 def fit_history(tail: Sequence[Message], room: int, step: int) -> Section:

@@ -110,6 +110,5 @@ def _label(line: str) -> _Label | None:
     if style.startswith("#"):
         head, rest = bare, ""
     name = " ".join(_WORDS.findall(_NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].casefold()))
-    return (
-        _Label(style, name, rest.lstrip(_MARKS + _UNSEEN)) if (style or colon) and 0 < len(name) <= _MAX_LABEL else None
-    )
+    is_label = (style or colon) and 0 < len(name) <= _MAX_LABEL
+    return _Label(style, name, rest.lstrip(_MARKS + _UNSEEN)) if is_label else None
