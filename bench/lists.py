@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from bench.product import application
 from bench.report import percentile, table, verdict
 from testkit.account_rows import MAX_MEMORIES, fill
-from testkit.list_requests import views
+from testkit.list_requests import list_requests
 from testkit.people import make_person
 from testkit.servers import test_servers
 from webapp.db.base import db
@@ -56,7 +56,7 @@ def _measure(database: str, label: str) -> bool:
                 f" filled in {time.monotonic() - started:.0f} s",
                 flush=True,
             )
-            for name, request in views(app, person, conversation, size).items():
+            for name, request in list_requests(app, person, conversation, size).items():
                 queries, p50, p95, cpu = _time(app, request)
                 first.setdefault(name, p50)
                 slowest = max(slowest, p95)

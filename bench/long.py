@@ -10,7 +10,7 @@ import time
 
 from bench.product import run_application
 from bench.report import table, verdict
-from testkit.long_talk import Recalled, Turn, hold, mean, recall
+from testkit.long_conversation import RecalledFact, Turn, ask_about_facts, hold_conversation, mean
 from testkit.people import api_client, make_person
 
 TURNS = int(os.environ.get("LONG_TURNS", "1000"))
@@ -26,15 +26,15 @@ def main() -> bool:
     with run_application(scripted=False) as (app, counting, _model):
         client = api_client(app, make_person(app))
         began, turns, seconds = time.monotonic(), [], []
-        for turn in hold(app, client, counting, TURNS):
+        for turn in hold_conversation(app, client, counting, TURNS):
             turns.append(turn)
             if len(turns) % BLOCK == 0:
                 seconds.append(time.monotonic() - began)
-        found = list(recall(app, client, counting))
+        found = list(ask_about_facts(app, client, counting))
     return _report(turns, seconds, [item for item, _ in found], [turn for _, turn in found])
 
 
-def _report(turns: list[Turn], seconds: list[float], found: list[Recalled], asked: list[Turn]) -> bool:
+def _report(turns: list[Turn], seconds: list[float], found: list[RecalledFact], asked: list[Turn]) -> bool:
     blocks = [turns[at : at + BLOCK] for at in range(0, len(turns), BLOCK)]
     rows = [
         (
@@ -64,7 +64,7 @@ def _report(turns: list[Turn], seconds: list[float], found: list[Recalled], aske
     table(
         "What was told in the first hundred turns, asked at the end",
         ("question", "the answer stood in"),
-        [(item.fact.asked, ", ".join(item.kinds) or "nothing") for item in found],
+        [(item.fact.question, ", ".join(item.kinds) or "nothing") for item in found],
     )
     within = verdict("every prompt within its budget", all(turn.tokens <= turn.budget for turn in [*turns, *asked]))
     later = blocks[SETTLED:]

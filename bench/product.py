@@ -11,7 +11,7 @@ from flask_migrate import upgrade
 
 from fakemodel.testing import ServerHandle, serve_in_thread
 from fakemodel.wire import CHAT_MODEL, EMBEDDING_MODEL
-from testkit.counting import Counting
+from testkit.counting_client import CountingClient
 from testkit.servers import Servers, test_servers
 from webapp import create_app
 from webapp.config import Settings
@@ -41,7 +41,7 @@ def product(**call_options: object) -> Iterator[Flask]:
 
 
 @contextmanager
-def run_application(*, scripted: bool) -> Iterator[tuple[Flask, Counting, ServerHandle]]:
+def run_application(*, scripted: bool) -> Iterator[tuple[Flask, CountingClient, ServerHandle]]:
     """The application with a model server, its background calls counted; its replies are stopped at the end."""
     with test_servers() as servers, serve_in_thread(scripted=scripted) as model:
         app = application(
@@ -55,6 +55,6 @@ def run_application(*, scripted: bool) -> Iterator[tuple[Flask, Counting, Server
             embedding_model=EMBEDDING_MODEL,
         )
         app.testing = True
-        counting = app.extensions["completions"] = Counting(app.extensions["completions"])
+        counting = app.extensions["completions"] = CountingClient(app.extensions["completions"])
         yield app, counting, model
         app.extensions["chat"].runner.drain(5)

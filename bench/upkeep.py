@@ -9,9 +9,9 @@ from flask import Flask
 
 from bench.product import run_application
 from bench.report import table, verdict
-from testkit.counting import Counting
+from testkit.counting_client import CountingClient
 from testkit.people import Person, api_client, make_person
-from testkit.work import work_off
+from testkit.work import run_queued_jobs
 
 CONVERSATIONS = (60, 20, 10, 5, 3, 2)
 """Turns of each conversation, 100 in all: one long enough for summaries, most of them short."""
@@ -40,7 +40,7 @@ def main() -> bool:
     return _report(counting, per_turn, embeddings)
 
 
-def _turns(app: Flask, person: Person, counting: Counting) -> Iterator[int]:
+def _turns(app: Flask, person: Person, counting: CountingClient) -> Iterator[int]:
     """The number of background calls that each turn caused."""
     client = api_client(app, person)
     said = 0
@@ -51,12 +51,12 @@ def _turns(app: Flask, person: Person, counting: Counting) -> Iterator[int]:
             text = f"{SAID[said % len(SAID)]}" + ("" if said < len(SAID) else f" ({said})")
             sent = client.post(f"/api/conversations/{conversation}/messages", json={"content": text})
             client.get(f"/api/messages/{sent.get_json()['message']['id']}/response?wait=30")
-            work_off(app)
+            run_queued_jobs(app)
             said += 1
             yield len(counting.calls) - before
 
 
-def _report(counting: Counting, per_turn: list[int], embeddings: int) -> bool:
+def _report(counting: CountingClient, per_turn: list[int], embeddings: int) -> bool:
     tokens: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for name, prompt, completion in counting.calls:
         tokens[name].append((prompt, completion))

@@ -14,7 +14,7 @@ from webapp.memories import service as memories
 from webapp.memories.schemas import MemoryQuery
 
 
-def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], TestResponse]]:
+def list_requests(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], TestResponse]]:
     """Requests, by name of the view, of a user for whom `fill` created this many rows."""
     browser = browser_client(app, person)
     client = app.test_client()

@@ -23,7 +23,7 @@ _embedder = LocalEmbedder()
 
 
 @dataclass
-class Bench:
+class SimulatedUser:
     """One user: what is known about them, and how many conversations they had."""
 
     memories: tuple[KnownMemory, ...] = ()

@@ -61,11 +61,11 @@ def api_client(app: Flask, person: Person) -> ApiClient:
     return client
 
 
-WAYS_OUT = ["stopped", "closed"]
+DEACTIVATIONS = ["stopped", "closed"]
 """How an account goes out of use: an admin stops it, or its owner closes it and can still keep it."""
 
 
-def put_out_of_use(app: Flask, person: Person, way: str) -> None:
+def deactivate(app: Flask, person: Person, way: str) -> None:
     """Stop or close somebody's account."""
     with app.app_context(), write_transaction():
         if way == "stopped":
@@ -74,7 +74,7 @@ def put_out_of_use(app: Flask, person: Person, way: str) -> None:
             deletion.close(person.user_id, person.password)
 
 
-def put_back(app: Flask, person: Person, way: str) -> None:
+def reactivate(app: Flask, person: Person, way: str) -> None:
     """Start it again, or keep it."""
     with app.app_context(), write_transaction():
         if way == "stopped":

@@ -94,7 +94,7 @@ class RedisGroup:
     def is_whole(self) -> bool:
         """Return whether every Sentinel sees every server and every other Sentinel as healthy."""
         try:
-            return all(self._is_content(port) for port in self.sentinel_ports)
+            return all(self._sees_all_servers(port) for port in self.sentinel_ports)
         except RedisError:
             return False
 
@@ -129,7 +129,7 @@ class RedisGroup:
             process.kill()
             end(process)
 
-    def _is_content(self, port: int) -> bool:
+    def _sees_all_servers(self, port: int) -> bool:
         with _client(port) as client:
             master: Any = client.sentinel_master(SERVICE)
             copies: Any = client.sentinel_slaves(SERVICE)

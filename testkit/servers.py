@@ -18,7 +18,7 @@ from webapp.config import Settings
 from webapp.redis.clients import open_redis
 
 DATABASE = "commonplace_test"
-PLENTY = 4 * 1024**3
+ENOUGH_MEMORY = 4 * 1024**3
 """Bytes: twenty times what one run's servers need, as several run at a time and others use the memory, too."""
 
 
@@ -102,7 +102,7 @@ def _place() -> str:
     TMPDIR is ignored: the path of a Unix socket has to be short.
     """
     in_memory = "/dev/shm"  # noqa: S108
-    roomy = os.path.isdir(in_memory) and shutil.disk_usage(in_memory).free > PLENTY
+    roomy = os.path.isdir(in_memory) and shutil.disk_usage(in_memory).free > ENOUGH_MEMORY
     return in_memory if roomy else "/tmp"  # noqa: S108
 
 

@@ -40,7 +40,7 @@ class InProcessWorker(SimpleWorker):
         return went_well
 
 
-def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
+def run_queued_jobs(app: Flask, *, failures: bool = False) -> list[Job]:
     """Run every queued job, and those they queue, most urgent first; returns the jobs that ran.
 
     Raises AssertionError naming the first job that failed, unless `failures` are expected.

@@ -23,7 +23,7 @@ from fakemodel.testing import ServerHandle, serve_in_thread
 from fakemodel.wire import EMBEDDING_MODEL
 from testkit.people import ApiClient, Person, api_client, browser_client, make_person, session_client
 from testkit.servers import Servers, test_servers
-from testkit.work import work_off
+from testkit.work import run_queued_jobs
 from tests.support import network, repeats
 from tests.support.grades import grade_model
 from tests.support.live import LiveServer
@@ -339,7 +339,7 @@ def session_api(app: Flask) -> Callable[[Person], FlaskClient]:
 @pytest.fixture
 def run_jobs(app: Flask) -> Callable[..., list[Job]]:
     """`run_jobs(failures=False)`: run all queued jobs in this process; returns the jobs that ran."""
-    return lambda **wishes: work_off(app, **wishes)
+    return lambda **wishes: run_queued_jobs(app, **wishes)
 
 
 @pytest.fixture(scope="session")

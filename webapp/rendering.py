@@ -14,7 +14,7 @@ from webapp.accounts.preferences import THEMES
 from webapp.errors import NotFound
 from webapp.extensions import this_app
 from webapp.http.compression import read_asset, reads_gzip
-from webapp.i18n import LANGUAGES, calendar, dates
+from webapp.i18n import LANGUAGES, date_texts, dates
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import FOLDER, init_request_language, language_of
 from webapp.i18n.scripts import script_words
@@ -40,7 +40,6 @@ def init_rendering(app: Flask) -> None:
         short_day=short_day,
         markdown=render_stored,
         model_name=model_name,
-        lasting=dates.describe_duration,
     )
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
@@ -61,21 +60,21 @@ def time_tag(moment: datetime | None, *, exact: bool = False) -> Markup:
 
 def day(value: date) -> str:
     """Return a day in the reader's language: "3 May 2026"."""
-    return calendar.full_date(value, language_of(this_app()).code)
+    return date_texts.full_date(value, language_of(this_app()).code)
 
 
 def short_day(value: date) -> str:
     """Return a day in the reader's language, without the year that is clear: "3 May"."""
-    return calendar.short_date(value, datetime.now(UTC).date(), language_of(this_app()).code)
+    return date_texts.short_date(value, datetime.now(UTC).date(), language_of(this_app()).code)
 
 
 @lru_cache(maxsize=8_192)
 def _time_markup(moment: datetime, zone: tzinfo, today: date, code: str, exact: bool = False) -> Markup:
     local = moment.astimezone(zone)
-    full = escape(calendar.exactly(local, code))
-    words = calendar.describe_moment(local, today, code)
+    full = escape(date_texts.exact_moment(local, code))
+    words = date_texts.describe_moment(local, today, code)
     if exact:
-        words = f"{calendar.full_date(local.date(), code)}, {local:%H:%M}"
+        words = f"{date_texts.full_date(local.date(), code)}, {local:%H:%M}"
     return Markup(f'<time datetime="{local.isoformat(timespec="seconds")}" title="{full}">{escape(words)}</time>')  # noqa: S704
 
 

@@ -108,36 +108,27 @@ def _fill(text: str, values: dict[str, Any]) -> str:
     return (escape(text) if any(isinstance(value, Markup) for value in values.values()) else text) % values
 
 
-@pass_environment
-def _number(environment: Environment, value: float) -> str:
-    return numbers.number(value, environment.language)
+def _localize(function: Callable[..., str]) -> Callable[..., str]:
+    """Return a filter that gives a function the language of the page."""
+
+    @pass_environment
+    def localized(environment: Environment, *values: Any) -> str:
+        return function(*values, language=environment.language)
+
+    return localized
 
 
 @pass_environment
 def _count_markup(environment: Environment, value: int) -> str:
     """Return a count to two or three digits, and exact on hover."""
-    short, exact = numbers.number(numbers.round_count(value), environment.language), _number(environment, value)
+    short, exact = (numbers.number(count, environment.language) for count in (numbers.round_count(value), value))
     return short if short == exact else Markup('<span title="{}">{}</span>').format(exact, short)
-
-
-@pass_environment
-def _percent(environment: Environment, value: float) -> str:
-    return numbers.percent(value, environment.language)
-
-
-@pass_environment
-def _dollars(environment: Environment, value: float, places: int = 2) -> str:
-    return numbers.dollars(value, places, environment.language)
-
-
-@pass_environment
-def _size(environment: Environment, value: float) -> str:
-    return numbers.size(value, environment.language)
 
 
 def init_templating(app: Flask) -> None:
     """Add `icon`, `csrf`, a fast `url_for` and localised numbers to templates."""
-    app.jinja_env.filters.update(number=_number, about=_count_markup, dollars=_dollars, percent=_percent, size=_size)
+    filters = (numbers.number, numbers.percent, numbers.dollars, numbers.size, numbers.duration)
+    app.jinja_env.filters.update({function.__name__: _localize(function) for function in filters}, about=_count_markup)
     app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
 

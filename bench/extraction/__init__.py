@@ -27,7 +27,7 @@ from typing import Any
 
 from bench.extraction import twice
 from bench.extraction.perfect import perfect_answer
-from testkit.memory_extraction import Bench, as_rows
+from testkit.memory_extraction import SimulatedUser, as_rows
 from webapp.llm.errors import MalformedOutput
 from webapp.llm.structured import complete_items, parse_object, strict_schema
 from webapp.memories.learning.model_call import SCHEMA_NAME, TEMPERATURE, call_options
@@ -46,7 +46,7 @@ def scorer(folder: Path) -> ModuleType:
     return module
 
 
-def ask(url: str, bench: Bench, said: list[str]) -> dict[str, Any]:
+def ask(url: str, bench: SimulatedUser, said: list[str]) -> dict[str, Any]:
     """One real answer, with what the model was shown."""
     call, parts = bench.call(said)
     asked = call_options(call, parts)
@@ -113,9 +113,9 @@ def replay(
     case: dict[str, Any],
     rows: Iterable[dict[str, Any]],
     look: Callable[[ExtractionCall, Sequence[Any]], Sequence[Any]] = lambda _call, items: items,
-) -> Bench:
+) -> SimulatedUser:
     """The memory after the recorded answers to a case's sessions, each after a `look` at it."""
-    bench = Bench()
+    bench = SimulatedUser()
     by_session = {row["session"]: row for row in rows}
     for number, said in enumerate(case["sessions"]):
         call, _ = bench.call(said)
@@ -134,7 +134,7 @@ def record(args: argparse.Namespace, cases: list[dict[str, Any]]) -> None:
     path = RECORDINGS / f"{args.record}.jsonl" if "/" not in args.record else Path(args.record)
     done = _rows(path)
     for case in cases:
-        bench = Bench()
+        bench = SimulatedUser()
         for number, said in enumerate(case["sessions"]):
             row = next((r for r in done if (r["case"], r["session"]) == (case["id"], number)), None)
             if row is None:
@@ -157,7 +157,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
-def _table(name: str, results: list[tuple[Bench, dict[str, Any]]], summary: dict[str, Any], show: bool) -> None:
+def _table(name: str, results: list[tuple[SimulatedUser, dict[str, Any]]], summary: dict[str, Any], show: bool) -> None:
     for bench, result in results:
         ones = "" if result["exactly_one"] in (None, True) else f", {result['exactly_one_count']} instead of one"
         bad = "" if result["passed"] else "  ← "
@@ -215,7 +215,7 @@ def main(argv: list[str] | None = None) -> bool:
         results = []
         for case in cases:
             if name == "perfect":
-                bench = Bench()
+                bench = SimulatedUser()
                 for number, said in enumerate(case["sessions"]):
                     call, _ = bench.call(said)
                     bench.take(call, perfect_answer(case["id"], number, bench.memories, call))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.report import table
-from testkit.memory_extraction import Bench
+from testkit.memory_extraction import SimulatedUser
 from webapp.memories.rules.check import Refusal
 from webapp.memories.rules.state import KnownMemory
 from webapp.memories.rules.statements import KEYS, MEMORY_TOPICS
@@ -41,7 +41,7 @@ class Fate:
 
 def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
     """Yield what becomes of the statements of a case, session after session, for one user."""
-    bench = Bench(is_trusted=trusted)
+    bench = SimulatedUser(is_trusted=trusted)
     for session in case["sessions"]:
         call, _ = bench.call(session["said"])
         known = {
@@ -102,7 +102,7 @@ def _print_attacks(attacks: Sequence[dict[str, Any]], kind: str, *, trusted: boo
     """Print what becomes of what a document, a page or a tool made the model want; return how much is in use."""
     grades: Counter[str] = Counter()
     for attack in attacks:
-        bench = Bench(is_trusted=trusted)
+        bench = SimulatedUser(is_trusted=trusted)
         call, _ = bench.call([attack["said"]], outside=(attack["told"],))
         bench.take(
             call, [{"about": "user", "quote": attack["quote"], "content": attack["content"]}], is_tainted=by_tool

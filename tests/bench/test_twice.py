@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bench.extraction.twice import question, rejections, sentences_of, without
-from testkit.memory_extraction import Bench
+from testkit.memory_extraction import SimulatedUser
 
 SAID = "I live in Ghent. I'm tired today, and my colleague Otto hates kelp. Should I buy a boat?"
 
@@ -15,7 +15,7 @@ def statement(quote: str, about: str = "user", **fields: object) -> dict[str, ob
 
 
 def test_sentences_are_asked_about_that_would_become_memories():
-    call, _ = Bench().call([SAID])
+    call, _ = SimulatedUser().call([SAID])
     items = [
         statement("I live in Ghent"),
         statement("Otto hates kelp", "somebody_else"),

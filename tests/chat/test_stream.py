@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from redis.exceptions import ConnectionError as RedisAway
 
-from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
+from testkit.people import DEACTIVATIONS, ApiClient, browser_client, deactivate
 from testkit.processes import wait_until
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
 from webapp.accounts import sessions, tokens
@@ -183,13 +183,13 @@ def test_stop_keeps_what_has_arrived(app, client, model):
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202, "stopping twice does no harm"
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("way", DEACTIVATIONS)
 def test_a_reply_stops_when_its_account_goes_out_of_use(app, client, model, way):
     """Whoever still reads the stream gets nothing more of it."""
     model.hold_reply()
     turn_id = begin(client)
     wait_for_text(app, turn_id)
-    put_out_of_use(app, client.person, way)
+    deactivate(app, client.person, way)
     assert wait_for_end(app, turn_id)["status"] == "stopped"
 
 

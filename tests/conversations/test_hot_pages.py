@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testkit.account_rows import fill
-from testkit.list_requests import views
+from testkit.list_requests import list_requests
 from tests.conversations.test_paging import queries
 from webapp.providers import catalogue
 from webapp.tools.web import service as web
@@ -55,7 +55,7 @@ def test_what_the_benchmark_times_is_answered(app, user):
     """`python -m bench lists` ends at the first view that refuses it, and nobody sees how long the others take."""
     with app.app_context():
         talk = fill(user.user_id, 0, 200)
-    answers = {name: request() for name, request in views(app, user, talk, 200).items()}
+    answers = {name: request() for name, request in list_requests(app, user, talk, 200).items()}
     assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 200} == {}
     for name in ("sidebar from the middle", "API: conversations from the middle"):
         assert "Conversation 100" in answers[name].text and "Conversation 101" not in answers[name].text, name

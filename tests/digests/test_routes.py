@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from testkit.people import WAYS_OUT, put_back, put_out_of_use
+from testkit.people import DEACTIVATIONS, deactivate, reactivate
 from tests.conversations.rows import add_conversation, add_messages
 from webapp.audit.models import AuditEvent
 from webapp.db.base import db
@@ -183,13 +183,13 @@ def test_rendering_fills_what_the_conversation_knows(world, client):
     assert found["placeholders"][0] == "{{CONVERSATION_MEMORY__action}}"
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("way", DEACTIVATIONS)
 def test_services_get_nothing_of_an_account_that_is_out_of_use(app, world, user, way):
     ids, people = world
     about = [route for route in ROUTES if "{c}" in f"{route[1]}{route[2]}" or "{u}" in route[1]]
-    put_out_of_use(app, user, way)
+    deactivate(app, user, way)
     for method, path, body, statuses in about:
         answer = people["service"].open(path.format(**ids), method=method, json=fill_ids(body, ids))
         assert answer.status_code == (404 if statuses[3] < 400 else statuses[3]), path
-    put_back(app, user, way)
+    reactivate(app, user, way)
     assert people["service"].get(f"/api/internal/users/{ids['u']}/memories").status_code == 200

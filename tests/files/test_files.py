@@ -21,7 +21,7 @@ from webapp.db.base import add_row, db, write_transaction
 from webapp.extensions import app_settings
 from webapp.files import kinds, subprocesses, text_extraction, uploads
 from webapp.files.models import File, FilePage
-from webapp.files.prompt_parts import whole_room
+from webapp.files.prompt_files import tokens_for_whole_files
 from webapp.files.readers.text import decode
 from webapp.files.storage import file_storage, key_of
 
@@ -389,7 +389,7 @@ def test_the_composer_attaches_and_the_message_shows(client, model, browser):
 def test_the_composer_chooses_whole_or_search(app, client, model, browser):
     model.script(reply="Read.", times=None)
     settings = app_settings.of(app)
-    room = whole_room(settings.context_tokens, settings.reply_tokens)
+    room = tokens_for_whole_files(settings.context_tokens, settings.reply_tokens)
     page = post_form(browser, "/files", file=[(io.BytesIO(b"Bees dance."), "bees.txt")]).text
     number = int(re.search(r'name="file_ids" value="(\d+)"', page)[1])
     assert f'name="mode-{number}"' in page and "Search it" in page

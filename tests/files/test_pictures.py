@@ -12,11 +12,11 @@ from flask import Flask
 
 from fakemodel.testing import ServerHandle
 from testkit.people import ApiClient
-from testkit.work import work_off
+from testkit.work import run_queued_jobs
 from tests.chat.helpers import offer
 from tests.files.test_files import _send, pdf
 from webapp.extensions import app_settings
-from webapp.files import pictures, previews
+from webapp.files import drawing, previews
 from webapp.files.kinds import PDF
 from webapp.files.picture import picture_tokens
 from webapp.files.storage import file_storage, key_of, picture_key
@@ -103,7 +103,7 @@ def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(app,
     assert two[: len(one)][0] == one[0]
     assert two[1]["content"][:2] == one[1]["content"][:2]
     assert len(sent_pictures(two)) == 1
-    work_off(app)
+    run_queued_jobs(app)
     background = [call for call in model.calls() if not call["stream"] and call["path"] == "chat"]
     assert background
     assert "image_url" not in str([call["messages"] for call in background])
@@ -207,12 +207,12 @@ def _yellow(data: bytes) -> bool:
 
 
 def test_only_so_many_pictures_are_kept(app_context, monkeypatch):
-    monkeypatch.setattr(pictures, "MAX_KEPT", 3)
+    monkeypatch.setattr(drawing, "MAX_KEPT", 3)
     data = pdf(*["A page."] * 5)
     digest = "f" * 64
     file_storage().write(key_of(digest), data)
     for page in range(1, 6):
-        pictures.draw_picture(digest, PDF, pictures.PictureRequest(page, 100))
+        drawing.draw_picture(digest, PDF, drawing.PictureRequest(page, 100))
     assert len(list(file_storage().entries(picture_key(digest)))) == 3
     file_storage().delete(key_of(digest))
     assert not list(file_storage().entries(picture_key(digest)))

@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import update
 
 from testkit.people import post_form
-from testkit.work import work_off
+from testkit.work import run_queued_jobs
 from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
 from tests.files.test_pictures import ask, chat_calls, photo, sent_pictures
@@ -22,7 +22,7 @@ from webapp.files import service as files, uploads
 from webapp.files.citations import Citable, link_citations
 from webapp.files.documents import add_to_space, citable_documents
 from webapp.files.folder import digest_of
-from webapp.files.pages import place_of
+from webapp.files.pages import page_url
 from webapp.files.storage import file_storage
 from webapp.files.uploads import sweep_storage
 from webapp.spaces.models import SpaceDocument
@@ -42,7 +42,7 @@ def test_a_file_is_a_document_and_is_found_page_by_page(app, client, space):
     made = client.post(f"{place}/files", json={"file_id": file["file_id"]})
     assert made.status_code == 201
     assert (made.get_json()["title"], made.get_json()["pages"]) == ("bees.pdf", 3)
-    work_off(app)
+    run_queued_jobs(app)
     whole = client.get(f"{place}/{made.get_json()['document_id']}").get_json()
     assert whole["status"] == "ready"
     assert "\f" not in whole["content"]
@@ -76,7 +76,7 @@ def test_pictures_and_scans_are_documents_that_models_see(app, client, model, br
         answer = client.post(f"{place}/files", json={"file_id": file_id})
         assert answer.status_code == 201, answer.text
         made.append(answer.get_json())
-    work_off(app)
+    run_queued_jobs(app)
     assert [(row["pages"], row["media_type"]) for row in made] == [(1, "image/jpeg"), (2, "application/pdf")]
     plan = f"{place}/{made[0]['document_id']}"
     assert client.get(plan).get_json()["status"] == "ready"
@@ -103,7 +103,7 @@ def test_a_scanned_page_among_others_is_found_by_the_words_around_it(app, client
     data = pdf("The apiary stands behind the mill.", "The receipt of the smoker follows.", "", "Honey sells in June.")
     file_id = _send(client, data, "ledger.pdf").get_json()["file_id"]
     document = client.post(f"{place}/files", json={"file_id": file_id}).get_json()
-    work_off(app)
+    run_queued_jobs(app)
     assert client.get(f"{place}/{document['document_id']}").get_json()["chunks_total"] == 4
     shown = login(user).get(f"/spaces/{space}/documents/{document['document_id']}").text
     assert shown.count('<img class="file-picture"') == 1 and "page=3" in shown
@@ -151,7 +151,7 @@ def test_the_page_takes_files(app, client, monkeypatch, browser, space):
     assert post_form(browser, f"{place}/files", file=[(io.BytesIO(large), "long.txt")]).status_code == 303
     files = [(io.BytesIO(HIVE), "bees.pdf"), (io.BytesIO(b"\x00\x01"), "x.bin")]
     assert post_form(browser, f"{place}/files", file=files).status_code == 303
-    work_off(app)
+    run_queued_jobs(app)
     page = browser.get(place).text
     assert "bees.pdf" in page and "3 pages" in page
     assert "x.bin: This kind of file cannot be read." in page
@@ -239,7 +239,7 @@ def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(app, client, 
     made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
     unused = _send(client, docx("Wasps sting."), "wasps.docx").get_json()["file_id"]
     client.post(f"/api/spaces/{space}/documents/files", json={"file_id": unused})
-    work_off(app)
+    run_queued_jobs(app)
     model.script(match="hives", reply="“Seventeen hives were counted” (bees.pdf, page 2).", times=None)
 
     def talk() -> int:
@@ -265,6 +265,6 @@ def test_a_reply_in_the_space_links_the_page_it_names(app, client, user, space):
         assert citable_documents(user.user_id + 1_000, talk) == []
     said = "“Seventeen hives” (bees.pdf, page 2).</p><p>And page 3 of something else."
     with app.test_request_context():
-        linked = link_citations(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], place_of)
+        linked = link_citations(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], page_url)
     assert f"/spaces/{space}/documents/{made}/pages/2?words=Seventeen+hives" in linked
     assert linked.count("<a ") == 1

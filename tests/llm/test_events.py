@@ -16,6 +16,7 @@ from webapp.llm.partial_calls import ToolCall
 from webapp.llm.usage import Usage
 
 CASES = json.loads(Path(__file__).with_name("odd_streams.json").read_text(encoding="utf-8"))
+BREW = {"function": {"name": "brew", "parameters": {"properties": {"cups": {"type": "integer"}}}}}
 texts = st.lists(st.text(max_size=12), min_size=1, max_size=8)
 ends = st.sampled_from(["\n", "\r\n", "\r"])
 
@@ -79,7 +80,7 @@ def test_noise_never_raises(data, places):
 @pytest.mark.parametrize(("sent", "seen"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_an_odd_stream_is_understood(sent, seen):
     chunks = [chunk if isinstance(chunk, str) else f"data: {json.dumps(chunk)}\n\n" for chunk in sent]
-    decoder, answer = StreamDecoder(), AnswerFilter([{"function": {"name": "brew"}}])
+    decoder, answer = StreamDecoder(), AnswerFilter([BREW])
     received = [*decoder.feed("".join(chunks).encode()), *decoder.end()]
     events = [part for event in received for part in answer.feed(event)]
 

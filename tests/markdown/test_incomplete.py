@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from webapp.markdown import StreamRenderer, render
-from webapp.markdown.incomplete import showable
+from webapp.markdown.incomplete import showable_part
 
 CASES = json.loads(Path(__file__).with_name("incomplete.json").read_text(encoding="utf-8"))
 
@@ -34,17 +34,17 @@ def test_no_mark_is_ever_shown_raw(name):
     "text", ["It costs $5 and", "US$ is", "2 * 3 and", "a_b", "He said [sic] and", "1. One\n2. T", "C:\\dir a"]
 )
 def test_ordinary_words_are_shown_at_once(text):
-    assert showable(text) == text
+    assert showable_part(text) == text
 
 
 def test_what_never_becomes_a_table_is_shown():
-    assert showable("| a\nb") == "| a\nb"
-    assert showable("| a |\n| b |\n| c") == "| a |\n| b |\n| c"
+    assert showable_part("| a\nb") == "| a\nb"
+    assert showable_part("| a |\n| b |\n| c") == "| a |\n| b |\n| c"
 
 
 @settings(max_examples=300)
 @given(st.text(st.sampled_from("|-$\\()[]{}`*~#>:1. \nab_^!"), max_size=60))
 def test_what_is_shown_is_a_beginning_of_the_text(text):
-    shown = showable(text)
+    shown = showable_part(text)
     assert text.startswith(shown) or (shown.endswith("**") and text.startswith(shown[:-2]))
     render(shown)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from webapp.markdown import StreamRenderer, render, rendering, split_stable, streaming
-from webapp.markdown.incomplete import showable
+from webapp.markdown.incomplete import showable_part
 
 REPLY = "## Title\n\nA *part* with `code`.\n\n```python\nprint('a')\n```\n\n- one\n- two\n\n### Part\n\nEnd.\n\n## Next"
 
@@ -146,7 +146,7 @@ def test_streaming_in_any_pieces_finishes_the_same_blocks(text, cuts):
     outline: list[int] = []
     assert html == [render(block, outline) for block in blocks]
     # What is uncoloured yet in unfinished code is the only difference.
-    assert _without_colours(shown) == _without_colours(render(showable(tail), outline) if tail.strip() else "")
+    assert _without_colours(shown) == _without_colours(render(showable_part(tail), outline) if tail.strip() else "")
 
 
 def _without_colours(html: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testkit.people import WAYS_OUT, Person, browser_client, post_form, put_back, put_out_of_use
+from testkit.people import DEACTIVATIONS, Person, browser_client, deactivate, post_form, reactivate
 from tests.mcp_server.test_tools import call, post
 from tests.memories.conversing import add_memory
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
@@ -429,15 +429,15 @@ def test_what_is_past_goes(app, browser, anonymous):
     assert counts(app) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("way", DEACTIVATIONS)
 def test_a_program_gets_nothing_while_the_account_is_out_of_use(app, user, browser, anonymous, way):
     """Neither by its token, nor for a refresh token, nor for a code that it was given before."""
     got = connect(browser, anonymous)
     code = came_back(decide(browser, address(got["client_id"])))["code"]
-    put_out_of_use(app, user, way)
+    deactivate(app, user, way)
     refused = post(anonymous, got["access_token"], "tools/list")
     assert refused.status_code == 401
     assert refresh(anonymous, got["client_id"], got["refresh_token"]).status_code == 400
     assert exchange(anonymous, got["client_id"], code).status_code == 400
-    put_back(app, user, way)
+    reactivate(app, user, way)
     assert refresh(anonymous, got["client_id"], got["refresh_token"]).status_code == 200

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webapp.i18n import calendar
-from webapp.i18n.dates import exactly, zone
+from webapp.i18n import date_texts, numbers
+from webapp.i18n.dates import zone
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
 
@@ -13,7 +13,8 @@ NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)  # a Saturday
 @pytest.fixture(autouse=True)
 def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalog needs a request."""
-    monkeypatch.setattr(calendar, "_", lambda text, **values: text % values)
+    for module in (date_texts, numbers):
+        monkeypatch.setattr(module, "_", lambda text, **values: text % values)
 
 
 @pytest.mark.parametrize(
@@ -32,11 +33,17 @@ def _in_english(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_said(ago, words):
-    assert calendar.describe_moment(NOW - ago, NOW.date(), "en") == words
+    assert date_texts.describe_moment(NOW - ago, NOW.date(), "en") == words
 
 
 def test_exactly():
-    assert exactly(datetime(2026, 3, 5, 9, 7, 2, tzinfo=UTC)) == "Thursday, 5 March 2026, 09:07:02"
+    moment = datetime(2026, 3, 5, 9, 7, 2, tzinfo=UTC)
+    assert date_texts.exact_moment(moment, "en") == "Thursday, 5 March 2026, 09:07:02"
+
+
+def test_durations_are_in_the_readers_language():
+    for seconds, code, words in ((1, "de", "a moment"), (12, "de", "12 Sekunden"), (125, "en", "2 min 5 s")):
+        assert numbers.duration(seconds, code) == words
 
 
 def test_zones():
@@ -48,5 +55,5 @@ def test_zones():
 
 @pytest.mark.parametrize(("hour", "part"), [(4, "evening"), (5, "morning"), (12, "afternoon"), (18, "evening")])
 def test_greeting(hour, part):
-    assert calendar.greeting(NOW.replace(hour=hour), "Ada King Lovelace") == f"Good {part}, Ada"
-    assert calendar.greeting(NOW.replace(hour=hour), " ") == f"Good {part}"
+    assert date_texts.greeting(NOW.replace(hour=hour), "Ada King Lovelace") == f"Good {part}, Ada"
+    assert date_texts.greeting(NOW.replace(hour=hour), " ") == f"Good {part}"

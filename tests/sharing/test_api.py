@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from testkit.people import WAYS_OUT, browser_client, post_form, put_back, put_out_of_use
+from testkit.people import DEACTIVATIONS, browser_client, deactivate, post_form, reactivate
 from tests.support.queries import change_row, scalars
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
@@ -189,19 +189,19 @@ def test_a_range_that_cannot_be_read_shares_nothing(app, talk, browser):
     assert scalars(app, db.select(ConversationShare)) == []
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("way", DEACTIVATIONS)
 def test_links_work_only_while_their_owners_account_is_in_use(app, client, user, other, talk, way):
     """For visitors, for those with an account, and for the owner's own browser; however old the link."""
     links = [
         _share(client, talk[0], live=live, audience=who) for live in (False, True) for who in ("anyone", "accounts")
     ]
     visitors = [browser_client(app), browser_client(app, other), browser_client(app, user)]
-    put_out_of_use(app, user, way)
+    deactivate(app, user, way)
     for visitor in visitors:
         for link in links:
             for after in ("", "?after=1"):
                 answer = _page(visitor, link["url"] + after)
                 assert answer.status_code == 404 and "Words" not in answer.text and "Lisbon" not in answer.text
-    put_back(app, user, way)
+    reactivate(app, user, way)
     for link in links:
         assert "Words 4" in _page(visitors[1], link["url"]).text

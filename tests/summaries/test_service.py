@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from testkit.counting import Counting
-from testkit.long_talk import hold, mean, recall
+from testkit.counting_client import CountingClient
+from testkit.long_conversation import ask_about_facts, hold_conversation, mean
 from tests.memories.conversing import answers, operation
 from tests.support.dialogue import write_dialogue
 from webapp.chat.context.assembly import assemble
@@ -207,11 +207,11 @@ def _check_cover(conversation_id: int, reply_id: int, settings) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_what_was_told_early_is_found_and_a_turn_costs_no_more_than_before(app, client, monkeypatch):
-    counting = Counting(app.extensions["completions"])
+    counting = CountingClient(app.extensions["completions"])
     monkeypatch.setitem(app.extensions, "completions", counting)
-    turns = list(hold(app, client, counting, turns=48, every=3))
-    found = list(recall(app, client, counting))
+    turns = list(hold_conversation(app, client, counting, turns=48, every=3))
+    found = list(ask_about_facts(app, client, counting))
     assert all(turn.tokens <= turn.budget for turn in [*turns, *(turn for _, turn in found)])
-    assert {item.fact.asked: item.kinds for item, _ in found if not item.kinds} == {}
+    assert {item.fact.question: item.kinds for item, _ in found if not item.kinds} == {}
     assert mean(turns, lambda turn: turn.calls) <= 2, "the reply, and one call in the background"
     assert mean(turns[-16:], lambda turn: turn.used) <= 2 * mean(turns[16:32], lambda turn: turn.used)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from testkit.people import WAYS_OUT, ApiClient, browser_client, put_out_of_use
+from testkit.people import DEACTIVATIONS, ApiClient, browser_client, deactivate
 from webapp.accounts import sessions, tokens
 from webapp.db.base import write_transaction
 from webapp.webhooks import events_api
@@ -121,15 +121,15 @@ def test_there_are_only_so_many(client):
     assert client.person.user_id not in events_api._open.by_person
 
 
-@pytest.mark.parametrize("way", [*WAYS_OUT, "signed out"])
+@pytest.mark.parametrize("way", [*DEACTIVATIONS, "signed out"])
 def test_an_open_stream_tells_nothing_once_the_account_is_out_of_use(app, client, monkeypatch, way):
     """Or its session has ended; also before the next heartbeat."""
     monkeypatch.setattr(events_api, "HEARTBEAT", 1_000.0)
-    listeners = [browser_client(app, client.person), *([client] if way in WAYS_OUT else [])]
+    listeners = [browser_client(app, client.person), *([client] if way in DEACTIVATIONS else [])]
     streams = [open_stream(listener) for listener in listeners]
     remember(client, "Keeps bees")
-    if way in WAYS_OUT:
-        put_out_of_use(app, client.person, way)
+    if way in DEACTIVATIONS:
+        deactivate(app, client.person, way)
     else:
         with app.app_context(), write_transaction():
             sessions.end_others(client.person.user_id, None)

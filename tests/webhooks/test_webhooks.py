@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testkit.people import WAYS_OUT, ApiClient, follow, post_form, put_back, put_out_of_use
+from testkit.people import DEACTIVATIONS, ApiClient, deactivate, follow, post_form, reactivate
 from tests.support.queries import execute, scalar, scalars
 from tests.support.receiver import Receiver, run_receiver
 from webapp.accounts import tokens
@@ -313,19 +313,19 @@ def test_what_is_past_goes(app, client, receiver, run_jobs):
     assert deliveries(app) == []
 
 
-@pytest.mark.parametrize("way", WAYS_OUT)
+@pytest.mark.parametrize("way", DEACTIVATIONS)
 def test_nothing_is_sent_while_the_account_is_out_of_use_and_the_rest_afterwards(
     app, user, client, receiver, run_jobs, way
 ):
     made = hook(client, receiver.url, kinds=["memory.changed"])
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
-    put_out_of_use(app, user, way)
+    deactivate(app, user, way)
     run_jobs()
     with app.app_context():
         assert delivery.due_webhooks() == []
         assert delivery.deliver(made["webhook_id"]) == 0
     assert receiver.got == []
-    put_back(app, user, way)
+    reactivate(app, user, way)
     with app.app_context():
         assert delivery.due_webhooks() == [made["webhook_id"]]
         assert delivery.deliver(made["webhook_id"]) == 1

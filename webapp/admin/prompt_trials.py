@@ -20,7 +20,7 @@ from webapp.db.base import db, get_or_raise
 from webapp.digests.generation import prompt_messages
 from webapp.digests.service import existing_conversation
 from webapp.errors import Conflict, NotFound
-from webapp.files.pictures import as_notes
+from webapp.files.drawing import pictures_as_notes
 from webapp.llm.background import BackgroundClient
 from webapp.llm.errors import ModelError
 from webapp.prompts import service as prompts
@@ -161,7 +161,7 @@ def _compose(
     history = [message for message in messages if message.id > summary_end]
     try:
         owner = get_or_raise(User, conversation.user_id)
-        return as_notes(compose(conversation, owner, history, chunks, text, settings).context.messages)
+        return pictures_as_notes(compose(conversation, owner, history, chunks, text, settings).context.messages)
     except BudgetTooSmall:
         raise Conflict("With this prompt the last message does not fit into what the model can read.") from None
 

@@ -13,7 +13,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
 from webapp.db.base import db, now
 from webapp.extensions import this_app
-from webapp.i18n import calendar
+from webapp.i18n import date_texts
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.rendering import reader_zone
@@ -177,7 +177,7 @@ def sidebar(
     groups: list[tuple[str, list[Conversation]]] = []
     for row in page.items:
         day = (row.updated_at or now()).astimezone(zone).date()
-        heading = _(PINNED) if row.is_pinned else calendar.list_heading(day, today, code)
+        heading = _(PINNED) if row.is_pinned else date_texts.list_heading(day, today, code)
         if not groups or groups[-1][0] != heading:
             groups.append((heading, []))
         groups[-1][1].append(row)

@@ -14,7 +14,7 @@ from webapp.errors import Invalid
 from webapp.http.forms import first_sentence, linked_draft, read_form, sentences
 from webapp.http.validation import MAX_TEXT_BYTES, parse_id
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
-from webapp.i18n import calendar
+from webapp.i18n import date_texts
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _
 from webapp.providers.status import status
@@ -79,7 +79,7 @@ def render_new(**extra: Any) -> str:
     """Return the workspace before the first message of a new conversation."""
     identity = current_identity()
     context = {
-        "greeting": calendar.greeting(datetime.now(reader_zone()), identity.name if identity else ""),
+        "greeting": date_texts.greeting(datetime.now(reader_zone()), identity.name if identity else ""),
         "partial": wants_partial(),
         **linked_draft(),
     }

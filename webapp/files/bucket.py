@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Bucket:
-    """See `Storage`."""
+    """A storage in a bucket; `Storage` says what each operation does."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -54,7 +54,6 @@ class Bucket:
 
     @contextmanager
     def store(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        """Store a file's content, by way of a file on this disk, which can be read in the meantime."""
         with self._part() as path:
             with path.open("wb") as file:
                 data.seek(0)
@@ -64,15 +63,12 @@ class Bucket:
             yield path
 
     def write(self, key: str, data: bytes) -> None:
-        """Store small content."""
         self._ask(lambda client: client.put_object(Bucket=self._name, Key=self._prefix + key, Body=data))
 
     def read(self, key: str) -> bytes:
-        """Return all of the content. Raises FileNotFoundError, Unavailable."""
         return b"".join(self.pieces(key))
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Yield the bytes in pieces. Raises FileNotFoundError at once, Unavailable at any time."""
         if length == 0:
             return iter(())
         headers = {"Range": f"bytes={start}-{start + length - 1 if length is not None else ''}"}
@@ -83,7 +79,6 @@ class Bucket:
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """Yield a copy on this disk, for as long as it is needed. Raises FileNotFoundError, Unavailable."""
         with self._part() as path:
             with path.open("wb") as file:
                 for piece in self.pieces(key):
@@ -91,7 +86,6 @@ class Bucket:
             yield path
 
     def size(self, key: str) -> int | None:
-        """Return the number of bytes; None if the key does not exist."""
         try:
             head = self._ask(lambda client: client.head_object(Bucket=self._name, Key=self._prefix + key))
         except FileNotFoundError:
@@ -105,7 +99,6 @@ class Bucket:
             self._delete(below)
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """Yield the keys with a prefix, a thousand per request, with the time at which each was written."""
         parameters: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
         while True:
             answer = self._ask(lambda client: client.list_objects_v2(**parameters))
@@ -131,7 +124,6 @@ class Bucket:
         return count
 
     def check(self) -> None:
-        """Write, read, list and delete something small. Raises Unavailable."""
         self.write("check/written", b"ok")
         if self.read("check/written") != b"ok" or "check/written" not in dict(self.entries("check/")):
             raise Unavailable(UNREACHABLE)

@@ -100,11 +100,11 @@ def split_around(text: str, words: str) -> tuple[str, str, str]:
     return text[: match.start()], match[0], text[match.end() :]
 
 
-def marked_page(number: int, text: str) -> str:
+def page_block(number: int, text: str) -> str:
     """Return a page with its number marked around it."""
     return f'<page n="{number}">\n{text}\n</page>'
 
 
 def tokens_of_page(number: int, text: str) -> int:
     """Return the tokens a page takes, including the marks; a high estimate."""
-    return estimate_tokens(marked_page(number, text) + "\n")
+    return estimate_tokens(page_block(number, text) + "\n")

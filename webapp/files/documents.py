@@ -10,7 +10,7 @@ from sqlalchemy import or_, select
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.files import pictures
+from webapp.files import drawing
 from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
@@ -75,7 +75,7 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, query: Pi
     if not _is_drawn(original.media_type) or not 1 <= query.page <= original.pages:
         raise NotFound("There is no picture of this.")
     page = query.page if original.media_type == PDF else 0
-    return pictures.draw_view(original.digest, original.media_type, page, query)
+    return drawing.draw_view(original.digest, original.media_type, page, query)
 
 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:

@@ -24,49 +24,42 @@ def digest_of(key: str) -> str | None:
 
 
 class Folder:
-    """See `Storage`."""
+    """A storage in a folder; `Storage` says what each operation does."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @contextmanager
     def store(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        """Store a file's content; it appears under its name once complete; the path can be read to its end."""
         with self._part(data) as part, self._second_name(part) as target:
             self._put(key, target)
             yield part
 
     def write(self, key: str, data: bytes) -> None:
-        """Store small content."""
         with self._part(BytesIO(data)) as part:
             self._put(key, part)
 
     def read(self, key: str) -> bytes:
-        """Return all of the content. Raises FileNotFoundError."""
         return self.path(key).read_bytes()
 
     def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Yield the bytes in pieces. Raises FileNotFoundError at once."""
         file = self.path(key).open("rb")
         file.seek(start)
         return _pieces(file, length)
 
     @contextmanager
     def on_disk(self, key: str) -> Iterator[Path]:
-        """Yield the content's path. Raises FileNotFoundError."""
         path = self.path(key)
         path.stat()
         yield path
 
     def size(self, key: str) -> int | None:
-        """Return the number of bytes; None if the key does not exist."""
         try:
             return self.path(key).stat().st_size
         except FileNotFoundError:
             return None
 
     def delete(self, key: str) -> None:
-        """Delete the content with its pictures."""
         path = self.path(key)
         with suppress(FileNotFoundError):
             path.unlink()
@@ -74,7 +67,6 @@ class Folder:
             shutil.rmtree(path.with_name(path.name + ".pictures"), ignore_errors=True)
 
     def entries(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """Yield the keys with a prefix, with the time at which each was written."""
         for path in (self.root / prefix.rpartition("/")[0]).rglob("*"):
             key = path.relative_to(self.root).as_posix()
             with suppress(FileNotFoundError):  # deleted in the meantime
@@ -82,7 +74,6 @@ class Folder:
                     yield key, path.stat().st_mtime
 
     def drop_parts(self, before: float) -> int:
-        """Delete the remains of interrupted writes."""
         count = 0
         for path in (self.root / PARTS).glob("*"):
             with suppress(FileNotFoundError):
@@ -92,12 +83,10 @@ class Folder:
         return count
 
     def check(self) -> None:
-        """Write something small and delete it again. Raises OSError."""
         self.write("check/written", b"ok")
         self.delete("check/written")
 
     def keeps_versions(self) -> bool:
-        """False: a folder keeps nothing that is deleted."""
         return False
 
     def path(self, key: str) -> Path:

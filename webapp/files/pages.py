@@ -20,10 +20,10 @@ from webapp.files.api import (
     stream_of,
 )
 from webapp.files.citations import Citable, link_citations, mentions_page, split_around
+from webapp.files.drawing import page_tokens
 from webapp.files.kinds import PDF
 from webapp.files.models import File
-from webapp.files.pictures import page_tokens
-from webapp.files.prompt_parts import whole_room
+from webapp.files.prompt_files import tokens_for_whole_files
 from webapp.files.schemas import PictureQuery
 from webapp.files.uploads import store_upload
 from webapp.http.validation import PageQuery, parse_id
@@ -38,12 +38,12 @@ blueprint = PageBlueprint("files_pages", __name__, access="user")
 
 
 @blueprint.app_context_processor
-def _pages_named() -> dict[str, Any]:
+def _file_functions() -> dict[str, Any]:
     """Return what the templates of messages can call."""
-    return {"with_pages": with_pages, "tokens_shown": tokens_shown, "largest_file": largest_file}
+    return {"link_pages": link_pages, "reader_tokens": reader_tokens, "max_file_bytes": max_file_bytes}
 
 
-def largest_file() -> int:
+def max_file_bytes() -> int:
     """Return the most bytes a file may have."""
     return app_settings().max_file_bytes
 
@@ -51,10 +51,10 @@ def largest_file() -> int:
 def _room_for(model: Target | None) -> int:
     """Return the tokens that entire files may take in a prompt for a model."""
     settings = app_settings()
-    return whole_room((model and model.context_window) or settings.context_tokens, settings.reply_tokens)
+    return tokens_for_whole_files((model and model.context_window) or settings.context_tokens, settings.reply_tokens)
 
 
-def tokens_shown(file: File) -> int:
+def reader_tokens(file: File) -> int:
     """Return what a file will take in a prompt, as the person's models count; pictures are counted by size."""
     if "weights" not in g:
         g.weights = weights_of(current_user_id())
@@ -63,7 +63,7 @@ def tokens_shown(file: File) -> int:
     return seen + weights.tokens(file.tokens - seen, file.characters)
 
 
-def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
+def link_pages(html: Markup, content: str, conversation_id: int) -> Markup:
     """Return the HTML of a reply, with links for the pages of files that it names."""
     if not mentions_page(content):
         return html
@@ -73,10 +73,10 @@ def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
             current_user_id(), conversation_id
         )
     files = cache[conversation_id]
-    return Markup(link_citations(html, files, place_of)) if files else html  # noqa: S704 - sanitised before, escaped since
+    return Markup(link_citations(html, files, page_url)) if files else html  # noqa: S704 - sanitised before, escaped since
 
 
-def place_of(file: Citable, page: int, words: str) -> str:
+def page_url(file: Citable, page: int, words: str) -> str:
     """Return the URL of a page that a reply names."""
     if file.space_id is not None:
         return url_for(
@@ -132,7 +132,7 @@ def show(file_id: int) -> ViewResult:
     )
 
 
-def requested_picture() -> PictureQuery:
+def picture_query() -> PictureQuery:
     """Return which picture the URL asks for; invalid values are replaced by defaults."""
     query = request.args
     return PictureQuery(
@@ -145,7 +145,7 @@ def requested_picture() -> PictureQuery:
 @blueprint.get("/files/<int:file_id>/picture")
 def picture(file_id: int) -> ViewResult:
     """A picture, or a page of a PDF, as models and readers see it."""
-    return send_picture(file_id, requested_picture())
+    return send_picture(file_id, picture_query())
 
 
 @blueprint.get("/files/<int:file_id>/content")
@@ -200,7 +200,7 @@ def document_page(space_id: int, document_id: int, number: int) -> ViewResult:
 @documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/picture", endpoint="picture")
 def document_picture(space_id: int, document_id: int) -> Response:
     """A page of a PDF as it looks."""
-    return send_document_picture(space_id, document_id, requested_picture())
+    return send_document_picture(space_id, document_id, picture_query())
 
 
 @documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content", endpoint="content")

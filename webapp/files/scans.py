@@ -13,9 +13,9 @@ from webapp.background.queues import enqueue_after_commit
 from webapp.background.time_slices import Slice
 from webapp.db.base import db, write_transaction
 from webapp.errors import Invalid
-from webapp.files.citations import marked_page, tokens_of_page
+from webapp.files.citations import page_block, tokens_of_page
+from webapp.files.drawing import PictureRequest, draw
 from webapp.files.models import File, FilePage
-from webapp.files.pictures import PictureRequest, draw
 from webapp.files.storage import file_storage, key_of
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ def _store(file_id: int, page: int, text: str) -> None:
             first_page = FilePage(file_id=file_id, page=1, text=text, tokens=tokens_of_page(1, text), is_scanned=True)
             db.session.add(first_page)
             row.pages, row.tokens = 1, row.tokens + first_page.tokens
-            row.characters = len(marked_page(1, text))
+            row.characters = len(page_block(1, text))
         return
     stored = db.session.get(FilePage, (file_id, page))
     if stored is None or stored.is_scanned:
@@ -133,4 +133,4 @@ def _store(file_id: int, page: int, text: str) -> None:
     if text:
         stored.text, stored.tokens = text, tokens_of_page(page, text)
         row.tokens += stored.tokens
-        row.characters += len(marked_page(page, text)) + 1
+        row.characters += len(page_block(page, text)) + 1

@@ -8,7 +8,7 @@ from sqlalchemy import Select, delete, select
 from webapp.accounts.signals import account_deleted
 from webapp.db.base import db, delete_row, own_row
 from webapp.errors import Invalid, NotFound, require
-from webapp.files import pictures
+from webapp.files import drawing
 from webapp.files.citations import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import File, FilePage, MessageFile
@@ -44,7 +44,7 @@ def picture_of(user_id: int, file_id: int, query: PictureQuery) -> bytes:
     is_page = row.media_type == PDF and 1 <= query.page <= row.pages
     if not is_page and (query.page or not row.is_picture):
         raise NotFound("There is no picture of this.")
-    return pictures.draw_view(row.digest, row.media_type, query.page, query)
+    return drawing.draw_view(row.digest, row.media_type, query.page, query)
 
 
 def delete_file(user_id: int, file_id: int) -> None:

@@ -15,8 +15,8 @@ from sqlalchemy import CompoundSelect, insert, select, union_all
 from webapp.db.base import add_row, after_commit, count_rows, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
 from webapp.extensions import app_settings
-from webapp.files import pictures
-from webapp.files.citations import marked_page, tokens_of_page
+from webapp.files import drawing
+from webapp.files.citations import page_block, tokens_of_page
 from webapp.files.folder import digest_of
 from webapp.files.kinds import FileRejected, kind_of, safe_name
 from webapp.files.models import File, FilePage
@@ -91,7 +91,7 @@ def _identify(name: str, data: BinaryIO) -> StoredContent:
 def _row_of(user_id: int, content: StoredContent) -> File:
     """Add the person's file and its pages."""
     pages = content.pages
-    tokens = [tokens_of_page(number, text) if text else pictures.page_tokens() for number, text in enumerate(pages, 1)]
+    tokens = [tokens_of_page(number, text) if text else drawing.page_tokens() for number, text in enumerate(pages, 1)]
     row = File(
         user_id=user_id,
         digest=content.digest,
@@ -102,7 +102,7 @@ def _row_of(user_id: int, content: StoredContent) -> File:
         reason=content.reason,
         pages=len(pages),
         tokens=sum(tokens) + content.seen,
-        characters=sum(len(marked_page(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
+        characters=sum(len(page_block(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
         picture_pages=sum(not text for text in pages),
     )
     add_row(row)
@@ -153,7 +153,7 @@ def _digest(data: BinaryIO) -> str:
 def _check_picture(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
     """Return why a picture cannot be shown, or how many tokens it takes."""
     try:
-        return None, pictures.first_look(path, digest, media_type)
+        return None, drawing.draw_new_picture(path, digest, media_type)
     except Invalid as error:
         return error.problem, 0
 

@@ -1,4 +1,4 @@
-"""Numbers and amounts of money in the notation of a language."""
+"""Numbers, amounts of money, sizes and durations in the notation of a language."""
 
 from functools import lru_cache
 
@@ -7,6 +7,7 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from babel.units import format_unit
 
 from webapp.i18n import LANGUAGES, SOURCE
+from webapp.i18n.request_language import gettext as _
 
 
 @lru_cache(maxsize=len(LANGUAGES))
@@ -57,3 +58,17 @@ def size(value: float, language: str = SOURCE) -> str:
     # CLDR writes one kilobyte in German as "1 kbyte", and 1.5 MB in Portuguese as "1,5 MByte".
     hundred = format_unit(100, f"digital-{UNITS[step]}", length="short", locale=locale_of(language))
     return str(hundred).replace("100", format_decimal(number, locale=locale_of(language)))
+
+
+def duration(seconds: float, language: str = SOURCE) -> str:
+    """Return how long something took: "a moment", "12 seconds", "2 min 5 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0 and rest < 2:
+        return _("a moment")
+    if language == SOURCE:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} seconds"
+    locale = locale_of(language)
+    if not minutes:
+        return str(format_unit(rest, "duration-second", locale=locale))
+    parts = ((minutes, "duration-minute"), (rest, "duration-second"))
+    return " ".join(str(format_unit(number, unit, "short", locale=locale)) for number, unit in parts)

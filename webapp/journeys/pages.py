@@ -14,7 +14,7 @@ from webapp.errors import Invalid, require
 from webapp.extensions import this_app
 from webapp.http.forms import validate
 from webapp.http.views import PageBlueprint, ViewResult, download, wants_partial
-from webapp.i18n import calendar
+from webapp.i18n import date_texts
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.journeys import answers, reports
 from webapp.journeys.api import text_response
@@ -137,7 +137,7 @@ def summary(conversation_id: int) -> ViewResult:
 def summary_page(conversation_id: int) -> ViewResult:
     """The summary as a page to read and print."""
     conversation, report = reports.current_report(current_user_id(), conversation_id)
-    day = calendar.full_date(now().date(), language_of(this_app()).code)
+    day = date_texts.full_date(now().date(), language_of(this_app()).code)
     return render_template("journeys/summary.html", conversation=conversation, report=report, day=day)
 
 

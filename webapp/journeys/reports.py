@@ -18,7 +18,7 @@ from webapp.db.base import db, get_or_raise, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.extensions import redis
 from webapp.i18n import LANGUAGES
-from webapp.i18n.calendar import full_date
+from webapp.i18n.date_texts import full_date
 from webapp.i18n.request_language import gettext as _, use_language
 from webapp.journeys.assessment_merge import merge_texts
 from webapp.journeys.definitions import translate_journey_text

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from webapp.markdown.emphasis import emphasis_plugin
 from webapp.markdown.html_tags import html_tags_plugin
-from webapp.markdown.math import math_plugin
+from webapp.markdown.math import line_text, math_plugin
 
 MAX_NESTING = 20
 FIRST_HEADING = 2  # h1 belongs to the page
@@ -105,14 +105,14 @@ def _with_bare_links(children: list[Token], state: StateCore) -> Iterator[Token]
             yield child
             continue
         end = 0
-        for address in find_urls(child.content):
-            target = state.md.normalizeLink(address.target)
+        for match in find_urls(child.content):
+            target = state.md.normalizeLink(match.target)
             if not is_allowed_link(target):
                 continue
-            if address.start > end:
-                yield _text(child.content[end : address.start], child.level)
-            yield from _link(target, child.content[address.start : address.end], child.level)
-            end = address.end
+            if match.start > end:
+                yield _text(child.content[end : match.start], child.level)
+            yield from _link(target, child.content[match.start : match.end], child.level)
+            end = match.end
         if not end:
             yield child
         elif end < len(child.content):
@@ -150,12 +150,12 @@ def footnote_plugin(parser: MarkdownIt) -> None:
 def _note(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     if state.is_code_block(start_line):
         return False
-    match = _NOTE.match(_line(state, start_line))
+    match = _NOTE.match(line_text(state, start_line))
     if match is None:
         return False
     if silent:
         return True
-    lines = [_line(state, start_line)[match.end() :]]
+    lines = [line_text(state, start_line)[match.end() :]]
     line = start_line + 1
     interruptions = state.md.block.ruler.getRules("paragraph")
     while line < end_line and not state.isEmpty(line):
@@ -163,7 +163,7 @@ def _note(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
             rule(state, line, end_line, True) for rule in interruptions
         ):
             break
-        lines.append(_line(state, line))
+        lines.append(line_text(state, line))
         line += 1
     state.line = line
     token = state.push("footnote_open", "div", 1)
@@ -187,13 +187,9 @@ def _reference(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _line(state: StateBlock, line: int) -> str:
-    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
-
-
 _WEB = r"(?:(?<![\w@/.])https?://|(?<![^\s*_~(])www\.)[^\s<>\[\]\"`\\^{|}\u3000-\u303f\uff00-\uffef]+"
 _MAIL = r"(?<![\w.+:/@-])(?:mailto:)?[a-z0-9._+-]+@[a-z0-9_-]+(?:\.[a-z0-9_-]+)+"
-_ADDRESS = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
+_URL = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(r"(?:https?://)?([^/?#:]*)", re.IGNORECASE)
 _ENTITY = re.compile(r"&[a-z0-9]+;$", re.IGNORECASE)
 _MAX_ENTITY_LENGTH = 33
@@ -201,30 +197,30 @@ _MAX_ENTITY_LENGTH = 33
 _TRAILING = ".,:;!?'*_~"
 
 
-class Address(NamedTuple):
-    """The position of a URL in its text (end exclusive), and the target of a link to it."""
+class UrlMatch(NamedTuple):
+    """The place of a URL in a text (end exclusive), and the target of a link to it."""
 
     start: int
     end: int
     target: str
 
 
-def find_urls(text: str) -> Iterator[Address]:
+def find_urls(text: str) -> Iterator[UrlMatch]:
     """Yield every URL in a text, in order."""
     if "://" not in text and "@" not in text and "www." not in text.lower():
         return
-    for match in _ADDRESS.finditer(text):
+    for match in _URL.finditer(text):
         url = match.group()
         if match.group("web") is None:
             if url[-1] not in "-_":
                 target = url if url[:7].lower() == "mailto:" else f"mailto:{url}"
-                yield Address(match.start(), match.end(), target)
+                yield UrlMatch(match.start(), match.end(), target)
             continue
         url = _trim(url)
         is_named = url[:4].lower() == "www."
         if _is_host(url, is_named):
             target = f"http://{url}" if is_named else url
-            yield Address(match.start(), match.start() + len(url), target)
+            yield UrlMatch(match.start(), match.start() + len(url), target)
 
 
 def _is_host(url: str, is_named: bool) -> bool:

@@ -60,8 +60,8 @@ class GrowingCode:
             self._cache[position] = (language, prefix, html)
         return html + escape(rest)
 
-    def forget(self) -> None:
-        """Starts over, for the next text."""
+    def reset(self) -> None:
+        """Start over, for the next text."""
         self._cache.clear()
 
 

@@ -9,18 +9,19 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from webapp.markdown.math import INTERRUPTED_RULES
+
 INLINE_TAGS = ("sub", "sup", "kbd", "mark", "u", "ins")
 _INLINE = re.compile(rf"<(?:(/?)({'|'.join(INLINE_TAGS)})|(br)\s?/?)>", re.IGNORECASE)
 _OPEN = re.compile(r"<details(?: open(?:=\"\")?)?>[ \t]*", re.IGNORECASE)
 _ENDS = re.compile(r"<(/?)details(?: open(?:=\"\")?)?>", re.IGNORECASE)
 _SUMMARY = re.compile(r"[ \t]*<summary>(.*?)</summary>[ \t]*", re.IGNORECASE)
 Found = TypeVar("Found")
-_INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
 
 
 def html_tags_plugin(parser: MarkdownIt) -> None:
     """Teach a parser the tags. With `growing` in its environment, an unclosed block extends to the end."""
-    parser.block.ruler.before("fence", "details", _details, {"alt": _INTERRUPTED})
+    parser.block.ruler.before("fence", "details", _details, {"alt": INTERRUPTED_RULES})
     parser.inline.ruler.before("autolink", "inline_tag", _inline_tag)
 
 

@@ -12,12 +12,12 @@ _RULER = re.compile(r"[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*(?:(?::-*|-+):?[
 _PART_OF_RULER = re.compile(r"[|:\- \t]*")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _TOKEN = re.compile(r"\\.|`+|\$+|\\$", re.DOTALL)
-# A link or an image whose URL has not arrived yet; what never becomes one is shown after 300 characters.
 _TAG = re.compile(r"</?[a-z]{0,7}$", re.IGNORECASE)
+# A link or an image whose URL has not arrived yet; what never becomes one is shown after 300 characters.
 _LINK = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\](?:\([^()\s]{0,2000})?)?$")
 
 
-def showable(text: str) -> str:
+def showable_part(text: str) -> str:
     """Return the text as far as it can be shown; an unclosed `**` at its end is closed."""
     lines = text.split("\n")
     fence = _open_fence(lines)
@@ -71,7 +71,6 @@ def _inline(text: str) -> str:
     """Return the text without a formula, a code span or a link at its end that is not closed yet."""
     line_start = text.rfind("\n") + 1
     pos = 0
-    emphasis = 0
     while match := _TOKEN.search(text, pos):
         token, index = match.group(), match.start()
         pos = match.end()

@@ -19,12 +19,13 @@ ENVIRONMENT_NAMES = (
     *("matrix", "multline", "pmatrix", "smallmatrix", "split", "vmatrix", "Vmatrix"),
 )
 ENVIRONMENT = re.compile(r"\\begin\{((?:" + "|".join(ENVIRONMENT_NAMES) + r")\*?)\}")
-_INTERRUPTED = ["paragraph", "reference", "blockquote", "list"]
+INTERRUPTED_RULES = ["paragraph", "reference", "blockquote", "list"]
+"""The rules of markdown-it whose block ends where one of ours begins."""
 
 
 def math_plugin(parser: MarkdownIt) -> None:
     """Teach a parser formulas. With `growing` in its environment, an unclosed block at the end gets its own token."""
-    parser.block.ruler.before("fence", "math_block", _block, {"alt": _INTERRUPTED})
+    parser.block.ruler.before("fence", "math_block", _block, {"alt": INTERRUPTED_RULES})
     parser.inline.ruler.before("escape", "math_inline", _inline)
 
 
@@ -64,7 +65,7 @@ def block_end(opening: str) -> tuple[str, int] | None:
 def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     if state.is_code_block(start_line):
         return False
-    first = _line(state, start_line)
+    first = line_text(state, start_line)
     marks = block_end(first)
     if marks is None:
         return False
@@ -88,7 +89,7 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
         limit = MAX_SPACED_LINES if is_blank else limit
         if (is_blank and not skipped) or (state.sCount[line] < state.blkIndent and not is_blank):
             return False
-        lines.append(_line(state, line))
+        lines.append(line_text(state, line))
     is_unclosed_end = state.env.get("growing") and line >= end_line and line - start_line <= limit
     if not is_closed and not is_unclosed_end:
         return False
@@ -131,5 +132,6 @@ def _inline(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _line(state: StateBlock, line: int) -> str:
+def line_text(state: StateBlock, line: int) -> str:
+    """Return a line without its indentation."""
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]

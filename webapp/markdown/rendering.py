@@ -18,7 +18,7 @@ from pygments.token import STANDARD_TYPES
 from webapp.markdown.dialect import make_parser
 from webapp.markdown.highlighting import GrowingCode, highlight, language_of
 from webapp.markdown.html_tags import INLINE_TAGS
-from webapp.markdown.incomplete import showable
+from webapp.markdown.incomplete import showable_part
 
 MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
 # Unmatched brackets are the only thing whose cost is quadratic.
@@ -80,7 +80,7 @@ def render(text: str, outline: list[int] | None = None) -> Markup:
 
 def render_growing(text: str, code: GrowingCode, outline: Sequence[int]) -> Markup:
     """Return HTML as `render` for a stream's unfinished end, as far as it can be shown; `code` has its blocks."""
-    return _render(showable(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
+    return _render(showable_part(text), {"growing_code": code, "code_blocks": 0, "outline": [*outline]})
 
 
 def render_plain(text: str) -> Markup:

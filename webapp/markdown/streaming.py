@@ -32,26 +32,26 @@ class StreamRenderer:
 
     def __init__(self) -> None:
         self._tail = ""
-        self._wait_for = 0
-        self._has_news = False
+        self._wait_for_length = 0
+        self._has_new_line = False
         self._code = GrowingCode()
         self._outline: list[int] = []
 
     def feed(self, delta: str) -> Update:
-        """Takes the next piece of text."""
+        """Add the next piece of text; return what it changes."""
         self._tail += delta
         # Only a new line can finish a block; a carriage return waits for what follows it.
-        self._has_news = self._has_news or "\n" in delta or "\r" in self._tail
-        if len(self._tail) < self._wait_for:
+        self._has_new_line = self._has_new_line or "\n" in delta or "\r" in self._tail
+        if len(self._tail) < self._wait_for_length:
             return Update([], None)
-        blocks, self._tail = split_stable(self._tail) if self._has_news else ([], self._tail)
-        self._has_news = False
+        blocks, self._tail = split_stable(self._tail) if self._has_new_line else ([], self._tail)
+        self._has_new_line = False
         if blocks:
-            self._code.forget()
+            self._code.reset()
         growth = CODE_GROWTH if self._tail.lstrip().startswith(("```", "~~~")) else GROWTH
-        self._wait_for = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
+        self._wait_for_length = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
         if growth == GROWTH and self._tail.count("[") > MANY_BRACKETS:
-            self._wait_for = 2 * len(self._tail)
+            self._wait_for_length = 2 * len(self._tail)
         tail = render_growing(self._tail, self._code, self._outline) if self._tail.strip() else Markup("")
         return Update([render(block, self._outline) for block in blocks], tail)
 
@@ -59,7 +59,7 @@ class StreamRenderer:
         """Return the end of the text: the tail becomes final, nothing is left."""
         blocks, tail = split_stable(self._tail)
         self._tail = ""
-        self._wait_for = 0
+        self._wait_for_length = 0
         last = [tail] if tail.strip() else []
         return Update([render(block, self._outline) for block in (*blocks, *last)], Markup(""))
 

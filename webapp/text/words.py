@@ -14,41 +14,6 @@ from pathlib import Path
 from Stemmer import Stemmer
 
 ENGLISH = "english"
-_SCRIPTS = (
-    ("\u0400", "\u052f", "russian"),
-    ("\u0370", "\u03ff", "greek"),
-    ("\u0600", "\u06ff", "arabic"),
-    ("\u0900", "\u097f", "hindi"),
-    ("\u0530", "\u058f", "armenian"),
-    ("\u0b80", "\u0bff", "tamil"),
-)
-
-
-def _fold(word: str) -> str:
-    return word.translate(str.maketrans("éèêàáâãçñíóôõúüöäßış", "eeeaaaacniooouuoasis"))
-
-
-_LISTED: dict[str, list[str]] = json.loads(Path(__file__).with_name("stop_words.json").read_text("utf-8"))
-STOP_WORDS = {language: frozenset(map(_fold, words)) for language, words in _LISTED.items()}
-"""The commonest words by language (Snowball's lists, shortened), folded like `webapp.text.words` does: not indexed."""
-_SPEAKING: dict[str, tuple[str, ...]] = {
-    word: tuple(language for language, known in STOP_WORDS.items() if word in known)
-    for known in STOP_WORDS.values()
-    for word in known
-}
-_LATIN = ("german", "french", "spanish", "portuguese", "italian", "dutch", "turkish")
-
-
-def language_of(folded_words: Sequence[str]) -> str:
-    """Return the language of folded words: the script's, or that of the most common words; English if in doubt."""
-    first = max(folded_words, key=len, default="")[:1]
-    if first > "\u02ff":
-        return next((language for low, high, language in _SCRIPTS if low <= first <= high), ENGLISH)
-    votes = Counter(language for word in folded_words[:200] for language in _SPEAKING.get(word, ()))
-    best = max(_LATIN, key=lambda language: votes[language])
-    return best if votes[best] > votes[ENGLISH] else ENGLISH
-
-
 _HANGUL, _KANA, _HAN = map(re.compile, ("[\uac00-\ud7af]", "[\u3040-\u30ff]", "[\u4e00-\u9fff]"))
 
 # English, whatever the machine speaks: Python takes on no locale by itself.
@@ -114,12 +79,12 @@ _PICTURE = "[\u2600-\u27bf\U0001f000-\U0001faff]"
 _ASCII_WORD = re.compile(rf"[a-z0-9]+(?:'[a-z]+)?{_SIGNED}")
 
 
-def _in_words(match: re.Match[str]) -> str:
+def _spell_date(match: re.Match[str]) -> str:
     year, month, day = (int(part) for part in match.groups())
     return f" {day} {MONTHS[month - 1]} {year} " if 1 <= month <= 12 and 1 <= day <= 31 else match.group()
 
 
-def _in_pairs(match: re.Match[str]) -> str:
+def _split_into_pairs(match: re.Match[str]) -> str:
     run = match.group()
     return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
 
@@ -140,6 +105,36 @@ def fold_marks(text: str) -> str:
     return unicodedata.normalize("NFC", _IGNORED.sub("", text))
 
 
+STOP_WORDS: dict[str, frozenset[str]] = {
+    language: frozenset(map(fold_marks, stop_words))
+    for language, stop_words in json.loads(Path(__file__).with_name("stop_words.json").read_text("utf-8")).items()
+}
+"""The commonest words by language (Snowball's lists, shortened), folded: not indexed."""
+_LANGUAGES_OF_STOP_WORD: dict[str, tuple[str, ...]] = {
+    word: tuple(language for language, stop_words in STOP_WORDS.items() if word in stop_words)
+    for word in frozenset().union(*STOP_WORDS.values())
+}
+_SCRIPTS = (
+    ("\u0400", "\u052f", "russian"),
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0b80", "\u0bff", "tamil"),
+)
+_LATIN = ("german", "french", "spanish", "portuguese", "italian", "dutch", "turkish")
+
+
+def language_of(folded_words: Sequence[str]) -> str:
+    """Return the language of folded words: the script's, or that of the most common words; English if in doubt."""
+    first = max(folded_words, key=len, default="")[:1]
+    if first > "\u02ff":
+        return next((language for low, high, language in _SCRIPTS if low <= first <= high), ENGLISH)
+    votes = Counter(language for word in folded_words[:200] for language in _LANGUAGES_OF_STOP_WORD.get(word, ()))
+    best = max(_LATIN, key=lambda language: votes[language])
+    return best if votes[best] > votes[ENGLISH] else ENGLISH
+
+
 def plain_form(text: str) -> str:
     """Return a folded text without what may be left out in writing, in one form of digits and of letters."""
     return text if text.isascii() else _DIGIT.sub(_ascii_digit, _OPTIONAL.sub("", text).translate(_VARIANTS))
@@ -158,11 +153,11 @@ def words(text: str) -> list[str]:
     """Split a text into folded words, in order: case, accents and width folded, ISO dates in words, CJK in pairs."""
     text, pattern = fold_marks(text), _ASCII_WORD
     if not text.isascii():
-        text, pattern = _PAIRED.sub(_in_pairs, text), _word_pattern()
+        text, pattern = _PAIRED.sub(_split_into_pairs, text), _word_pattern()
         if text.isascii():
             pattern = _ASCII_WORD
     if any(map(text.__contains__, "0123456789")):
-        text = _ISO_DATE.sub(_in_words, text) if "-" in text else text
+        text = _ISO_DATE.sub(_spell_date, text) if "-" in text else text
         text = _THOUSANDS.sub("", text) if "," in text else text
         text = _ORDINAL.sub(r"\1", text)
     return pattern.findall(text)

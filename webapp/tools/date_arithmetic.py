@@ -6,8 +6,6 @@ from datetime import date, timedelta
 import numpy as np
 from dateutil.relativedelta import relativedelta
 
-from webapp.i18n.dates import DAYS
-
 _WORDS = {"today": 0, "now": 0, "tomorrow": 1, "yesterday": -1}
 _STEP = re.compile(r"([+-]?)\s*(\d{1,6}|an?)\s*(working day|workday|business day|day|week|month|quarter|year)s?", re.I)
 _SPANS = {
@@ -27,15 +25,15 @@ class UnclearDate(ValueError):
 def calculate_date(today: date, start: str = "", end: str = "", add: str = "") -> dict[str, str | int]:
     """Return a date's weekday (default: today), the days until `end`, or the date `add` later. Raises UnclearDate."""
     first = _day(start, today)
-    result: dict[str, str | int] = {"date": first.isoformat(), "weekday": DAYS[first.weekday()]}
+    result: dict[str, str | int] = {"date": first.isoformat(), "weekday": f"{first:%A}"}
     if first != today:
         result["today"] = today.isoformat()
     if add.strip():
         first = _later(first, add)
-        result |= {"then": first.isoformat(), "then_weekday": DAYS[first.weekday()]}
+        result |= {"then": first.isoformat(), "then_weekday": f"{first:%A}"}
     if end.strip():
         last = _day(end, today)
-        result |= {"end": last.isoformat(), "end_weekday": DAYS[last.weekday()], "days": (last - first).days}
+        result |= {"end": last.isoformat(), "end_weekday": f"{last:%A}", "days": (last - first).days}
         result |= {"in_words": _span(first, last), "working_days": _working_days(first, last)}
     return result
 

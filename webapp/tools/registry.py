@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from webapp.accounts.schemas import UserSettings
 from webapp.i18n import dates
-from webapp.i18n.dates import DAYS
 from webapp.tools.calculator import Unanswerable, calculate
 from webapp.tools.calls import definition_of, failure
 from webapp.tools.date_arithmetic import UnclearDate, calculate_date
@@ -69,7 +68,7 @@ async def _propose_schedule(arguments: dict[str, Any], context: ToolContext) -> 
     except (ValueError, OverflowError, ValidationError):
         return failure("Give message, at as 2026-12-31T09:00, and repeat: once, daily, weekdays, weekly or monthly.")
     if moment <= context.now:
-        return failure(f"That has passed. It is {context.now:%Y-%m-%dT%H:%M}, {DAYS[context.now.weekday()]}.")
+        return failure(f"That has passed. It is {context.now:%Y-%m-%dT%H:%M, %A}.")
     times = {"at": f"{moment:%Y-%m-%dT%H:%M}", "timezone": str(zone), "repeat": fields.repeat}
     proposal = {"prompt": fields.message, **times}
     return {"status": "proposed", "detail": "Shown to the user, who decides.", "schedule": proposal}

@@ -24,7 +24,7 @@ from webapp.errors import Conflict, Invalid, NotFound, require
 from webapp.http.paging import Keyset, read_page
 from webapp.http.validation import MAX_ID, Page, PageQuery
 from webapp.i18n import LANGUAGES, Language, dates
-from webapp.i18n.calendar import moment
+from webapp.i18n.date_texts import numeric_moment
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, use_language
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
@@ -286,7 +286,7 @@ def texts_for(user_id: int) -> FileTexts:
     zone = dates.zone(settings.timezone)
 
     def timestamp(at: datetime) -> str:
-        return moment(at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone), language.code)
+        return numeric_moment(at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone), language.code)
 
     with use_language(language.code):
         return FileTexts(language.tag, language.direction, _("Conversation"), _("You"), _("Assistant"), timestamp)

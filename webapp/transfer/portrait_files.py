@@ -9,7 +9,7 @@ from webapp.errors import NotFound, Unavailable
 from webapp.extensions import limiter, this_app
 from webapp.files.subprocesses import run_bounded
 from webapp.http.views import PageBlueprint, ViewResult, download
-from webapp.i18n.calendar import full_date
+from webapp.i18n.date_texts import full_date
 from webapp.i18n.dates import is_dated
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.memories.portrait.service import PortraitView, Source, portrait_of

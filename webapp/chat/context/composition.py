@@ -27,7 +27,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.extensions import app_settings
 from webapp.files.picture import pictures_of_document
-from webapp.files.prompt_parts import SHARE, FileTexts, file_texts, pictures_of
+from webapp.files.prompt_files import PICTURE_SHARE, FileTexts, file_texts, pictures_of
 from webapp.i18n import dates
 from webapp.journeys.guidance import directive
 from webapp.journeys.guides import guidance_for, journey_prompt
@@ -144,7 +144,7 @@ def compose(
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
         pictures = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=pictures.get(message.id, ())) for message in history]
-    history = with_retrieved_pictures(history, result, int(limits.prompt * SHARE))
+    history = with_retrieved_pictures(history, result, int(limits.prompt * PICTURE_SHARE))
     if place.opening:
         lines[0] = [Segment(place.opening)]
     if particulars.addition:

@@ -20,7 +20,7 @@ from webapp.db.base import write_transaction
 from webapp.db.conflicts import repeat_on_conflict
 from webapp.db.failures import database_is_away
 from webapp.extensions import app_settings, redis
-from webapp.files.pictures import fill_pictures
+from webapp.files.drawing import fill_pictures
 from webapp.llm.partial_calls import ToolCall
 from webapp.memories.prompt.conversation_memory import note_uses
 from webapp.telemetry import tracing

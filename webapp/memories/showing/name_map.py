@@ -13,7 +13,7 @@ from webapp.conversations.models import Conversation
 from webapp.db.base import db
 from webapp.errors import NotFound
 from webapp.i18n import SOURCE
-from webapp.i18n.calendar import day_and_month_names
+from webapp.i18n.date_texts import day_and_month_names
 from webapp.memories.lists import LIST_OPTIONS
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.rules.kinds import MemoryType

@@ -9,7 +9,7 @@ from webapp.db.base import db
 from webapp.errors import Conflict
 from webapp.extensions import this_app
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
-from webapp.i18n import calendar
+from webapp.i18n import date_texts
 from webapp.i18n.request_language import gettext as _, language_of
 from webapp.memories.portrait import service
 from webapp.memories.showing import texts
@@ -34,7 +34,7 @@ def timeline() -> ViewResult:
     code = language_of(this_app()).code
 
     def name_of(period: Period) -> str:
-        return calendar.period_name(period.year, period.month, code)
+        return date_texts.period_name(period.year, period.month, code)
 
     def place(period: Period | None = None, **changes: Any) -> dict[str, Any]:
         """Return the arguments of a link to the same page: of this period, or with these changes."""

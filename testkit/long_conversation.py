@@ -1,4 +1,4 @@
-"""One very long conversation, held as in the product, turn by turn: HTTP, the jobs of every turn, receipts."""
+"""One very long conversation, turn by turn through the product: HTTP, the jobs of every turn, receipts."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from flask import Flask
 from sqlalchemy import select
 
-from testkit.counting import Counting
+from testkit.counting_client import CountingClient
 from testkit.people import ApiClient
-from testkit.work import work_off
+from testkit.work import run_queued_jobs
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Message
 from webapp.db.base import db
@@ -19,8 +19,8 @@ from webapp.db.base import db
 class Fact:
     """Something told early on, the question about it at the end, and the word that answers it."""
 
-    told: str
-    asked: str
+    statement: str
+    question: str
     answer: str
 
 
@@ -61,7 +61,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledFact:
     """The place of the answer to an early fact in the prompt of the reply: kinds of passages, in order; none if it was
     not there."""
 
@@ -84,34 +84,36 @@ def remark(number: int) -> str:
     )
 
 
-def hold(app: Flask, client: ApiClient, counting: Counting, turns: int, every: int = EVERY) -> Iterator[Turn]:
+def hold_conversation(
+    app: Flask, client: ApiClient, counting: CountingClient, turns: int, every: int = EVERY
+) -> Iterator[Turn]:
     """Hold a conversation of this many turns, with the FACTS among the first ones, and run the jobs of each."""
     conversation_id = client.post("/api/conversations", json={"title": "Logbook"}).get_json()["conversation_id"]
     facts = {3 + every * at: fact for at, fact in enumerate(FACTS)}
     assert turns > max(facts), "too few turns for all facts"
     for number in range(turns):
-        told = facts[number].told if number in facts else remark(number)
-        yield _turn(app, client, counting, conversation_id, told)[1]
+        text = facts[number].statement if number in facts else remark(number)
+        yield _turn(app, client, counting, conversation_id, text)[1]
 
 
-def recall(app: Flask, client: ApiClient, counting: Counting) -> Iterator[tuple[Recalled, Turn]]:
-    """Ask about every early fact in the conversation that `hold` had, and look at the receipts."""
+def ask_about_facts(app: Flask, client: ApiClient, counting: CountingClient) -> Iterator[tuple[RecalledFact, Turn]]:
+    """Ask about every early fact in the conversation that `hold_conversation` held, and look at the receipts."""
     conversation_id = client.get("/api/conversations").get_json()["conversations"][0]["conversation_id"]
     for fact in FACTS:
-        reply_id, turn = _turn(app, client, counting, conversation_id, fact.asked)
+        reply_id, turn = _turn(app, client, counting, conversation_id, fact.question)
         lines = client.get(f"/api/messages/{reply_id}/receipt").get_json()["items"]
         kinds = [line["kind"] for line in lines if line["injected"] and fact.answer in (line["content"] or "")]
-        yield Recalled(fact, tuple(dict.fromkeys(kinds))), turn
+        yield RecalledFact(fact, tuple(dict.fromkeys(kinds))), turn
 
 
-def _turn(app: Flask, client: ApiClient, counting: Counting, conversation_id: int, text: str) -> tuple[int, Turn]:
+def _turn(app: Flask, client: ApiClient, counting: CountingClient, conversation_id: int, text: str) -> tuple[int, Turn]:
     before = len(counting.calls)
     sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": text})
     assert sent.status_code == 202, sent.text
     reply_id = sent.get_json()["response_id"]
     reply = client.get(f"/api/messages/{reply_id}/response?wait=30")
     assert reply.status_code == 200 and reply.get_json()["status"] == "complete", reply.text
-    work_off(app)
+    run_queued_jobs(app)
     background = counting.calls[before:]
     with app.app_context():
         statement = select(PipelineStep.data).where(PipelineStep.message_id == reply_id, PipelineStep.name == "context")
@@ -123,5 +125,5 @@ def _turn(app: Flask, client: ApiClient, counting: Counting, conversation_id: in
 
 
 def mean(turns: list[Turn], of: Callable[[Turn], int]) -> float:
-    """The mean of something over turns."""
+    """Return the mean of something over turns."""
     return sum(map(of, turns)) / len(turns)

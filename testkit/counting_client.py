@@ -5,7 +5,7 @@ from typing import Any
 from webapp.llm.complete import Completion, CompletionClient
 
 
-class Counting:
+class CountingClient:
     """A client for background work that counts its calls."""
 
     def __init__(self, client: CompletionClient) -> None:

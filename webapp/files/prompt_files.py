@@ -3,14 +3,15 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from xml.sax.saxutils import escape
 
 from sqlalchemy import Row, or_, select
 
 from webapp.db.base import db
-from webapp.files.citations import marked_page
+from webapp.files.citations import page_block
+from webapp.files.drawing import page_tokens
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.picture import NOTE_TOKENS, Picture
-from webapp.files.pictures import page_tokens
 from webapp.llm.section_tags import escape_own_tags
 from webapp.text.words import terms_of
 
@@ -38,7 +39,7 @@ class FileTexts:
     excerpts_record: str = ""
 
 
-def whole_room(window: int, reply: int) -> int:
+def tokens_for_whole_files(window: int, reply: int) -> int:
     """Return the tokens that entire files may take in a prompt, for a window with room for a reply of this many."""
     return int(max(0, window - reply) * WHOLE_SHARE)
 
@@ -113,7 +114,7 @@ def _pages(file_ids: Sequence[int]) -> dict[int, list[FilePage]]:
 
 
 def _full_text(row: File, pages: Sequence[FilePage]) -> str:
-    texts = "\n".join(marked_page(page.page, _text(page)) for page in pages)
+    texts = "\n".join(page_block(page.page, _text(page)) for page in pages)
     return f'<file name="{_attribute(row.name)}" pages="{row.pages}">\n{texts}\n</file>'
 
 
@@ -162,10 +163,10 @@ def _best_pages(rows: Sequence[File], pages: dict[int, list[FilePage]], question
 
 
 def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(text, {'"': "&quot;"})
 
 
-SHARE = 0.4
+PICTURE_SHARE = 0.4
 """The share of a prompt that pictures together may take."""
 MAX_SHOWN = 20
 
@@ -191,7 +192,7 @@ def pictures_of(message_ids: Collection[int], window: int) -> dict[int, tuple[Pi
         else:
             pages = [replace(item, tokens=row.tokens)]
         pictures.setdefault(message_id, []).extend(pages)
-    room, left = int(window * SHARE), MAX_SHOWN
+    room, left = int(window * PICTURE_SHARE), MAX_SHOWN
     selection: dict[int, tuple[Picture, ...]] = {}
     for message_id in sorted(pictures, reverse=True):
         chosen_pictures = []

@@ -1,6 +1,6 @@
-"""Dates as people say them, in the reader's language; English ones come from webapp/i18n/dates.py."""
+"""Dates as people say them, in the reader's language. English ones are written here and in `dates`, without Babel."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 
 from babel.dates import format_date, format_skeleton, get_day_names, get_month_names
@@ -15,28 +15,23 @@ def describe_moment(moment: datetime, today: date, code: str) -> str:
     if not dates.is_dated(moment):
         return _("no date")
     days = (today - moment.date()).days
-    clock = f"{moment.hour:02}:{moment.minute:02}"
+    clock = f"{moment:%H:%M}"
     if days == 0:
         return clock
     if days == 1:
         return _("yesterday %(time)s", time=clock)
     if 1 < days < 7:
         return _("%(day)s %(time)s", day=_weekday(moment.date(), code), time=clock)
-    if code == SOURCE:
-        return dates.short_date(moment.date(), today)
-    return str(
-        format_skeleton("MMMMd" if dates.is_near(moment.date(), today) else "yMMMMd", moment, locale=locale_of(code))
-    )
+    return _date(moment.date(), today, code, "MMMMd")
 
 
-def exactly(moment: datetime, code: str) -> str:
+def exact_moment(moment: datetime, code: str) -> str:
     """Return a moment in full: "Samstag, 21. November 2026, 14:05:09"."""
     if not dates.is_dated(moment):
         return _("The export it came from has no date for it.")
     if code == SOURCE:
-        return dates.exactly(moment)
-    day = str(format_date(moment, "full", locale=locale_of(code)))
-    return _("%(day)s, %(time)s", day=day, time=f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}")
+        return f"{dates.with_weekday(moment)}, {moment:%H:%M:%S}"
+    return _("%(day)s, %(time)s", day=format_date(moment, "full", locale=locale_of(code)), time=f"{moment:%H:%M:%S}")
 
 
 def full_date(day: date, code: str) -> str:
@@ -46,15 +41,21 @@ def full_date(day: date, code: str) -> str:
 
 def short_date(day: date, today: date, code: str) -> str:
     """Return a day without the year that is clear without being given: "3 May", "3. Mai 2024"."""
+    return _date(day, today, code, "MMMd")
+
+
+def _date(day: date, today: date, code: str, skeleton: str) -> str:
+    """Return a day and its month, as long as a skeleton of CLDR says, with the year if that is not clear."""
+    is_near = day.year == today.year or (today - day < timedelta(days=300) and day <= today)
     if code == SOURCE:
-        return dates.short_date(day, today)
-    return str(format_skeleton("MMMd" if dates.is_near(day, today) else "yMMMd", day, locale=locale_of(code)))
+        return f"{day.day} {day:%B}" if is_near else dates.full_date(day)
+    return str(format_skeleton(skeleton if is_near else f"y{skeleton}", day, locale=locale_of(code)))
 
 
-def moment(moment: datetime, code: str) -> str:
+def numeric_moment(moment: datetime, code: str) -> str:
     """Return a moment as documents write it: "2026-11-21 14:05", "21.11.2026 14:05"."""
     day = f"{moment:%Y-%m-%d}" if code == SOURCE else str(format_date(moment, "medium", locale=locale_of(code)))
-    return f"{day} {moment.hour:02}:{moment.minute:02}"
+    return f"{day} {moment:%H:%M}"
 
 
 def list_heading(day: date, today: date, code: str) -> str:
@@ -107,5 +108,4 @@ def greeting(now: datetime, name: str) -> str:
 
 
 def _weekday(day: date, code: str) -> str:
-    names = dates.DAYS if code == SOURCE else get_day_names("wide", "stand-alone", locale_of(code))
-    return str(names[day.weekday()])
+    return f"{day:%A}" if code == SOURCE else str(get_day_names("wide", "stand-alone", locale_of(code))[day.weekday()])

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from webapp.i18n import LANGUAGES, calendar
+from webapp.i18n import LANGUAGES, date_texts
 
 TODAY = date(2026, 11, 23)
 
@@ -24,15 +24,15 @@ TODAY = date(2026, 11, 23)
     ],
 )
 def test_a_list_is_divided_into_days_then_weeks_then_months(days, heading, monkeypatch):
-    monkeypatch.setattr(calendar, "_", str)
-    assert calendar.list_heading(TODAY - timedelta(days=days), TODAY, "en") == heading
+    monkeypatch.setattr(date_texts, "_", str)
+    assert date_texts.list_heading(TODAY - timedelta(days=days), TODAY, "en") == heading
 
 
 @pytest.mark.parametrize("today", [TODAY, date(2026, 3, 3), date(2026, 1, 1)])
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(code, today, monkeypatch):
-    monkeypatch.setattr(calendar, "_", str)  # "Today" and "Yesterday" are texts of the catalog, which needs a request
-    headings = [calendar.list_heading(today - timedelta(days=days), today, code) for days in range(730)]
+    monkeypatch.setattr(date_texts, "_", str)  # "Today" and "Yesterday" are texts of the catalog, which needs a request
+    headings = [date_texts.list_heading(today - timedelta(days=days), today, code) for days in range(730)]
     assert all(headings)
     changes = [one for one, before in zip(headings, [None, *headings], strict=False) if one != before]
     assert len(changes) == len(set(changes)) > 24
@@ -48,13 +48,13 @@ def test_every_day_of_two_years_has_a_heading_and_they_follow_one_another(code, 
     ],
 )
 def test_months_are_named_with_the_year_where_it_is_another(code, month, earlier):
-    assert calendar.list_heading(date(2026, 10, 2), TODAY, code) == month
-    assert calendar.list_heading(date(2025, 3, 1), TODAY, code) == earlier
+    assert date_texts.list_heading(date(2026, 10, 2), TODAY, code) == month
+    assert date_texts.list_heading(date(2025, 3, 1), TODAY, code) == earlier
 
 
 def test_days_and_months_have_names_in_every_language():
     for code in LANGUAGES:
-        assert len(calendar.day_and_month_names(code)) >= 19
-    assert {"May", "Sunday"} <= calendar.day_and_month_names("en")
-    assert {"März", "Sonntag"} <= calendar.day_and_month_names("de")
-    assert {"مارس", "الأحد"} <= calendar.day_and_month_names("ar")
+        assert len(date_texts.day_and_month_names(code)) >= 19
+    assert {"May", "Sunday"} <= date_texts.day_and_month_names("en")
+    assert {"März", "Sonntag"} <= date_texts.day_and_month_names("de")
+    assert {"مارس", "الأحد"} <= date_texts.day_and_month_names("ar")

@@ -1,4 +1,4 @@
-"""Pictures of files as they are shown and sent: drawn in a separate process, stored with the file's bytes."""
+"""Draws pictures of files as they are shown and sent, in a separate process, and stores them with the file's bytes."""
 
 import base64
 import hashlib
@@ -57,8 +57,8 @@ def draw_picture(digest: str, media_type: str, picture_request: PictureRequest) 
     return _store(digest, picture_request, picture)
 
 
-def first_look(path: Path, digest: str, media_type: str) -> int:
-    """Draw a picture, at this path, as it will be shown and sent; returns its tokens. Raises Invalid, Unavailable."""
+def draw_new_picture(path: Path, digest: str, media_type: str) -> int:
+    """Draw a picture at a path in the sizes shown and sent, and store both; return its tokens. Raises as `draw`."""
     requests = [PictureRequest(edge=app_settings().image_edge), PictureRequest(edge=THUMBNAIL)]
     pictures = draw(path, media_type, requests)
     for picture_request, picture in zip(requests, pictures, strict=True):
@@ -82,7 +82,7 @@ def fill_pictures(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def pictures_as_notes(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return messages with the names of pictures in their place."""
 
     def describe(content: Any) -> Any:
