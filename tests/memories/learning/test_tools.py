@@ -1,6 +1,7 @@
 """The model's tools in a real turn, and what a turn asks for afterwards."""
 
 import re
+
 import pytest
 
 from tests.memories.conversing import answers, current, memories_of, operation
