@@ -37,8 +37,9 @@ def test_the_streaming_page_is_accessible_and_announces_sentences(model, page):
     assert serious_findings(page) == []
     expect(page.locator("#announcer p").first).to_have_text(re.compile(r"^One sentence\.( Another one\.)?$"))
     expect(page.locator("[data-streaming]")).to_have_attribute("aria-busy", "true")
-    page.get_by_role("button", name="Stop the reply").click()
+    page.get_by_role("button", name="Stop the reply").press("Enter")
     expect(page.get_by_text("You stopped this reply.")).to_be_visible()
+    expect(page.get_by_label("Message", exact=True)).to_be_focused()
     hold.release()
 
 
