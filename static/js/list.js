@@ -20,7 +20,7 @@ function refresh() {
 }
 
 function refreshSoon() {
-  if (!list()) return;
+  if (!list() || document.hidden) return; // it is looked at anew when the page is
   // Items would move under the pointer or away from the focus; an empty list has nothing to move.
   isStale = list().matches(":hover, :focus-within") && $(".side-item", list()) !== null;
   if (!isStale) refresh();
@@ -36,6 +36,7 @@ on("focusout", "#side-list", (event, element) => {
 // Other tabs of the same person hear of it.
 export const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
 otherTabs?.addEventListener("message", refreshSoon);
+document.addEventListener("visibilitychange", refreshSoon); // other devices and schedules tell nobody
 
 const tellTabs = () => otherTabs?.postMessage("changed");
 

@@ -30,12 +30,13 @@ function refresh({ moved = false, list = true } = {}) {
 }
 
 function refreshSoon() {
+  if (document.hidden) return; // it is looked at anew when the page is
   const busy = isBusy();
   refresh({ list: !busy });
   isStale = busy;
 }
 
-document.addEventListener("memories:changed", refreshSoon);
+for (const type of ["memories:changed", "visibilitychange"]) document.addEventListener(type, refreshSoon);
 on("change", "#memory-filters [name='space']", () => refresh({ list: false })); // the list comes by itself
 
 // While a turn is read for memories, a thin line says so.

@@ -96,6 +96,11 @@ def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model,
     expect(replies(idle).last).to_contain_text("Said elsewhere.")
     expect(idle.get_by_role("heading", level=1)).to_have_text("Named elsewhere")
     expect(idle).to_have_title("Named elsewhere · Commonplace")
+    api.post("/api/conversations", json={"title": "Begun elsewhere"})
+    api.post("/api/memories", json={"content": "Likes moss", "memory_type": "fact"})
+    idle.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(idle.locator("#side-list")).to_contain_text("Begun elsewhere")
+    expect(idle.locator("#memory-list")).to_contain_text("Likes moss")
 
 
 def test_words_sent_beside_a_running_reply_wait_for_it_and_stop_means_the_one_that_is_written(both, elsewhere, model):
