@@ -28,7 +28,7 @@ blueprint = PageBlueprint("turn_pages", __name__, access="user")
 
 @blueprint.get("/messages/<int:message_id>/versions")
 def versions(message_id: int) -> Any:
-    """All versions of a message, side by side."""
+    """Show all versions of a message, side by side."""
     message = messages.get_message(current_user_id(), message_id)
     return render_template("chat/versions.html", message_id=message_id, versions=messages.versions_of(message))
 
@@ -55,7 +55,7 @@ def branch(message_id: int) -> Any:
 
 @blueprint.get("/turns/<int:message_id>/models")
 def models(message_id: int) -> Any:
-    """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
+    """Show the models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
     message = messages.get_message(current_user_id(), message_id)
     template = "_again_models.html" if wants_partial() else "again.html"
     offers = [] if message.role != "assistant" else choices()
