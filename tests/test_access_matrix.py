@@ -258,6 +258,16 @@ def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[F
     return browser, {"X-CSRFToken": page_token(browser)}
 
 
+def assert_forbidden(
+    world: World, client: FlaskClient, headers: dict[str, str], least: int, is_asked: Callable
+) -> None:
+    """The routes whose endpoint and method are asked for, at least so many, answer 403."""
+    every = routes(client.application, world.ids)
+    asked = [(method, path) for rule, method, path in every if is_asked(rule.endpoint, method)]
+    statuses = {(method, path): send(client, method, path, headers).status_code for method, path in asked}
+    assert not {route: status for route, status in statuses.items() if status != 403} and len(asked) > least
+
+
 @once
 def test_nobody_gets_past_the_door(app, world, anonymous):
     wrong, tried = [], 0
@@ -335,15 +345,8 @@ def detail_of(answer: TestResponse) -> str:
 
 @once
 def test_admins_pages_are_for_admins(app, world, login):
-    browser, headers = signed_in(login, world.owner)
-    wrong, tried = [], 0
-    for rule, method, path in routes(app, world.ids):
-        if access_of(app, rule.endpoint) in ("admin", "service"):
-            answer = send(browser, method, path, headers)
-            tried += 1
-            if answer.status_code != 403:
-                wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 70
+    rules = ("admin", "service")
+    assert_forbidden(world, *signed_in(login, world.owner), 70, lambda name, _: access_of(app, name) in rules)
 
 
 @once
@@ -351,14 +354,11 @@ def test_unsafe_requests_of_a_session_need_the_csrf_token(app, world, login):
     mine = {**world.ids, "user_id": world.admin.user_id}
     browser, _ = signed_in(login, world.admin)
     before = rows_of(app, mine)
-    wrong, tried = [], 0
-    for rule, method, path in routes(app, world.ids):
-        if method != "GET" and access_of(app, rule.endpoint) != "public":
-            answer = send(browser, method, path)
-            tried += 1
-            if answer.status_code != 403:
-                wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 200
+
+    def is_unsafe(endpoint: str, method: str) -> bool:
+        return method != "GET" and access_of(app, endpoint) != "public"
+
+    assert_forbidden(world, browser, {}, 200, is_unsafe)
     assert not changed_tables(before, rows_of(app, mine))
 
 
@@ -393,19 +393,24 @@ REFUSED = (BROWSER_ONLY, "lacks the scope", "not limited to scopes", "Only admin
 
 @once
 def test_a_token_does_what_its_scope_says(app, world):
-    wrong, table = [], token_routes.rows()
-    for scope in (*scopes.SCOPES, "all"):
-        headers = token_of(app, world.admin, **({} if scope == "all" else {"scopes": [scope]}))
-        for row, method, path in endpoints(app, world.ids):
+    table, wrong = token_routes.rows(), []
+    headers: dict[tuple[str, ...], dict[str, str]] = {}
+    for row, method, path in endpoints(app, world.ids):
+        enough = set(table[row].split()) & set(scopes.SCOPES)
+        # Each that is enough, and an admin's, alone; the others, which do not suffice even together; no limits.
+        together = tuple(sorted({*scopes.SCOPES} - enough - {"admin"}))
+        for names in (*((name,) for name in sorted(enough | {"admin"})), together, ()):
+            if names not in headers:
+                headers[names] = token_of(app, world.admin, **({"scopes": list(names)} if names else {}))
             is_refused = False
-            with app.test_request_context(path, method=method, headers=headers, json={}):
+            with app.test_request_context(path, method=method, headers=headers[names], json={}):
                 try:
                     app.preprocess_request()  # which decides before the view runs
                 except Forbidden as error:
                     is_refused = any(text in str(error) for text in REFUSED)
-            may = scope in table[row].split() or (scope == "all" and table[row] != "session")
+            may = table[row] != "session" if not names else bool(enough & set(names))
             if is_refused == may:
-                wrong.append((scope, method, path))
+                wrong.append((names, method, path))
     assert not wrong
 
 
@@ -429,18 +434,12 @@ def test_no_page_takes_a_token(app, world):
 
 @once
 def test_a_service_token_is_for_services(app, world):
+    def is_for_people(endpoint: str, _method: str) -> bool:
+        serves = getattr(app.view_functions[endpoint], "services", False)
+        return access_of(app, endpoint) not in ("public", "service") and not serves
+
     headers = token_of(app, world.admin, is_service=True)
-    caller = app.test_client(use_cookies=False)
-    wrong, tried = [], 0
-    for rule, method, path in routes(app, world.ids):
-        view = app.view_functions[rule.endpoint]
-        if access_of(app, rule.endpoint) in ("public", "service") or getattr(view, "services", False):
-            continue
-        answer = send(caller, method, path, headers)
-        tried += 1
-        if answer.status_code != 403:
-            wrong.append((method, path, answer.status_code))
-    assert not wrong and tried > 300
+    assert_forbidden(world, app.test_client(use_cookies=False), headers, 300, is_for_people)
 
 
 NOT_THERE = re.compile(

@@ -112,6 +112,7 @@ on("click", "[data-remove-file]", (_event, button) => {
   const request = uploads.get(chip);
   uploads.delete(chip);
   chip.remove();
+  $("#composer-text").focus();
   saveDraft();
   request?.abort();
   send();

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from flask import Flask, jsonify, redirect, request
 from joserfc import jwt
-from joserfc.jwk import KeySet, RSAKey
+from joserfc.jwk import KeySet, OctKey, RSAKey
 from werkzeug.serving import make_server
 
 CLIENT_ID, CLIENT_SECRET = "commonplace", "a secret between the two of them"
@@ -19,7 +19,8 @@ class Provider:
     """Signs in whoever `claims` describes, at once. `spoil` changes the claims of the next ID token."""
 
     def __init__(self) -> None:
-        self.key = RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"})
+        self.key: RSAKey | OctKey = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
+        self.offers: dict[str, Any] = {}
         self.claims: dict[str, Any] = {}
         self.spoil: dict[str, Any] = {}
         self.userinfo_claims: dict[str, Any] = {}
@@ -52,13 +53,15 @@ class Provider:
             userinfo_endpoint=f"{self.issuer}/userinfo",
             response_types_supported=["code"],
             subject_types_supported=["public"],
-            id_token_signing_alg_values_supported=["RS256"],
             code_challenge_methods_supported=["S256"],
+            **self.offers,
         )
 
     def userinfo(self) -> Any:
         """What it says of the person besides."""
         self.userinfo_asked += 1
+        if "userinfo_signing_alg_values_supported" in self.offers:
+            return jwt.encode({"alg": "RS256"}, self.userinfo_claims, self.key), {"Content-Type": "application/jwt"}
         return jsonify(self.userinfo_claims)
 
     def authorize(self) -> Any:
@@ -73,19 +76,22 @@ class Provider:
     def token(self) -> Any:
         """An ID token for a code, once, to whoever knows the client's secret and the verifier."""
         credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        is_posted = "token_endpoint_auth_methods_supported" in self.offers
         kept = self.codes.pop(request.form["code"], None)
         if (
             kept is None
-            or request.headers.get("Authorization") != f"Basic {credentials}"
+            or request.headers.get("Authorization") != (None if is_posted else f"Basic {credentials}")
+            or request.form.get("client_secret") != (CLIENT_SECRET if is_posted else None)
             or create_s256_code_challenge(request.form["code_verifier"]) != kept["code_challenge"]
             or request.form["redirect_uri"] != kept["redirect_uri"]
         ):
             return jsonify(error="invalid_grant"), 400
         at = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT_ID, "iat": at, "exp": at + 60, "nonce": kept["nonce"]}
-        signed = jwt.encode({"alg": "RS256", "kid": "one"}, {**claims, **self.claims, **self.spoil}, self.key)
+        head = {"alg": "HS256"} if isinstance(self.key, OctKey) else {"alg": "RS256", "kid": "one"}
+        signed = jwt.encode(head, {**claims, **self.claims, **self.spoil}, self.key)
         return jsonify(access_token="opaque", token_type="Bearer", id_token=signed, expires_in=600)
 
     def jwks(self) -> Any:
         """The public key."""
-        return jsonify(KeySet([self.key]).as_dict(private=False))
+        return jsonify(KeySet([] if isinstance(self.key, OctKey) else [self.key]).as_dict(private=False))

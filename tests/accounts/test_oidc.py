@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyotp
 import pytest
 import requests
+from joserfc.jwk import OctKey, RSAKey
 from sqlalchemy import func, select
 
 from testkit.people import PASSWORD, post_form
@@ -36,8 +37,10 @@ def _provider():
 def provider(_provider):
     """The provider, which vouches for Ann."""
     _provider.claims = {"sub": "ann-1", "email": "ann@example.org", "email_verified": True, "name": "Ann"}
-    _provider.spoil, _provider.userinfo_claims = {}, {}
-    return _provider
+    _provider.spoil, _provider.userinfo_claims, _provider.offers = {}, {}, {}
+    key = _provider.key
+    yield _provider
+    _provider.key = key
 
 
 @pytest.fixture
@@ -295,6 +298,22 @@ def test_the_address_may_be_in_another_claim(ann, configure, provider, anonymous
     assert me(anonymous)["user_id"] == ann.user_id
 
 
+@pytest.mark.parametrize(
+    ("offers", "key", "lacks"),
+    [
+        ({"token_endpoint_auth_methods_supported": ["client_secret_post"]}, None, ""),
+        ({"id_token_signing_alg_values_supported": ["HS256"]}, OctKey.import_key(CLIENT_SECRET), ""),
+        ({"userinfo_signing_alg_values_supported": ["RS256"]}, None, "email"),
+        ({}, None, "email_verified"),
+    ],
+)
+def test_what_a_provider_does_in_its_own_way(ann, configure, provider, anonymous, offers, key, lacks):
+    provider.offers, provider.key, provider.userinfo_claims = offers, key or provider.key, provider.claims
+    provider.claims = {name: value for name, value in provider.claims.items() if name != lacks}
+    configure()
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+
+
 @pytest.mark.parametrize(("sub", "status"), [("ann-1", 303), ("eve-1", 403)])
 def test_the_address_may_be_in_the_userinfo_of_the_same_person(ann, configure, provider, anonymous, sub, status):
     configure()
@@ -340,6 +359,7 @@ def test_a_subject_that_ends_with_a_space_is_nobody_else(ann, configure, provide
         ({"sub": "a", "email": " kim@example.org "}, {"email": "kim@example.org"}),
         ({"sub": "a", "name": None, "preferred_username": "kim"}, {"name": "kim"}),
         ({"sub": "a", "name": {"first": "Kim"}}, {"name": ""}),
+        ({"sub": "a", "given_name": "Kim", "family_name": "Lee", "preferred_username": "k"}, {"name": "Kim Lee"}),
         ({"sub": "a", "groups": '["staff", "board"]'}, {"groups": {"staff", "board"}}),
         ({"sub": "a", "groups": "staff"}, {"groups": {"staff"}}),
         ({"sub": "a", "groups": ["/staff"]}, {"groups": {"/staff", "staff"}}),
@@ -374,6 +394,14 @@ def test_a_wrong_token_signs_nobody_in(configure, provider, anonymous, caplog):
         assert (answer.status_code, provider.spoil) == (401, provider.spoil)
         assert anonymous.get("/api/account").status_code == 401
     assert "iss" in [record.error for record in caplog.records if hasattr(record, "error")][-1]  # the claim
+
+
+def test_a_provider_may_change_its_key(app, ann, configure, provider, anonymous):
+    configure()
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    provider.key = RSAKey.generate_key(2048, {"kid": "one"})
+    another = app.test_client()
+    assert another.get(at_the_provider(another)).status_code == 303
 
 
 def test_an_answer_belongs_to_the_browser_that_asked(app, configure, anonymous):

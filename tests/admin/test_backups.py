@@ -167,10 +167,13 @@ def test_the_kept_secret_comes_along(elsewhere, tmp_path):
 
 @once
 def test_another_key_is_said(site, elsewhere, tmp_path):
-    with site.app_context():
-        make_backup(tmp_path / "b.zip")
-    other = elsewhere("sqlite", secret_key=KEY).test_cli_runner()
-    assert "SECRET_KEY is not the one" in other.invoke(args=["backup", "restore", str(tmp_path / "b.zip")]).output
+    path, keyed = tmp_path / "b.zip", elsewhere("sqlite", secret_key=KEY)
+    for source, target in ((site, keyed), (keyed, elsewhere("sqlite"))):
+        with source.app_context():
+            make_backup(path)
+        restored = target.test_cli_runner().invoke(args=["backup", "restore", str(path)])
+        assert "SECRET_KEY is not the one" in restored.output
+        path.unlink()
 
 
 @once

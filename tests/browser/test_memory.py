@@ -284,7 +284,12 @@ def test_on_a_phone_the_panel_is_a_drawer_and_closed_loads_nothing(app, open_tab
     page.get_by_label("Show the memory panel").tap()
     expect(page.locator("#panel")).to_be_in_viewport()
     expect(cards(page)).to_have_count(2)
-    expect(page.get_by_role("switch", name="In this conversation")).to_be_visible()
+    page.get_by_role("switch", name="In this conversation").press("Space")
+    expect(page.get_by_role("switch", name="In this conversation", checked=False)).to_be_focused()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Extract memories").press("Enter")
+    expect(page.locator("#memory-extraction")).to_have_text("Memories: +1.")
+    expect(page.get_by_role("button", name="Extract memories")).to_be_focused()
     assert [url for url in asked if "part=rest" in url and url.endswith(page.url.rpartition("/")[2])]
     assert not scrolls_sideways(page)
     assert serious_findings(page) == []

@@ -28,6 +28,12 @@ from webapp.llm.complete import CompletionClient
 from webapp.llm.settings import ModelSettings
 
 
+def worker_of(queue: rq.Queue, **more: str) -> PatientWorker:
+    """A worker of one queue."""
+    options = {"connection": queue.connection, "serializer": JSONSerializer, "model": ModelSettings()}
+    return PatientWorker([queue], **options, **more)
+
+
 def test_a_job_may_take_as_long_as_its_model_calls():
     spec = job_specs.JOBS["extract"]
     patient = ModelSettings(request_timeout=600, max_retries=2)
@@ -104,7 +110,7 @@ def test_a_worker_that_may_use_no_channel_works(app, silent_redis_url, caplog, m
     monkeypatch.setattr(threading, "excepthook", unhandled.append)
     with make_redis(silent_redis_url) as silent:
         queue = job_specs.rq_queue(silent, job_specs.Queue.UPKEEP)
-        worker = PatientWorker([queue], connection=silent, serializer=JSONSerializer, model=ModelSettings())
+        worker = worker_of(queue)
         worker.subscribe()
         worker.pubsub_thread.join(5)
         assert not worker.pubsub_thread.is_alive() and unhandled == []
@@ -118,9 +124,7 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path):
     """Whoever can write to Redis has no function of their choice called by a worker."""
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.BATCH)
     job = queue.enqueue("os.mkdir", str(tmp_path / "made"))
-    worker = PatientWorker(
-        [queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings(), name="looks-twice"
-    )
+    worker = worker_of(queue, name="looks-twice")
     assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
     assert not (tmp_path / "made").exists()
     assert job.get_status() == JobStatus.FAILED
@@ -131,7 +135,7 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path):
 def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(redis):
     pickled = rq.Queue("batch", connection=redis).enqueue("os.getcwd")
     queue = job_specs.rq_queue(redis, job_specs.Queue.BATCH)
-    worker = PatientWorker([queue], connection=redis, serializer=JSONSerializer, model=ModelSettings())
+    worker = worker_of(queue)
     (job,) = queue.get_jobs()
     worker._allow_time(job)
     assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
@@ -142,7 +146,7 @@ def test_a_job_in_another_programs_form_fails_like_any_that_is_not_ours(redis):
 def test_a_job_that_an_earlier_version_queued_runs_under_the_name_it_has_now(app):
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.INDEX)
     job = queue.enqueue("jobs.files.sweep_storage", meta={"name": "sweep_files"})
-    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    worker = worker_of(queue)
     with app.app_context():
         assert worker.perform_job(job, queue, worker.prepare_execution(job)) is True
     assert job.get_status() == JobStatus.FINISHED and job.func_name == "jobs.upkeep.sweep_files"
@@ -161,7 +165,7 @@ def test_what_redis_names_beside_a_job_is_neither_called_nor_sent_to(app):
         on_stopped=hook,
     )
     written.save()
-    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    worker = worker_of(queue)
     for job_class in (worker.job_class, queue.job_class):
         job = job_class.fetch(written.id, connection=queue.connection, serializer=JSONSerializer)
         assert not job.success_callback and not job.failure_callback and not job.stopped_callback
@@ -217,7 +221,7 @@ def _failed_sweep(app: Flask, caplog: pytest.LogCaptureFixture) -> list[LogRecor
     """Return what a sweep that fails, and its worker, log."""
     queue = job_specs.rq_queue(app.extensions["redis"], job_specs.Queue.UPKEEP)
     job = queue.enqueue("jobs.upkeep.sweep", meta={"name": "sweep"})
-    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    worker = worker_of(queue)
     with app.app_context():
         assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
     job.delete()
@@ -239,7 +243,7 @@ def test_a_job_goes_to_redis_and_back_few_times(app, redis, monkeypatch):
     queue = job_specs.rq_queue(redis, job_specs.Queue.INDEX)
     counts = []
     for jobs in (2, 6):
-        worker = PatientWorker([queue], connection=redis, serializer=JSONSerializer, model=ModelSettings())
+        worker = worker_of(queue)
         job_specs.push_all(redis, [job_specs.JobRequest("deliver", {"webhook_id": number}) for number in range(jobs)])
         sent.clear()
         with app.app_context():

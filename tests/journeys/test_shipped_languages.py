@@ -1,9 +1,10 @@
 """Shipped journeys in the languages of the interface: read in one's own; kept, sent and exported as written."""
 
 import pytest
+from flask import Flask
 from markupsafe import escape
 
-from testkit.people import csrf_token
+from testkit.people import Person, csrf_token
 from tests.journeys.rows import SMALL, load
 from tests.support.queries import get_row
 from webapp.accounts.models import User
@@ -65,8 +66,17 @@ def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(ap
     assert "Kannst du mir mehr erzählen" in shown
     assert client.get("/api/journeys/weekly-review").get_json()["title"] == "Weekly review"
     conversation_id = int(begun.location.partition("?")[0].rpartition("/")[2])
-    conversation = get_row(app, Conversation, conversation_id)
-    assert conversation is not None and conversation.title == "Wochenrückblick"
+    assert get_row(app, Conversation, conversation_id).title == "Wochenrückblick"
+
+
+def report_in_german(app: Flask, user: Person, conversation_id: int) -> tuple[str, ...]:
+    """The journey, front page and first point of a person's summary once they have chosen German."""
+    with app.app_context():
+        db.session.get_one(User, user.user_id).settings = {"language": "de"}
+        with db.session.no_autoflush:  # nothing is to be written, while others may be writing
+            report = source_of(db.session.get_one(Conversation, conversation_id)).report
+        db.session.rollback()
+    return report.journey, report.front_page, report.answers[0].title
 
 
 def test_the_summary_is_in_the_language_of_its_person(app, client, user):
@@ -74,16 +84,9 @@ def test_the_summary_is_in_the_language_of_its_person(app, client, user):
     begun = client.post("/api/conversations", json={"journey": "doctor-visit"}).get_json()
     assert begun["title"] == "Prepare for a doctor's visit"
     with app.app_context():
-        conversation = db.session.get(Conversation, begun["conversation_id"])
-        assert conversation is not None
-        assert source_of(conversation).report.journey == "Prepare for a doctor's visit"
-        owner = db.session.get_one(User, user.user_id)
-        owner.settings = {**(owner.settings or {}), "language": "de"}
-        with db.session.no_autoflush:  # nothing is to be written, while others may be writing
-            report = source_of(conversation).report
-        assert (report.journey, report.front_page) == ("Einen Arztbesuch vorbereiten", "Für den Termin")
-        assert report.answers[0].title == "Warum du hingehst"
-        db.session.rollback()
+        assert source_of(db.session.get_one(Conversation, begun["conversation_id"])).report.journey == begun["title"]
+    expected = ("Einen Arztbesuch vorbereiten", "Für den Termin", "Warum du hingehst")
+    assert report_in_german(app, user, begun["conversation_id"]) == expected
 
 
 def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_says_the_same(
@@ -102,16 +105,10 @@ def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_
         assert str(escape(text)) in shown
     assert "Was gut lief" not in shown
     assert "Kannst du mir mehr erzählen" in shown, "what comes with the program is in the language of the page"
-    with app.app_context():
-        conversation = db.session.get(Conversation, int(begun.location.partition("?")[0].rpartition("/")[2]))
-        assert conversation is not None and conversation.title == "Weekly review"
-        owner = db.session.get_one(User, user.user_id)
-        owner.settings = {**(owner.settings or {}), "language": "de"}
-        with db.session.no_autoflush:  # nothing is to be written, while others may be writing
-            report = source_of(conversation).report
-        assert (report.journey, report.front_page) == ("Weekly review", "For your appointment")
-        assert report.answers[0].title == "What went well"
-        db.session.rollback()
+    conversation_id = int(begun.location.partition("?")[0].rpartition("/")[2])
+    assert get_row(app, Conversation, conversation_id).title == "Weekly review"
+    expected = ("Weekly review", "For your appointment", "What went well")
+    assert report_in_german(app, user, conversation_id) == expected
 
 
 def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app, browser):

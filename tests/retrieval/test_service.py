@@ -4,6 +4,9 @@ import pytest
 
 from tests.spaces.helpers import add_fact, join, make_space
 from tests.support.queries import count_queries
+from webapp.chat.context.assembly import assemble
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation
 from webapp.db.base import db, write_transaction
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.memories.service import create_memory, update_memory
@@ -86,6 +89,17 @@ def test_switches_and_scope(app, user, make_user, tell):
         assert ("message", mine.ids[0]) in found and ("message", mine.ids[1]) not in found
         assert keys(retrieve(Question(user.user_id, "How are you?"), 5)) == []
         assert keys(retrieve(Question(user.user_id, "quantum chromodynamics"), 5)) == []
+
+
+def test_what_fits_no_longer_is_looked_up_in_its_own_conversation(app, user, tell):
+    filler = [("assistant", "Soil, again. " * 1_500), ("user", "Go on.")] * 6
+    talk = tell(user, [("user", "The greenhouse opens with Marmalade-77."), *filler, *OSLO])
+    with app.app_context():
+        with write_transaction():
+            conversation = db.session.get(Conversation, talk.conversation_id)
+            _, reply = messages.add_exchange(conversation, "What opens the greenhouse?", parent_id=talk.ids[-1])
+        asked = assemble(reply.message_id, app.extensions["settings"]).messages[-1]["content"]
+    assert "Marmalade-77" in asked and "Oslo" not in asked
 
 
 def test_keyed_facts_are_found_by_their_key_whatever_is_away(app, user, monkeypatch):

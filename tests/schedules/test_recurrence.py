@@ -1,6 +1,7 @@
 """When something is due: wall clocks, months that are shorter, hours that are skipped or come twice."""
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,14 @@ def test_clocks_that_change(zone, starts_at, expected):
 def test_rules_of_calendars(custom, expected):
     assert rule("custom", "2026-12-06T18:00", custom) == expected
     assert times(expected, "2026-12-06T18:00", "Europe/Berlin", 1)
+
+
+def test_a_rule_without_times_holds_nobody_up():
+    """It was looked for until the year 9999: up to forty seconds in which nobody's reply went on."""
+    starts_at, began = datetime(2026, 12, 6, 18), time.thread_time()  # noqa: DTZ001 - local
+    custom = f"FREQ=MONTHLY;BYDAY=MO;BYSETPOS={','.join(map(str, range(340, 367)))}"
+    assert next_time(rule_of("custom", custom, starts_at), starts_at, "UTC", datetime.now(UTC)) is None
+    assert time.thread_time() - began < 1
 
 
 def test_a_leap_day_waits_for_its_year():

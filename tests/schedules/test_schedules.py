@@ -418,6 +418,7 @@ def test_the_pages(client, make_user, login, browser):
     assert wrong.status_code == 422 and "has passed" in wrong.text and "Water the plants" in wrong.text
     empty = browser.post("/schedules/new", data={**form, "at": "2036-01-01T10:00", "repeat": "custom", "rrule": " "})
     assert empty.status_code == 422 and "The rule is empty." in empty.text
+    assert re.findall(r'id="(\w+)"[^>]* autofocus', empty.text) == ["rrule"]
     assert browser.post("/schedules/new", data={**form, "at": "2036-01-01T10:00", "timezone": ""}).status_code == 303
     page = browser.get("/schedules").text
     assert "Water the plants" in page and "Every week" in page

@@ -135,15 +135,23 @@ def test_the_reason_beside_a_status_is_said(site, answer, said, older):
 
 
 @pytest.mark.parametrize(
-    ("version", "is_known"), [("2024-10-07", True), ("2026-01-15", True), ("2", False), (None, False)]
+    ("version", "is_known", "is_picky"),
+    [
+        *[("2024-10-07", True, False), ("2026-01-15", True, False), ("2024-11-05", True, True)],
+        *[("2", False, False), (None, False, False)],
+    ],
 )
-def test_any_dated_version_with_a_handshake_is_spoken(site, version, is_known):
+def test_any_dated_version_with_a_handshake_is_spoken(site, version, is_known, is_picky):
     def framing(message: dict[str, Any]) -> Answer:
         if "protocolVersion" in message["result"]:
             message["result"]["protocolVersion"] = version
         return plain(message)
 
     server = odd(site, framing)
+    usual, refused = site.answer, {"error": {"code": -32602, "message": "Unsupported protocol version"}}
+    site.answer = lambda asked: (
+        plain({"id": 1, **refused}) if wire.HANDSHAKE[0].encode() in asked.body and is_picky else usual(asked)
+    )
     if is_known:
         assert asyncio.run(mcp.tools(server))[0] == version
         assert asyncio.run(mcp.call(server, "look", {})) == {"text": "It is."}

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +56,12 @@ def tell(app: Flask, person: Person, memory_id: int, quote: str) -> None:
 
 
 @pytest.fixture
+def printed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make PDFs in this process: loading the libraries in one of its own takes a second."""
+    monkeypatch.setattr(portrait_files, "run_bounded", lambda _, data: {"pdf": b64encode(make_pdf(read_printed(data)))})
+
+
+@pytest.fixture
 def portraits(app: Flask, client: ApiClient, user: Person, model: ServerHandle, run_jobs: Callable) -> tuple[int, int]:
     """Two memories with a sentence each, the first with a quote."""
     ada, boat = add(client, DAUGHTER), add(client, BOAT)
@@ -84,7 +91,7 @@ def test_it_has_each_sentence_with_its_mark_and_what_it_rests_on(
     assert failed.status_code == 503 and "could not be made" in failed.text
 
 
-def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(client, user, login, portraits, tmp_path):
+def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(client, user, login, portraits, printed_here, tmp_path):
     browser, (ada, boat) = login(user), portraits
     client.delete(f"/api/memories/{ada}")
     text = text_of(browser.get(PLACE).data, tmp_path)
@@ -93,6 +100,7 @@ def test_what_is_forgotten_or_corrected_is_not_in_the_next_one(client, user, log
     assert browser.get(PLACE).status_code == 404, "nothing is left to print"
 
 
+@pytest.mark.usefixtures("printed_here")
 def test_a_spaces_is_its_members_and_has_no_quotes_of_others(app, api, make_user, login, model, run_jobs, tmp_path):
     anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
     space_id = make_space(anna, "The trip", "project")

@@ -21,7 +21,6 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.i18n.marks import N_
 
 MAX_SUBJECT = 255
-_NAMES = ("name", "preferred_username")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,10 @@ class ProviderClaims:
             raise Forbidden("The provider did not say who you are (sub). Ask an admin.")
         if subject.endswith(" "):  # MariaDB and MySQL compare without them: it could be somebody else's
             raise Forbidden("The provider's name for you (sub) ends with a space, which is not accepted. Ask an admin.")
-        people = (text for name in _NAMES for text in _texts(claims.get(name)))
+        parts = " ".join(text for name in ("given_name", "family_name") for text in _texts(claims.get(name)))
+        people = (
+            text for value in (claims.get("name"), parts, claims.get("preferred_username")) for text in _texts(value)
+        )
         verified = find_claim(claims, settings.oidc_email_verified_claim)
         otherwise = True if settings.oidc_email_verified == "always" else None
         return cls(

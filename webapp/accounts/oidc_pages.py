@@ -36,9 +36,12 @@ def init_oidc(app: Flask, settings: Settings) -> None:
     # Megabytes that few installations need; it also has no types.
     from authlib.integrations.flask_client import OAuth  # noqa: PLC0415
 
+    from webapp.accounts.oidc_client import OidcClient  # noqa: PLC0415
+
     oauth = OAuth(app)
     oauth.register(
         "provider",
+        client_cls=OidcClient,
         client_id=settings.oidc_client_id,
         client_secret=settings.oidc_client_secret or None,
         server_metadata_url=settings.oidc_issuer.rstrip("/") + "/.well-known/openid-configuration",
@@ -112,7 +115,9 @@ def _claims(client: Any, needs_groups: bool) -> dict[str, Any]:
     token, settings = client.authorize_access_token(), app_settings()
     claims = dict(token.get("userinfo") or {})
     has_email = bool(find_email(claims, settings))
-    is_whole = has_email and (not needs_groups or find_claim(claims, settings.oidc_groups_claim) is not None)
+    needed = [settings.oidc_groups_claim] if needs_groups else []
+    needed += [settings.oidc_email_verified_claim] if settings.oidc_email_verified == "claim" else []
+    is_whole = has_email and all(find_claim(claims, name) is not None for name in needed)
     if claims and not is_whole and client.load_server_metadata().get("userinfo_endpoint"):
         with suppress(Exception) if has_email else nullcontext():
             profile = client.userinfo(token=token)

@@ -11,7 +11,7 @@ from sqlalchemy import Row, Select, Update, and_, bindparam, or_, select, update
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.db.base import Timestamp, add_row, db, now, rows_changed, table_of
+from webapp.db.base import Timestamp, add_row, db, now, read_columns, rows_changed, table_of
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, NotFound
 
@@ -103,7 +103,7 @@ def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
     """Return the usable token with this secret and its active owner, as named columns."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
-    return db.session.execute(_by_hash(), {"hash": digest_of(secret), "now": now()}).one_or_none()
+    return read_columns(_by_hash(), {"hash": digest_of(secret), "now": now()}).one_or_none()
 
 
 @cache

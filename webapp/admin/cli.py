@@ -63,9 +63,9 @@ def restore_backup(file: Path) -> None:
     _print_manifest(manifest)
     if other_key(manifest):
         click.echo(
-            "SECRET_KEY is not the one the backup was made with: people have to sign in again, the keys of "
-            "model servers have to be entered again, and what was forgotten stays forgotten only with the earlier "
-            "TOMBSTONE_KEYS.",
+            "SECRET_KEY is not the one the backup was made with. Set that one before you start. Without it people have "
+            "to sign in again, the keys of model servers have to be entered again, and what was forgotten stays "
+            "forgotten only with the earlier TOMBSTONE_KEYS.",
             err=True,
         )
     click.echo(f"Restored into {public_url(db.engine)}. Empty a Redis that was used with other data, then start.")

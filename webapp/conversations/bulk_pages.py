@@ -27,7 +27,7 @@ from webapp.providers.model_choice import check_choice, remember_choice
 from webapp.spaces.current_space import spaces_to_choose
 
 blueprint = PageBlueprint("bulk_pages", __name__, access="user")
-LABELS = N_({"name": "The name"})
+LABELS = N_({"name": "The name", "to_tag": "The tag"})
 
 PAGE_LENGTH = 50
 
@@ -58,9 +58,12 @@ def change_many() -> Any:
     if not ids:
         flash(_("Select at least one conversation."), "message")
         return redirect(url_for(".index", **query_filters), 303)
-    result = bulk_changes.change_many(
-        current_user_id(), ids, action, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
-    )
+    try:
+        result = bulk_changes.change_many(
+            current_user_id(), ids, action, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
+        )
+    except Invalid as error:
+        return _problem_sentence(error)
     undo = "message"
     if result.deleted_at:
         undo = url_for(".undelete_many", at=result.deleted_at.isoformat())
@@ -166,7 +169,7 @@ def _render_row(conversation_id: int, *, error: str = "", tags: list[str] | None
 
 def _problem_sentence(error: DomainError) -> Any:
     flash(first_sentence(sentences(error, LABELS).values()))
-    return redirect(url_for(".index"), 303)
+    return redirect(url_for(".index", **_filters(_query())), 303)
 
 
 def _query() -> ConversationQuery:

@@ -14,6 +14,7 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MAIL = "message/rfc822"
 MAILBOX = "application/mbox"
 RTF = "application/rtf"
+OFFICE_2003 = "application/vnd.ms-office+xml"
 BOOK = "application/epub+zip"
 NOTEBOOK = "application/x-ipynb+json"
 OPEN_DOCUMENTS = tuple(
@@ -42,7 +43,7 @@ _TEXTS = {
     **dict.fromkeys((".md", ".markdown"), MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml"), HTML),
     **dict.fromkeys((".csv", ".tsv", ".tab", ".xls"), CSV),
-    **dict.fromkeys((".eml", ".mht", ".mhtml"), MAIL),
+    **dict.fromkeys((".eml", ".emlx", ".mht", ".mhtml"), MAIL),
     ".mbox": MAILBOX,
     ".ipynb": NOTEBOOK,
 }
@@ -52,6 +53,9 @@ _HTML_BEGINS = re.compile(
 )
 _FLAT_BEGINS = re.compile(
     rb"""(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<office:document\s[^>]*?\boffice:mimetype=["']([^"']+)"""
+)
+_2003_BEGINS = re.compile(
+    rb"<(?:\w+:)?(?:Workbook|wordDocument)\s[^>]*?(?:schemas-microsoft-com:office:spreadsheet|word/2003/wordml)"
 )
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
 MAX_UNPACKED = 256 * 1024**2
@@ -94,6 +98,8 @@ def kind_of(name: str, file: BinaryIO, size: int) -> str:
         return RTF
     if data[257:262] == b"ustar" or (b"\x00" in data and not encoding_with_zeros(data)):
         raise FileRejected("This kind of file cannot be read.")
+    if data.lstrip(b"\xef\xbb\xbf").startswith(b"<?xml") and _2003_BEGINS.search(data):
+        return OFFICE_2003
     if _MAILBOX_BEGINS.match(data):
         return MAILBOX
     if suffix == ".doc" and b"\nmime-version:" in b"\n" + data.lower():  # a page with its pictures (Confluence)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from webapp.files.kinds import BOOK, CSV, DOCX, HTML, MAIL, MAILBOX, NOTEBOOK, OPEN_DOCUMENTS, PDF, PPTX, RTF, XLSX
+from webapp.files import kinds
 from webapp.files.readers import mail, office, pdf, text, word
 from webapp.files.readers.page import read_book, read_page
 from webapp.files.readers.result import Pages, Unreadable, write_result
@@ -20,22 +20,25 @@ PAGE = 4_000
 """Characters per page of a text without pages: short enough to go with a question."""
 MAX_TEXT_CHARS = 1_000_000
 """Characters that fit into a row, for pages that the file itself has."""
-_PAGED = (PDF, PPTX, XLSX, CSV)
+_COLOURS = re.compile(r"\x1b\[[\d;?]{0,30}[A-Za-z]")
+"""What programs write for a terminal."""
+_PAGED = (kinds.PDF, kinds.PPTX, kinds.XLSX, kinds.CSV)
 
 
 READERS: dict[str, Callable[[bytes], Pages]] = {
-    PDF: pdf.read_pdf,
-    DOCX: word.read_word,
-    PPTX: office.read_slides,
-    XLSX: office.read_sheets,
-    **dict.fromkeys(OPEN_DOCUMENTS, office.read_open_document),
-    CSV: text.read_table,
-    MAIL: mail.read_mail,
-    MAILBOX: mail.read_mailbox,
-    HTML: read_page,
-    BOOK: read_book,
-    NOTEBOOK: text.read_notebook,
-    RTF: text.read_rich_text,
+    kinds.PDF: pdf.read_pdf,
+    kinds.DOCX: word.read_word,
+    kinds.PPTX: office.read_slides,
+    kinds.XLSX: office.read_sheets,
+    **dict.fromkeys(kinds.OPEN_DOCUMENTS, office.read_open_document),
+    kinds.OFFICE_2003: word.read_office_2003,
+    kinds.CSV: text.read_table,
+    kinds.MAIL: mail.read_mail,
+    kinds.MAILBOX: mail.read_mailbox,
+    kinds.HTML: read_page,
+    kinds.BOOK: read_book,
+    kinds.NOTEBOOK: text.read_notebook,
+    kinds.RTF: text.read_rich_text,
 }
 """By media type; anything else is plain text. A new kind is a line here, its mark in `kinds`, and a reader."""
 
@@ -62,7 +65,7 @@ def read(data: bytes, media_type: str) -> list[str]:
         if total > MAX_CHARACTERS:
             pages = [*pages[:number], page[: max(0, len(page) - (total - MAX_CHARACTERS))] + "\n[… cut]"]
             break
-    if media_type != PDF and not any(page.strip() for page in pages):
+    if media_type != kinds.PDF and not any(page.strip() for page in pages):
         raise Unreadable("There is no text in it.")
     return pages  # a PDF page without text is a picture
 
@@ -80,6 +83,7 @@ def pieces(text: str, size: int) -> Iterator[str]:
 
 def _clean(text: str) -> str:
     text = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
+    text = _COLOURS.sub("", text)
     return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?<![ \t])[ \t]+\n", "\n", text)).strip()
 
 

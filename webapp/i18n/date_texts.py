@@ -30,7 +30,7 @@ def exact_moment(moment: datetime, code: str) -> str:
     if not dates.is_dated(moment):
         return _("The export it came from has no date for it.")
     if code == SOURCE:
-        return f"{moment:%A}, {dates.full_date(moment)}, {moment:%H:%M:%S}"
+        return f"{dates.with_weekday(moment)}, {moment:%H:%M:%S}"
     return _("%(day)s, %(time)s", day=format_date(moment, "full", locale=locale_of(code)), time=f"{moment:%H:%M:%S}")
 
 

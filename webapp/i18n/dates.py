@@ -23,6 +23,11 @@ def is_dated(day: date) -> bool:
     return day.year > UNDATED.year
 
 
+def with_weekday(day: date) -> str:
+    """Return a day, or that of a moment, with its weekday: "Saturday, 21 November 2026"."""
+    return f"{day:%A}, {full_date(day)}"
+
+
 def full_date(day: date) -> str:
     """Return a day on its own: "3 May 2024". English, whatever the machine speaks: Python takes on no locale itself."""
     return f"{day.day} {day:%B} {day.year}"

@@ -26,7 +26,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from webapp.background.events import Kind, event_recorded
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.db.base import after_commit, db, pending_actions, table_of
+from webapp.db.base import after_commit, db, pending_actions, read_columns, table_of
 from webapp.extensions import redis
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
 from webapp.memories.store import versions
@@ -181,7 +181,7 @@ def position(user_id: int) -> Position:
     """Return the current position of the user's passages: a few indexed look-ups in one statement."""
     numbers: dict[str, int] = {}
     spaces = []
-    for kind, number, value in db.session.execute(_position(), {"user": user_id}):
+    for kind, number, value in read_columns(_position(), {"user": user_id}):
         if kind == "space":
             spaces.append((number, value))
         else:
@@ -221,7 +221,7 @@ def news(user_id: int, since: Position, current: Position) -> MissedChanges | No
     changes: list[Change] = []
     seen = since.version
     parameters = {"user": user_id, "since": since.version, "through": current.version}
-    rows = db.session.execute(_select_range(), parameters) if current.version != since.version else ()
+    rows = read_columns(_select_range(), parameters) if current.version != since.version else ()
     for version, kind, ref_id, from_id in rows:
         if version > seen + 1:
             return MissedChanges(current, complete=False)
@@ -236,7 +236,7 @@ def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
     """Return the memories changed in versions after `since`, up to and including `through`."""
     if through <= since:
         return frozenset()
-    sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})
+    sets = read_columns(_change_sets(), {"user": user_id, "since": since, "through": through}).scalars()
     return frozenset(int(entry["memory_id"]) for change_set in sets for entry in change_set)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Select, and_, bindparam, exists, select, true
 
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, now
+from webapp.db.base import db, now, read_columns
 from webapp.memories.models import Memory
 from webapp.memories.rules.policy import retention
 from webapp.retrieval.models import ConversationChunk
@@ -64,7 +64,7 @@ def load_memory_hits(statement: Select[*tuple[Any, ...]], scope: Scope, reason: 
     """Usable memories that a statement selects, best first."""
     passages = [
         replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
-        for item in _as_visible(_as_memories(db.session.execute(_of_memories(statement))), scope)
+        for item in _as_visible(_as_memories(read_columns(_of_memories(statement))), scope)
     ]
     return sorted(passages, key=lambda item: (-item.score, item.id))
 
@@ -74,7 +74,7 @@ def _ids() -> BindParameter[int]:
 
 
 def _memories(ids: Sequence[int]) -> Iterable[_Read]:
-    return _as_memories(db.session.execute(_memories_by_id(), {"ids": ids}))
+    return _as_memories(read_columns(_memories_by_id(), {"ids": ids}))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
@@ -139,7 +139,7 @@ def _messages_by_id() -> Select[*tuple[Any, ...]]:
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
-    for number, text, spans, created_at, role, owner, *place in db.session.execute(_messages_by_id(), {"ids": ids}):
+    for number, text, spans, created_at, role, owner, *place in read_columns(_messages_by_id(), {"ids": ids}):
         conversation_id, title, space, is_tainted = place
         text = blank_out(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
@@ -173,7 +173,7 @@ def _chunks_by_id() -> Select[*tuple[Any, ...]]:
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
-    rows = db.session.execute(_chunks_by_id(), {"ids": ids})
+    rows = read_columns(_chunks_by_id(), {"ids": ids})
     for number, text, created_at, space, first_id, owner, *place, is_tainted in rows:
         item = FoundPassage("chunk", number, text, created_at, 0.0, "", None, place[0], first_id, place[1])
         yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Row, Select, bindparam, case, false, func, select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db
+from webapp.db.base import db, read_columns
 from webapp.db.index_hints import use_primary_key
 from webapp.memories.models import IN_USE, Memory
 from webapp.memories.prompt import always_used
@@ -81,7 +81,7 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
 def changed_memories(user_id: int, memory_ids: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
     """Return what passages and prompts need of the user's memories with these ids, if they are usable."""
     parameters = {"user": user_id, "changed": sorted(memory_ids)}
-    return db.session.execute(_changed_memories(), parameters).all()
+    return read_columns(_changed_memories(), parameters).all()
 
 
 def block_of(memories: Iterable[Row[*tuple[Any, ...]]]) -> Block:
@@ -99,7 +99,7 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
     """Yield messages from (about) an id on, and chunks, of conversations of the user's, in three statements at most."""
     if with_chunks:
         parameters = {"user": user_id, "conversations": sorted(with_chunks)}
-        yield _block(map(_chunk, db.session.execute(_changed_chunks(), parameters)))
+        yield _block(map(_chunk, read_columns(_changed_chunks(), parameters)))
     whole_ids = [number for number, from_id in tails.items() if not from_id]
     tail_ids = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
     for conversations in filter(None, (whole_ids, tail_ids)):
@@ -108,7 +108,7 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
             "conversations": sorted(conversations),
             "from": min(tails[number] for number in conversations),
         }
-        yield _with_vectors(db.session.execute(_changed_messages(), parameters))
+        yield _with_vectors(read_columns(_changed_messages(), parameters))
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.

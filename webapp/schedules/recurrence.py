@@ -3,10 +3,12 @@
 A local time that spring skips is the next hour, one that comes twice in autumn the first.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
+from dateutil.parser import parse
 from dateutil.rrule import rrule, rrulestr
 from dateutil.tz import resolve_imaginary
 
@@ -19,8 +21,20 @@ _SIMPLE = {"daily": "FREQ=DAILY", "weekdays": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
 _FREQUENCIES = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY")
 _PARTS = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTH", "BYHOUR", "BYMINUTE", "BYSECOND", "WKST"}
 _WITHIN_AN_HOUR = ("BYMINUTE", "BYSECOND")
+_RANGES = {
+    "INTERVAL": range(1, 10_000),
+    "BYMONTH": range(1, 13),
+    "BYHOUR": range(24),
+    "BYMINUTE": range(60),
+    "BYSECOND": range(1),
+}
+"""The numbers that a part may have: the library takes others, and then fails."""
+_WEEKS_OF_MONTH, _WEEKS_OF_YEAR = 5, 53
 _PARTS_OF_MONTHS = {"BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS"}
-"""Only by month or year: an hourly rule for 30 February would be looked for until the year 9999."""
+"""Only by month or year: an hourly rule for 30 February would be looked for, hour by hour, until the year 9999."""
+_NEAR_THE_END = timedelta(days=19 * 146_097)
+"""The calendar repeats itself every 400 years, weekdays included. Rules are read 19 times that later: the library looks
+until the year 9999 for a time that never comes, and no reply in this process goes on meanwhile."""
 _MAX_CANDIDATES = 1_000
 """How many times of a rule are passed over that lie within the hour that clocks were set back."""
 
@@ -47,10 +61,13 @@ def rule_of(repeat: Repeat, custom: str, moment: datetime) -> str:
     if any("," in values.get(part, "") for part in _WITHIN_AN_HOUR):
         raise ValueError("must be due once an hour at most")
     try:
-        if int(values.get("INTERVAL", 1)) < 1 or int(values.get("BYSECOND", 0)) != 0:
+        numbers = [(int(text), part) for part in _RANGES.keys() & values.keys() for text in values[part].split(",")]
+        weeks = map(int, re.findall(r"[0-9]+", values.get("BYDAY", "")))
+        within_months = values["FREQ"] == "MONTHLY" or "BYMONTH" in values
+        if any(number not in _RANGES[part] for number, part in numbers):
             raise ValueError
-        if not set(map(int, values.get("BYMONTH", "1").split(","))) <= {*range(1, 13)}:
-            raise ValueError  # which is not looked at below, and would be looked for until the year 9999
+        if max(weeks, default=0) > (_WEEKS_OF_MONTH if within_months else _WEEKS_OF_YEAR):
+            raise ValueError
         _rule(rule, moment)
     except (ValueError, TypeError, OverflowError):
         raise ValueError("is not a rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=SU") from None
@@ -63,8 +80,8 @@ def next_time(rule: str, moment: datetime, timezone: str, after: datetime) -> da
         first = to_instant(moment, timezone)
         return first if after < first and first.year <= LAST_YEAR else None
     start = after.astimezone(ZoneInfo(timezone)).replace(tzinfo=None) - timedelta(hours=3)
-    for attempt, local in enumerate(_rule(rule, moment).xafter(start, inc=True)):
-        instant = to_instant(local, timezone)
+    for attempt, local in enumerate(_rule(rule, moment).xafter(start + _NEAR_THE_END, inc=True)):
+        instant = to_instant(local - _NEAR_THE_END, timezone)
         if instant > after:
             return instant if instant.year <= LAST_YEAR else None
         if attempt >= _MAX_CANDIDATES:
@@ -85,8 +102,12 @@ def local_time(moment: datetime, timezone: str) -> datetime:
 
 
 def _rule(rule: str, moment: datetime) -> rrule:
-    # A rule's end is given in UTC or as a local time; here all times are local.
-    parts = [part[:-1] if part.startswith("UNTIL=") and part.endswith("Z") else part for part in rule.split(";")]
-    parsed = rrulestr(";".join(parts), dtstart=moment)
+    """Return what a rule means, _NEAR_THE_END. Its own end is given in UTC or as a local time; here all are local."""
+    parts, _, end = rule.partition("UNTIL=")
+    end, _, others = end.partition(";")
+    parsed = rrulestr(f"{parts}{others}".strip(";"), dtstart=moment + _NEAR_THE_END)
     assert isinstance(parsed, rrule)
-    return parsed
+    if not end:
+        return parsed
+    until = min(parse(end.removesuffix("Z")), moment + timedelta(days=36_525))  # a century; later is past 9999
+    return parsed.replace(until=until + _NEAR_THE_END)

@@ -1,5 +1,7 @@
 """Assembling a prompt: what is read before the connection is given back is not read again, and nothing twice."""
 
+from datetime import datetime, timedelta
+
 from flask import Flask
 
 from testkit.people import Person
@@ -12,6 +14,7 @@ from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import add_row, db, now, write_transaction
+from webapp.i18n.dates import with_weekday, zone
 from webapp.retrieval.changes import position
 from webapp.retrieval.lookup import Lookup, Question, Result
 from webapp.retrieval.models import ConversationChunk
@@ -41,8 +44,10 @@ def test_no_row_is_read_anew_after_the_connection_was_given_back(app, user, monk
     assert not [statement for statement in anew if "FROM conversations" in statement or "FROM users" in statement]
 
 
-def test_a_newcomers_prompt_reads_their_messages_and_no_more(app, user):
+def test_a_newcomers_prompt_reads_their_messages_and_no_more(app, user, client):
     """Nobody has said anything yet, and nothing is remembered: there is no index to build, and nothing to look for."""
+    client.put("/api/account", json={"settings": {"timezone": "Pacific/Kiritimati"}})
+    days = [with_weekday(datetime.now(zone("Pacific/Kiritimati")) + timedelta(hours=hours)) for hours in (0, 1)]
     with app.app_context():
         assembly.assemble(_turn(app, user), app.extensions["settings"])  # the installation's own, kept from now on
     turn_id = _turn(app, user)
@@ -50,6 +55,7 @@ def test_a_newcomers_prompt_reads_their_messages_and_no_more(app, user):
         made = assembly.assemble(turn_id, app.extensions["settings"])
     assert made.messages[-1]["content"].endswith("nest?")
     assert len([statement for statement in sent if not statement.startswith("BEGIN")]) == 2, sent
+    assert made.messages[0]["content"].splitlines()[-1] in {f"Today is {day}." for day in days}
 
 
 def test_where_passages_stand_is_read_with_the_rest(app, user, client):

@@ -35,6 +35,8 @@ Content-Type: text/html
 
 <p>The meeting moved to Tuesday at nine.</p>
 --b--"""
+AMP = b"--b\nContent-Type: text/x-amp-html\n\nNo.\n"
+HTML = b"--b\nContent-Type: text/html\n\n<p>So.</p>\n--b--"
 WITHIN = b"""--b
 Content-Type: message/rfc822
 
@@ -175,6 +177,7 @@ def test_sheets_are_read_as_they_are_shown():
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [
+        (b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\nU3ViamVjdDogQQoKQg==", "A\n\nB"),
         (b"Content-Type: text/plain; charset=gb2312\n\n" + "會議改到星期二。".encode("gb18030"), "會議改到星期二。"),
         (b"Content-Type: text/plain; charset=x-unknown\n\nTuesday.", "Tuesday."),
         (b'Content-Type: text/plain; charset="a\0b"\n\nTuesday.', "Tuesday."),
@@ -182,14 +185,26 @@ def test_sheets_are_read_as_they_are_shown():
         (b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nFirst.\n--b\n\nSecond.\n--b--", "First.\nSecond."),
         (b"Content-Type: multipart/alternative; boundary=b\n\n" + FORMS, "The meeting moved to Tuesday at nine."),
         (b"Content-Type: multipart/mixed; boundary=b\n\n" + WITHIN, "From: lee@example.org\n\nInner."),
+        (
+            b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\nU3ViamVjdDogVGVhCgpHcmVlbi4=",
+            "Tea\n\nGreen.",
+        ),
+        (b"Content-Type: text/plain; name=a.txt\nContent-Disposition: inline\n\nTuesday.", "\n\nTuesday."),
+        (
+            b"Content-Type: multipart/alternative; boundary=b\n\n" + AMP + HTML,
+            "\n\nSo.",
+        ),
+        (b"Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/css\n\np{}\n" + HTML, "\n\nSo."),
     ],
 )
 def test_mails_are_read_whole(parts, expected):
-    assert expected in text("a.eml", b"From: kim@example.org\n" + parts)
+    for name in ("a.eml", "a.mhtml"):  # a page saved as one file is a mail, too
+        assert expected in text(name, b"From: kim@example.org\n" + parts)
+    assert text("a.emlx", b"999\nFrom: kim@example.org\n" + parts).startswith("From: kim@example.org")
 
 
 def test_a_mailbox_has_a_page_for_each_message():
-    one = b"From kim@example.org Tue Dec  9 10:00:00 2025\nFrom: kim@example.org\n\n%s\n\n"
+    one = b"From kim@example.org Tue Dec  9 10:00:00 2025\nFrom: kim@example.org\n\n\nFrom May in 2025\n%s\n\n"
     assert [page.splitlines()[-1] for page in read(one % b"First." + one % b"Second.", kinds.MAILBOX)] == [
         "First.",
         "Second.",
@@ -309,11 +324,6 @@ def test_a_page_is_read_in_utf_8_or_in_what_it_names(encoding):
     words = "緑茶です" if encoding == "iso-2022-jp" else "Grüner Tee"
     named = encoding if encoding == "iso-2022-jp" else "iso-8859-1"
     assert text("a.html", f"<meta charset={named}><p>{words}".encode(encoding)) == words
-
-
-def test_a_page_saved_as_one_file_is_read_as_mail_is():
-    head = b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/html\n\n"
-    assert text("a.mhtml", head + b"<p>Earl Grey</p>\n--b--") == "Earl Grey"
 
 
 def test_the_head_of_a_mail_may_be_in_utf_8_and_begin_with_a_mark():

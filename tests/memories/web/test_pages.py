@@ -282,13 +282,22 @@ def test_the_switches(app, browser, client, user, learn):
 
 def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, run_jobs):
     talk = converse(app, user.user_id, "I own a boat")
-    answers(model, operation("I own a boat"))
-    begun = post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).text
-    state = re.search(r'hx-get="(/c/\d+/memory/extract/[^"]+)"', begun)[1]
+    model.script(match="memory_operations", fault={"http_status": 503})
+
+    def begin() -> str:
+        begun = post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).text
+        return re.search(r'hx-get="(/c/\d+/memory/extract/[^"]+)"', begun)[1]
+
+    state = begin()
+    assert begin() == state, "pressed twice, it is read once"
     assert "Reading the conversation" in browser.get(state, headers=HTMX).text
+    run_jobs(failures=True)
+    assert "The model does not answer." in browser.get(state, headers=HTMX).text
+    answers(model, operation("I own a boat"))
+    state = begin()
     run_jobs()
     done = browser.get(state, headers=HTMX)
-    assert "+1." in done.text
+    assert "Memories: +1." in done.text
     assert done.headers["HX-Trigger"] == "memories:changed, memories:corrected"
     failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
     assert "tried again" in failed

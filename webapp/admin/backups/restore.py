@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from flask import current_app
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -42,8 +43,8 @@ def restore(path: Path) -> Manifest:
 
 
 def other_key(manifest: Manifest) -> bool:
-    """Return whether this installation is configured with another SECRET_KEY than the one the backup was made with."""
-    return bool(app_settings().secret_key) and key_mark() != manifest.key
+    """Return whether this installation, once restored, has another SECRET_KEY than the one the backup was made with."""
+    return key_mark() != manifest.key
 
 
 def _restore(path: Path, manifest: Manifest) -> None:
@@ -153,7 +154,9 @@ def _restore_files(archive: zipfile.ZipFile) -> None:
         with archive.open(name) as data, file_storage().store(name.removeprefix("files/"), data):  # type: ignore[arg-type]
             pass
     if not settings.secret_key and "secret_key" in archive.namelist():
-        _write(folder / "secret_key", archive.read("secret_key"))
+        secret = archive.read("secret_key")
+        _write(folder / "secret_key", secret)
+        current_app.config["SECRET_KEY"] = secret.decode()
 
 
 def _write(path: Path, data: bytes) -> None:

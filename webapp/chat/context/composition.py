@@ -10,6 +10,7 @@ from typing import Any
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.context.builder import build_context
+from webapp.chat.context.sections import first_within
 from webapp.chat.context.segments import Line, Segment, escape, filled_mark, join_segments
 from webapp.chat.context.space_context import ConversationPlace, Place, place_of
 from webapp.chat.context.values import (
@@ -115,8 +116,15 @@ def compose(
 ) -> ComposedPrompt:
     """Build the prompt from a history, the summaries before it, and this system prompt. Raises BudgetTooSmall."""
     opening, request = additions.opening, additions.request
+    limits = Limits(
+        window=additions.window or settings.context_tokens,
+        reply=max(settings.reply_tokens, additions.longest),
+        retrieved=settings.retrieved_tokens,
+        tools=additions.tool_tokens,
+    )
     remembers = memory_is_on(conversation)
-    question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
+    preferences = UserSettings.of(owner.settings)
+    question = _question(conversation, preferences, history, remembers, limits.prompt // 2)
     if opening:
         question = replace(question, text=opening.about, before="")
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
@@ -126,18 +134,11 @@ def compose(
     lines += [[Segment(text)] for text in journey_prompt(conversation)]
     # A summary changes the prompt's stable beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
-    preferences = UserSettings.of(owner.settings)
     zone = dates.zone(preferences.timezone)
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
     lookup = Lookup(question, settings.index_wait_seconds, additions.position)
     place, result = _find(lookup, spot, remembers=remembers, since=fixed_at)
-    limits = Limits(
-        window=additions.window or settings.context_tokens,
-        reply=max(settings.reply_tokens, additions.longest),
-        retrieved=settings.retrieved_tokens,
-        tools=additions.tool_tokens,
-    )
     files = FileTexts()
     if has_files:
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
@@ -151,6 +152,7 @@ def compose(
     offers = settings.suggestions and preferences.suggestions_enabled and not place.opening
     if offers:
         lines.append([Segment(INSTRUCTION)])
+    lines.append([Segment(f"Today is {dates.with_weekday(datetime.now(zone))}.")])
     source = ContextInput(
         prompt=join_segments("\n\n", lines),
         space_instructions=place.instructions,
@@ -206,18 +208,17 @@ def _directive(*parts: str) -> str:
 
 
 def _question(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, summary_end: int
+    conversation: Conversation, settings: UserSettings, history: Sequence[ContextMessage], remembers: bool, room: int
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
-    settings = UserSettings.of(owner.settings)
     includes_past = settings.past_conversations_enabled and not conversation.is_temporary
     return Question(
-        user_id=owner.user_id,
+        user_id=conversation.user_id,
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
-        verbatim_from=summary_end + 1,
+        verbatim_from=first_within(history, room),
         memories=remembers,
         other_conversations=includes_past,
         space_documents=settings.space_documents_enabled or conversation.space_id is not None,

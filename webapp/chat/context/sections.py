@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, takewhile
 from operator import itemgetter
 
 from webapp.chat.context.excerpts import NO_ROOM, pack
@@ -18,6 +19,7 @@ from webapp.chat.context.segments import (
 )
 from webapp.chat.context.values import MESSAGE_OVERHEAD, Chunk, ContextInput, Message, Omission, RetrievedPassage
 from webapp.files.picture import Picture
+from webapp.i18n.dates import full_date, is_dated
 from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem
 from webapp.text.tokens import estimate_tokens, shorten
@@ -186,6 +188,8 @@ def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: in
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
         if memory.author:
             line.append(Segment(f" (said by {attribute(memory.author)})"))
+        if memory.day and is_dated(memory.day):
+            line.append(Segment(f" (remembered {full_date(memory.day)})"))
         tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
         section.account(memory, rank, tokens, "" if fits else NO_ROOM)
@@ -193,6 +197,16 @@ def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: in
             lines.append((memory.id, line))
             tokens_left -= tokens
     return lines
+
+
+def first_within(messages: Sequence[Message], room: int) -> int:
+    """Return the id of the first of the last messages that fit into `room` tokens; of the very last, if none does.
+
+    Those before may be left out of a prompt, so that they are looked for as others are.
+    """
+    sizes = accumulate(estimate_tokens(message.content) for message in reversed(messages))
+    count = sum(1 for _ in takewhile(lambda size: size <= room, sizes))
+    return messages[-max(count, 1)].id if messages else 0
 
 
 def fit_history(tail: Sequence[Message], room: int, step: int) -> Section:

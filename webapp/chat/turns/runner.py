@@ -26,7 +26,7 @@ from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.llm.pool import ChatPool
 from webapp.loops import end_tasks, repeat_on_loop
-from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, open_async_redis
+from webapp.redis.clients import ANSWER_SECONDS, CONNECT_SECONDS, Wire, open_async_redis
 from webapp.telemetry import tracing
 from webapp.tools.client_tools import ClientTools
 
@@ -144,6 +144,7 @@ class TurnRunner:
             retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
             max_connections=32,
         )
+        self._stops = Wire(self._redis)
         self._tables = TurnDatabase(self._app)
         self._leases = Leases(
             self._redis,
@@ -234,19 +235,20 @@ class TurnRunner:
         """Stop the turns that somebody has asked to stop since the last look."""
         await self._has_turns.wait()
         if not self._last_stop:  # earlier ones are of turns that ended, whose numbers others may have been given since
-            self._last_stop = await self._newest_stop(f"{(await self._redis.time())[0]}000")
-        found: Any = await self._redis.xread({turnlog.STOPS: self._last_stop}, block=STOP_WAIT_MS)
+            second, _ = await self._redis.time()
+            self._last_stop = _id_of(await self._redis.xrevrange(turnlog.STOPS, f"{second}000", count=1))
+        look = ("XREVRANGE", turnlog.STOPS, "+", "-", "COUNT", 1)
+        wait = ("XREAD", "BLOCK", STOP_WAIT_MS, "STREAMS", turnlog.STOPS, self._last_stop)
+        newest, found = await self._stops.send([look, wait])
+        for answer in (newest, found):
+            if isinstance(answer, RedisError):
+                raise answer
         for entries in dict(found or ()).values():
-            for entry_id, entry in entries:
+            for entry_id, (_, turn_id) in entries:
                 self._last_stop = entry_id.decode()
-                self.stop(int(entry[b"turn"]))
-        if not found and order(await self._newest_stop()) < order(self._last_stop):
+                self.stop(int(turn_id))
+        if not found and order(_id_of(newest)) < order(self._last_stop):
             self._last_stop = "0-0"  # Redis was emptied; if its clock was set back, what comes now has lesser ids
-
-    async def _newest_stop(self, until: str = "+") -> str:
-        """Return the id of the latest request to stop, up to an id; one before all others if there is none."""
-        found: Any = await self._redis.xrevrange(turnlog.STOPS, until, count=1)
-        return str(found[0][0].decode()) if found else "0-0"
 
     def stop(self, turn_id: int) -> None:
         if turn_id in self._turns:
@@ -267,3 +269,8 @@ class TurnRunner:
         await self._chat.aclose()
         await self._redis.aclose()
         self._tables.close()
+
+
+def _id_of(newest: Any) -> str:
+    """Return the id of the only entry read from a stream; one before all others if there is none."""
+    return str(newest[0][0].decode()) if newest else "0-0"

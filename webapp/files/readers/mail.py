@@ -16,13 +16,16 @@ from webapp.files.readers.text import decode_as
 _HEADS = ("From", "To", "Cc", "Date", "Subject")
 _SLIGHT = 200
 """A plain part with fewer characters than this gives way to an HTML part that says much more: it only says that."""
-_START = re.compile(rb"(?:\A|\n\r?\n)(?=From [^\r\n]+ \d{4}\r?\n)")
+_START = re.compile(rb"(?:\A|\n\r?\n)(?=From [^\r\n]+ \d\d:\d\d[^\r\n]* \d{4}\r?\n)")
+_UNSEEN = ("text/css", "text/javascript")
 
 
 def read_mail(data: bytes) -> Pages:
     """Read a message with all its parts, messages within it included."""
     left_out = Counter[str]()
     data = data.removeprefix(b"\xef\xbb\xbf")
+    size, _, rest = data.partition(b"\n")
+    data = rest[: int(size)] if size.strip().isdigit() else data  # Apple's .emlx
     return Pages(["\n".join(_lines(email.message_from_bytes(data, policy=email.policy.compat32), left_out))], left_out)
 
 
@@ -50,13 +53,15 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
     if kind == "message/rfc822":
         yield "\nForwarded message:"
         for inner in part.get_payload():
-            yield from _lines(inner, left_out)  # type: ignore[arg-type]
+            yield from _lines(_decode_inner(part, inner), left_out)
     elif kind == "multipart/alternative" and part.is_multipart():
         yield from _body(_best_part(part.get_payload()), left_out)  # type: ignore[arg-type]
     elif part.is_multipart():
         for inner in part.get_payload():
             yield from _body(inner, left_out)  # type: ignore[arg-type]
-    elif name := part.get_filename():
+    elif kind in _UNSEEN:
+        return
+    elif (name := part.get_filename()) and not (kind == "text/plain" and part.get_content_disposition() == "inline"):
         yield f"Attached: {_header(name)}"
         left_out["attachment"] += 1
     elif kind == "text/html":
@@ -67,10 +72,19 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
         left_out["attachment"] += 1
 
 
+def _decode_inner(part: Message, inner: Any) -> Message:
+    """Return the message in a part, decoded if it was encoded, as some programs do."""
+    if inner.keys() or str(part["Content-Transfer-Encoding"]).lower() != "base64":
+        return inner  # type: ignore[no-any-return]
+    inner["Content-Transfer-Encoding"] = "base64"
+    return email.message_from_bytes(inner.get_payload(decode=True), policy=email.policy.compat32)
+
+
 def _best_part(parts: list[Message]) -> Message:
     """Return the plain one of several forms of a text, unless it only says that there is another."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
-    other = next((part for part in parts if part is not plain), parts[0])
+    others = [part for part in parts if part is not plain] or parts
+    other = next((part for part in others if part.get_content_type() != "text/x-amp-html"), others[0])
     if plain is None:
         return other
     if other.get_content_type() == "text/html" and len(_text(plain)) < _SLIGHT:

@@ -14,7 +14,7 @@ from webapp.files.readers.result import Pages, Unreadable, whole_words
 from webapp.files.readers.text import decode_as, encoding_with_zeros
 
 _HIDDEN = (
-    "script, style, template, svg title, object, iframe, head > *:not(title), [hidden], "
+    "script, style, template, svg title, annotation, object, iframe, head > *:not(title), [hidden], "
     "[style*='display:none' i], [style*='display: none' i]"
 )
 _BLOCKS = frozenset(

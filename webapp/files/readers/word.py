@@ -11,10 +11,13 @@ from typing import Any
 from webapp.files.readers.mail import read_mail
 from webapp.files.readers.office import normalise_names, parse_xml
 from webapp.files.readers.page import read_page
-from webapp.files.readers.result import Pages, Unreadable, row_text, whole_number, whole_words
+from webapp.files.readers.result import Pages, Unreadable, row_text, table_pages, whole_number, whole_words
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_W_2003 = b"http://schemas.microsoft.com/office/word/2003/wordml"
+_S = "{urn:schemas-microsoft-com:office:spreadsheet}"
+_MAX_GAP = 200
 _PARTS = (("header", "Header"), ("footer", "Footer"), ("footnotes", "Footnotes"), ("endnotes", "Endnotes"))
 _ROMAN = ((100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 _REL = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -48,6 +51,28 @@ def read_word(data: bytes) -> Pages:
     if left_out["damaged part"] and not whole:
         raise Unreadable("The document is damaged.")
     return Pages([whole], left_out)
+
+
+def read_office_2003(data: bytes) -> Pages:
+    """Read a document or workbook that is one file of XML, as Office 2003 wrote them."""
+    left_out = Counter[str]()
+    tree = parse_xml(data.replace(_W_2003, _W[1:-1].encode()), left_out)
+    if tree is None:
+        raise Unreadable("The document is damaged.")
+    pages = ["\n".join(_Document({}, {}, {}).blocks(tree.find(f"{_W}body")))]
+    for sheet in tree.iter(f"{_S}Worksheet"):
+        rows = [_cells(row) for row in sheet.iter(f"{_S}Row")]
+        pages += table_pages(f"Sheet “{sheet.get(f'{_S}Name', '')}”", rows)
+    return Pages([whole_words(page) for page in pages if page.strip()], left_out)
+
+
+def _cells(row: Any) -> list[str]:
+    cells: list[str] = []
+    for cell in row.iter(f"{_S}Cell"):
+        place = whole_number(cell.get(f"{_S}Index"), 0) - 1
+        cells += [""] * min(place - len(cells), _MAX_GAP)
+        cells.append("".join(text for part in cell.iter(f"{_S}Data") for text in part.itertext()))
+    return cells
 
 
 class _Document:

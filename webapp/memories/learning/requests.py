@@ -30,8 +30,8 @@ IDLE_SECONDS = 60
 RUN_SECONDS = 86_400
 SYNC_RUNS = 5
 
-PENDING_STATUSES = ("queued", "started", "scheduled", "deferred", "created")
-"""RQ's statuses of a job that has not ended."""
+PENDING_STATUSES = ("queued", "started", "deferred", "created")
+"""RQ's statuses of a job that has not ended; one that waits for its next try is "scheduled"."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,9 @@ class Run:
 def request_extraction(user_id: int, conversation_id: int) -> str:
     """Queue a requested extraction; return the job's id, new or waiting. Raises NotFound, Conflict without memory."""
     from_start = _must_reread(user_id, conversation_id)
+    run = run_of(conversation_id)
+    if run and not run.stopped and progress_of(conversation_id, run.job_id).state == "working":
+        return run.job_id
     _begin(conversation_id, 0 if from_start else None)
     return _queue(conversation_id, {"from_start": True} if from_start else {})
 
@@ -127,7 +130,9 @@ def run_of(conversation_id: int) -> Run | None:
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a requested extraction: `working`, `done` with its counts, or `failed` with nothing lost."""
+    """The state of a requested extraction: `working`, `waiting` to ask an unavailable model again, `done` with its
+    counts, or `failed` with nothing lost.
+    """
 
     state: str
     run: Run | None = None
@@ -145,6 +150,8 @@ def progress_of(conversation_id: int, job_id: str) -> Progress:
     status = job.get_status()
     result = job.return_value() if status == "finished" else None
     counts = result if isinstance(result, dict) and "failed" not in result else None
+    if status == "scheduled":
+        return Progress("waiting", run)
     if status in PENDING_STATUSES or (counts is not None and run is not None and not run.ended):
         return Progress("working", run)
     if counts is not None:

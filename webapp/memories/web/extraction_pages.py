@@ -25,7 +25,7 @@ def extract(conversation_id: int) -> ViewResult:
 
 @blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
 def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
-    """The state of an extraction: working, done with its numbers, or failed with nothing lost."""
+    """The state of an extraction: working, waiting for a model, done with its numbers, or failed with nothing lost."""
     get_conversation(current_user_id(), conversation_id)
     progress = requests.progress_of(conversation_id, job_id)
     is_news = progress.state == "done" and any(progress.counts.get(name) for name in COUNTS)

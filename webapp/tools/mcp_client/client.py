@@ -221,6 +221,8 @@ async def _start_session(server: Server) -> _McpSession:
     mcp = _McpSession(server, HANDSHAKE[0])
     try:
         return await _initialize(mcp)
+    except _Refusal:  # some refuse a revision instead of naming theirs
+        return await _initialize(_McpSession(server, HANDSHAKE[-1]))
     except _OtherTransport:
         mcp = _McpSession(server, HANDSHAKE[-1])
         try:

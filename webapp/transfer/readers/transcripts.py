@@ -8,9 +8,11 @@ from typing import NamedTuple
 from webapp.transfer.readers.turns import FIELDS, SPEAKERS, words_of
 
 _MARKS = "#*_> "
+_UNSEEN = "\u200e\u200f\ufeff"
+"""What messengers put before a name and a text for their directions."""
 _MAX_LABEL = 40
 _ITEM = re.compile(r"(?:[-*+•·]|\d{1,3}[.)])\s")
-_RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|={3,})[ \t]*\Z")
+_RULE = re.compile(r"\n[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|={3,}[ \t]*)\Z")
 _STAMP = re.compile(r"[\[(]?[\d./:,\s-]{0,30}\d:\d\d[\d:.,]{0,9}(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?\s?[-–]?\s(?=\w)")
 """The time before a label, as messengers write it."""
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
@@ -97,7 +99,7 @@ def is_transcript(text: str) -> bool:
 
 
 def _label(line: str) -> _Label | None:
-    text = line.strip().replace("：", ":", 1)
+    text = line.strip().lstrip(_UNSEEN).replace("：", ":", 1)
     text = text[stamp.end() :] if (stamp := _STAMP.match(text)) else text
     if _ITEM.match(text):
         return None
@@ -108,4 +110,5 @@ def _label(line: str) -> _Label | None:
     if style.startswith("#"):
         head, rest = bare, ""
     name = " ".join(_WORDS.findall(_NUMBER.split(head.strip(f":{_MARKS}"), maxsplit=1)[0].casefold()))
-    return _Label(style, name, rest.lstrip(_MARKS)) if (style or colon) and 0 < len(name) <= _MAX_LABEL else None
+    is_label = (style or colon) and 0 < len(name) <= _MAX_LABEL
+    return _Label(style, name, rest.lstrip(_MARKS + _UNSEEN)) if is_label else None

@@ -76,7 +76,7 @@ def as_turns(row: Any) -> list[Any]:
     versions = next(filter(None, map(as_list, map(turn.get, ("versions", "candidates", "responses")))), [])
     chosen = turn.get("primary_candidate_id", ""), turn.get("currentlySelected", "")
     picked = [one for n, one in enumerate(versions) if chosen in (("", n), (as_dict(one).get("candidate_id"), ""))]
-    for inner in (turn.get("message"), turn.get("payload"), turn.get("data"), *(picked or versions)[:1]):
+    for inner in (*map(turn.get, ("message", "payload", "data", "info")), *(picked or versions)[:1]):
         if isinstance(inner, dict):
             turn = {**turn, **inner}
     kind = str(turn.get("type") or "").lower()
