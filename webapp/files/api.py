@@ -1,6 +1,6 @@
 """JSON endpoints of files."""
 
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from flask import Response, request
@@ -63,7 +63,7 @@ def get_file(file_id: Id) -> FileOut:
     "/files/<int:file_id>/content",
     responses={200: {"description": "The file", "content": {"*/*": {}}}},
 )
-def file_content(file_id: Id) -> Any:
+def file_content(file_id: Id) -> Response:
     """Download the original file."""
     return send_content(file_id)
 
@@ -80,7 +80,7 @@ def file_page(file_id: Id, number: Id) -> PageOut:
     "/files/<int:file_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-def file_picture(file_id: Id, query: PictureQuery) -> Any:
+def file_picture(file_id: Id, query: PictureQuery) -> Response:
     """Return a picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
     return send_picture(file_id, query)
 
