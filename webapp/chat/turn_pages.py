@@ -118,7 +118,6 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
             messages=message_views.views(conversation_id, [reply], is_end=True) if is_new else [],
             questions=questions,
             conversation=turn.conversation,
-            reply_id=reply_id,
         )
     )
     response.headers["HX-Trigger"] = CHANGED
