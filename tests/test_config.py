@@ -1,10 +1,11 @@
 """What settings come to that are not given, or given only in part."""
 
 import pytest
+from flask import Flask
 from sqlalchemy import make_url
 
-from webapp import config
 from webapp.config import ConfigError, Settings
+from webapp.files import storage
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,6 @@ def test_the_database_is_in_the_data_folder_whatever_that_is_called(name, tmp_pa
 
 
 def test_a_bucket_without_its_client_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(config, "find_spec", lambda _name: None)
-    with pytest.raises(ConfigError, match="S3_BUCKET: needs boto3; .*prepare run"):
-        Settings.from_env({"S3_BUCKET": "attachments"})
+    monkeypatch.setattr(storage, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match="S3_BUCKET needs boto3; .*prepare run"):
+        storage.init_storage(Flask(__name__), Settings(s3_bucket="attachments"))

@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -195,7 +194,7 @@ class Settings(BaseModel):
         pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
         return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
-    @field_validator("outbound_allow", "oidc_spaces", "database_url", "redis_url", "s3_bucket")
+    @field_validator("outbound_allow", "oidc_spaces", "database_url", "redis_url")
     @classmethod
     def _parses(cls, value: str, info: ValidationInfo) -> str:
         if value:
@@ -289,16 +288,10 @@ def _groups(text: str) -> dict[str, list[int]]:
         raise ValueError('is not JSON of groups and space ids, like {"staff": [3]}') from None
 
 
-def _bucket(_name: str) -> None:
-    if find_spec("boto3") is None:
-        raise ValueError("needs boto3; `S3_BUCKET=<name> python3 -m webapp.cli.prepare run` installs it")
-
-
 _PARSERS: dict[str, Callable[[str], object]] = {
     "outbound_allow": AllowedHosts.parse,
     "oidc_spaces": _groups,
     "database_url": sqlalchemy_url,
     "redis_url": check_url,
-    "s3_bucket": _bucket,
 }
 """The readers of settings that are a language of their own; each raises ValueError."""

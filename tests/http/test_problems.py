@@ -115,7 +115,7 @@ def test_a_notice_says_what_is_wrong_with_a_field(app):
 
 
 def test_which_database_errors_pass(app):
-    for code in (1040, 1205, 1213, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
+    for code in (1040, 1203, 1205, 1213, 1226, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
         assert database_is_away(_operational(code))
     assert database_is_away(OperationalError("x", {}, Exception("database is locked")))
     assert database_is_away(PoolTimeout())

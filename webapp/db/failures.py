@@ -15,8 +15,8 @@ LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2005, 2006, 2012, 2013, 2026, 
 """MySQL: the connection is gone, or was refused."""
 NOT_SERVING = {1047, 1290, 1836}
 """MySQL: the server is up but does not serve: a Galera node outside its cluster, or read-only after a failover."""
-# Those, too many connections, an aborted connection, lock waits; no such column or table, as during an upgrade.
-_DATABASE_AWAY = LOST | NOT_SERVING | {1040, 1184, 1205, 1213} | {1054, 1146}
+# Those, too many connections (or of one user), an aborted one, lock waits; no such column or table, as in an upgrade.
+_DATABASE_AWAY = LOST | NOT_SERVING | {1040, 1184, 1203, 1205, 1213, 1226} | {1054, 1146}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
 _DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
 _CANNOT_STORE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE}

@@ -6,12 +6,13 @@ written appears completely or not at all. Everything raises Unavailable while th
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from flask import Flask
 
-from webapp.config import Settings
+from webapp.config import ConfigError, Settings
 from webapp.extensions import Part
 from webapp.files.folder import Folder
 
@@ -62,6 +63,8 @@ def init_storage(app: Flask, settings: Settings) -> None:
 
 
 def _bucket(settings: Settings) -> Storage:
+    if find_spec("boto3") is None:
+        raise ConfigError("S3_BUCKET needs boto3; `S3_BUCKET=<name> python3 -m webapp.cli.prepare run` installs it")
     from webapp.files.bucket import Bucket  # noqa: PLC0415 - 35 MB of libraries, only if a bucket is used
 
     return Bucket(settings)
