@@ -91,7 +91,7 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
 
 
 def _may_repeat(column: InstrumentedAttribute[Any], texts: Sequence[str]) -> ColumnElement[bool]:
-    """Return whether a column of a message has the rarest words of one of the texts; of many texts, the database is not asked."""
+    """Return whether the column has the rarest words of one of the texts; of many, the database is not asked."""
     prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
     if not prefixes or len(prefixes) > _MAX_TEXTS:
         return column.is_not(None)
