@@ -22,7 +22,7 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
 from webapp.config import Settings
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.providers.catalogue import CACHE_SECONDS
 from webapp.providers.schemas import NewConnection, OfferFields
@@ -103,9 +103,7 @@ def people(stack: Stack, count: int) -> list[str]:
     tokens = []
     with app.app_context(), write_transaction():
         for number in range(count):
-            row = User(email=f"newcomer{number}@example.com", name="Newcomer", password_hash="-", settings={})
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(User(email=f"newcomer{number}@example.com", name="Newcomer", password_hash="-", settings={}))
             tokens.append(create_token(row.user_id, NewToken(name="bench"))[1])
     return tokens
 
