@@ -22,7 +22,8 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
 from webapp.config import Settings
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
+from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.providers.catalogue import CACHE_SECONDS
 from webapp.providers.schemas import NewConnection, OfferFields
 from webapp.providers.service import create_connection
@@ -72,7 +73,8 @@ def remember(stack: Stack) -> None:
     with app.app_context():
         user_id = db.session.scalars(select(User.user_id).order_by(User.user_id).limit(1)).one()
         db.session.rollback()
-        fill_memories(user_id, MEMORIES, model=settings.embedding_model, width=384)
+        around = OpenAIEmbedder(settings.model).embed_passages([load.question(number) for number in range(64)])
+        fill_memories(user_id, MEMORIES, model=settings.embedding_model, width=384, around=around)
     stack.script(tokens=3, stamp=True)
     for _ in range(20):  # every web process meets the user at least once
         asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), 1, spread=0, limit=30, tokens=3))
@@ -101,9 +103,7 @@ def people(stack: Stack, count: int) -> list[str]:
     tokens = []
     with app.app_context(), write_transaction():
         for number in range(count):
-            row = User(email=f"newcomer{number}@example.com", name="Newcomer", password_hash="-", settings={})
-            db.session.add(row)
-            db.session.flush()
+            row = add_row(User(email=f"newcomer{number}@example.com", name="Newcomer", password_hash="-", settings={}))
             tokens.append(create_token(row.user_id, NewToken(name="bench"))[1])
     return tokens
 

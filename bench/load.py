@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
+import random
 import re
 import time
 from collections.abc import Callable
@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from testkit.memory_rows import sentence, vocabulary
+
 _STAMP = re.compile(rb"(\d+):(\d+) ")
 _WORDS = re.compile(rb'"content":\s*"[^"]')
-_things = itertools.count(1)
+_maker, _words = random.Random(11), vocabulary()
 
 
 @dataclass
@@ -49,8 +51,8 @@ def model_request(url: str, model: str, key: str = "bench") -> Callable[[int], b
 
 
 def question(number: int) -> str:
-    """A question that nobody has asked before."""
-    return f"Bench {number}: where did we leave the {next(_things)}th plan for the garden house?"
+    """A question that nobody has asked before, of words that memories have, too: those alike find only each other."""
+    return f"{sentence(_maker, _words, 8)} {number}?"
 
 
 def _post(url: str, path: str, body: dict[str, Any], token: str) -> bytes:

@@ -16,7 +16,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.llm.embeddings import normalise_rows
 from webapp.providers.clients import embedder
 from webapp.retrieval.cache import index_cache
@@ -82,10 +82,7 @@ def _fill(size: int, known: list[str]) -> int:
     maker, numbers = random.Random(size), np.random.default_rng(size)
     model, width = embedder().model, embedder().dim
     with write_transaction():
-        user = User(email=f"bench{size}@example.org", name="", password_hash="-")
-        db.session.add(user)
-        db.session.flush()
-        user_id = user.user_id
+        user_id = add_row(User(email=f"bench{size}@example.org", name="", password_hash="-")).user_id
     fill_memories(user_id, size // 2, model=model, width=width, seed=size)
     for number in range(size // 2 // PER_CONVERSATION):
         at = START + timedelta(hours=number)

@@ -22,7 +22,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, db, write_transaction
 from webapp.retrieval.service import search
 from webapp.retrieval.vector_jobs import index_user
 
@@ -63,10 +63,7 @@ def main(arguments: Sequence[str] = ()) -> bool:
 
 def _tell(language: str, facts: Sequence[tuple[str, str]]) -> tuple[int, dict[int, str]]:
     with write_transaction():
-        user = User(email=f"{language}@example.org", name="", password_hash="-")
-        db.session.add(user)
-        db.session.flush()
-        user_id = user.user_id
+        user_id = add_row(User(email=f"{language}@example.org", name="", password_hash="-")).user_id
     by_message: dict[int, str] = {}
     for place, (key, text) in enumerate(facts):
         with write_transaction():

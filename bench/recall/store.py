@@ -18,7 +18,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.db.base import db, write_transaction
+from webapp.db.base import add_row, write_transaction
 from webapp.llm.embeddings import Embedder, Vector
 from webapp.llm.errors import ModelUnavailable
 from webapp.llm.packaged_models import Embeddings
@@ -104,10 +104,7 @@ def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
 def store(account: Account) -> Stored:
     """Write an account, as the product imports conversations from elsewhere, and index it."""
     with write_transaction():
-        user = User(email=f"{account.name}@example.org", name="", password_hash="-")
-        db.session.add(user)
-        db.session.flush()
-        user_id = user.user_id
+        user_id = add_row(User(email=f"{account.name}@example.org", name="", password_hash="-")).user_id
     units: dict[int, str] = {}
     for lines in account.sessions:
         with write_transaction():

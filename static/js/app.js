@@ -3,7 +3,6 @@
 import "./announce.js";
 import "./composer.js";
 import "./copy.js";
-import "./delete-dialog.js";
 import "./dialogs.js";
 import "./files.js";
 import "./keyboard.js";

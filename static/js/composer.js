@@ -1,5 +1,5 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
-import { $, $$, on, onContent, randomKey, size } from "./dom.js";
+import { $, $$, isTouch, on, onContent, randomKey, size } from "./dom.js";
 import { form, read, text, write } from "./drafts.js";
 import { add } from "./files.js";
 import { newest } from "./news.js";
@@ -12,7 +12,6 @@ import { t, tn } from "./i18n.js";
 const OFFLINE = t("There is no connection at the moment. This is sent when it is back.");
 const RETRY_MS = 4000;
 let byPointer = false;
-const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const canGrow = CSS.supports("field-sizing", "content");
 
 function showMessage(message) {
@@ -182,7 +181,7 @@ onContent(setUp);
 
 // Keeps the composer above an on-screen keyboard where the browser does not resize the page for it (iOS).
 const viewport = window.visualViewport;
-if (viewport && matchMedia("(hover: none)").matches) {
+if (viewport && isTouch) {
   const fit = () => document.documentElement.style.setProperty("--visible-height", `${Math.round(viewport.height)}px`);
   viewport.addEventListener("resize", fit);
   fit();

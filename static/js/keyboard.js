@@ -7,10 +7,9 @@ const isTyping = (element) => element?.matches?.("input, textarea, select, [cont
 
 if (isApple) for (const key of $$("[data-mod]")) key.textContent = "⌘";
 
-// A key that an input method composes with is its own: its Enter ends a word, and Safari tells that by the code alone.
-addEventListener("keydown", (event) => {
-  if (event.isComposing || event.keyCode === 229) event.stopPropagation();
-}, true);
+// A key that an input method composes with is its own: its Enter ends a word. All browsers have this code for it; Safari
+// says isComposing of no Enter.
+addEventListener("keydown", (event) => event.keyCode === 229 && event.stopPropagation(), true);
 
 document.addEventListener("keydown", (event) => {
   const command = isApple ? event.metaKey : event.ctrlKey;

@@ -1,5 +1,5 @@
 // Editing in place: titles in the sidebar (double click or F2), and Esc, which puts back what was there.
-import { $, load, on, onContent } from "./dom.js";
+import { $, isTouch, load, on, onContent } from "./dom.js";
 
 function rename(item) {
   const link = $(".side-link", item);
@@ -45,7 +45,7 @@ document.addEventListener("keydown", (event) => {
     form.dataset.cancelled = "";
     restore(form);
   }
-  if (event.key === "Enter" && !event.shiftKey && event.target.matches?.("[data-enter-sends]")) {
+  if (event.key === "Enter" && !event.shiftKey && !isTouch && event.target.matches?.("[data-enter-sends]")) {
     event.preventDefault();
     event.target.form.requestSubmit();
   }

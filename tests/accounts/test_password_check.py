@@ -250,11 +250,6 @@ def test_guesses_at_a_password_count_together_wherever_they_are_made(app, monkey
     assert post_form(browser, "/settings/password", "/settings", **guess).status_code == 429
 
 
-def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, login, user):
-    post_form(login(user), "/settings/two-step/start", "/settings")
-    assert client.get("/settings/two-step").status_code == 403
-
-
 def test_who_is_refused_keeps_the_form(anonymous, login, user, monkeypatch):
     def refuse(*_attempt, **_options):
         raise TooMany.within(40)

@@ -47,14 +47,6 @@ def test_a_reader_changes_nothing(with_scopes):
     assert reader.get("/healthz").status_code == 200
 
 
-def test_memory_alone_reads_no_conversations(with_scopes):
-    keeper = with_scopes("memory")
-    assert keeper.post("/api/memories", json={"memory_type": "fact", "content": "Likes tea"}).status_code == 201
-    assert keeper.get("/api/memories").status_code == 200
-    assert keeper.get("/api/conversations").status_code == 403
-    assert keeper.get("/api/account").status_code == 403
-
-
 def test_forgetting_with_a_conversation_or_a_space_needs_the_scope_of_memory(with_scopes):
     """A token for conversations had whatever they taught forgotten, for good."""
     for scope, kind, body in (("chat", "conversations", {}), ("write", "spaces", {"kind": "project", "name": "Boat"})):

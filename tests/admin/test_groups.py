@@ -49,7 +49,7 @@ def test_a_model_is_for_the_members_of_a_group(app, api, make_user):
     admin, inside, outside = api(make_user(is_admin=True)), make_user(), make_user()
     group = admin.post("/api/groups", json={"name": "Readers", "user_ids": [inside.user_id]}).get_json()["group_id"]
     offers = [
-        {"model": "big", "audience": "admins", "group_ids": [group]},
+        {"model": "big", "group_ids": [group]},
         {"model": "small"},
         {"model": "secret", "audience": "admins"},
     ]

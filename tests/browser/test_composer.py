@@ -24,7 +24,7 @@ def test_a_new_conversation_offers_ways_to_begin_and_room_to_write(open_tab, use
     assert box.bounding_box()["height"] < 60  # one row
     field.fill("one\ntwo\nthree")
     until(page, lambda: box.bounding_box()["height"] > 80, "three rows")
-    field.dispatch_event("keydown", {"key": "Enter", "keyCode": 229})  # of an input method, as Safari says it
+    field.dispatch_event("keydown", {"key": "Enter", "keyCode": 229})  # of an input method
     page.locator("#composer").evaluate("form => { form.dataset.limit = '100' }")
     field.fill("x" * 105)
     expect(page.get_by_text("5 characters too many")).to_be_visible()
@@ -88,7 +88,7 @@ def test_commands_are_found_by_their_words(page):
     assert serious_findings(page) == []
     page.keyboard.type("dark")
     for key in ("Enter", "Escape"):
-        page.locator("#palette-text").dispatch_event("keydown", {"key": key, "isComposing": True})
+        page.locator("#palette-text").dispatch_event("keydown", {"key": key, "keyCode": 229})
     expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
     page.keyboard.press("Enter")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -154,6 +154,7 @@ def test_on_a_phone(open_tab, user, model):
     page.set_viewport_size({"width": 390, "height": 400})
     page.get_by_role("link", name="Edit and send again").tap()
     expect(page.get_by_label("Your message", exact=True)).to_be_in_viewport(ratio=0.5)
+    page.keyboard.press("Enter")  # makes a line, as in the composer
     page.get_by_role("link", name="Cancel").tap()
     page.set_viewport_size(PHONE["viewport"])
     page.context.set_offline(True)

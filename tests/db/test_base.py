@@ -2,11 +2,12 @@
 
 import gc
 import os
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, func, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -56,17 +57,29 @@ def test_a_write_transaction_commits_or_leaves_nothing(app):
 
 
 def test_writers_wait_for_each_other_and_lose_nothing(app):
+    """On SQLite in a line of their process: who asks the database while it is written sleeps for up to 100 ms."""
     with app.app_context(), write_transaction():
         db.session.add(SiteSetting(key="n", value=0))
+    asking, most = set(), []
+
+    def begin(_connection, _cursor, statement, *_rest):
+        if statement == "BEGIN IMMEDIATE":
+            asking.add(threading.get_ident())
+            most.append(len(asking))
 
     def work() -> None:
         for _ in range(10):
             with app.app_context(), write_transaction():
                 row = db.session.get(SiteSetting, "n", with_for_update=True)
                 row.value += 1
+                db.session.flush()
+                asking.discard(threading.get_ident())
 
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", begin)
     at_once(*[work] * 4)
     assert get_row(app, SiteSetting, "n").value == 40
+    assert set(most) <= {1}
 
 
 def test_an_id_is_never_given_twice(app, user):

@@ -13,7 +13,6 @@ from sqlalchemy import select, update
 from testkit.people import ApiClient
 from tests.journeys.rows import ask, begin, load, points, write_fixture
 from tests.support.queries import scalar
-from tests.support.tour import tour_in_thread
 from tests.tour.test_answers import NOT_LEARNED
 from webapp.background.job_specs import JOBS, Queue, rq_queue
 from webapp.background.queues import enqueue
@@ -28,13 +27,6 @@ from webapp.summaries import overviews
 from webapp.tour import answers
 
 QUESTION = "I'm Sam, I live in Leeds. My daughter is 4 and allergic to peanuts. What could we cook tonight?"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A running screen tour."""
-    with tour_in_thread() as served:
-        yield served
 
 
 @pytest.fixture

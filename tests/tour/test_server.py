@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -14,19 +13,12 @@ from pydantic import BaseModel
 
 from testkit.processes import free_port
 from tests.llm.helpers import ASK, listen
-from tests.support.tour import tour_in_thread
 from webapp.llm.complete import CompletionClient
 from webapp.llm.errors import NoModel
 from webapp.llm.settings import ModelSettings
 from webapp.tour import answers
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with tour_in_thread() as served:
-        yield served
 
 
 @pytest.fixture

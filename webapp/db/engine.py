@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,8 @@ from webapp.db.failures import NOT_SERVING
 from webapp.telemetry import tracing
 from webapp.telemetry.metrics import DATABASE, recorder
 
+BUSY_SECONDS = 30
+"""How long a transaction waits for the one writer that SQLite has."""
 LIVENESS_SECONDS = 1.0
 """How many seconds a connection that was just used is assumed to be alive."""
 _TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
@@ -38,7 +41,7 @@ def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
             "hide_parameters": True,
             "pool_size": pool,
             "max_overflow": pool,
-            "connect_args": {"timeout": 30, "isolation_level": None, "check_same_thread": False},
+            "connect_args": {"timeout": BUSY_SECONDS, "isolation_level": None, "check_same_thread": False},
         }
     return {
         "hide_parameters": True,
@@ -205,12 +208,22 @@ def prepare_engine(engine: Engine) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.execute("PRAGMA secure_delete=ON")  # not everywhere the default: what is deleted is overwritten
         cursor.close()
         text_search.register(connection)
 
+    turn = threading.Lock()
+
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
+        # SQLite asks again after up to a tenth of a second, whoever comes meanwhile: writers of a process wait here.
+        if writing.get() and not connection.info.get("has_turn"):
+            connection.info["has_turn"] = turn.acquire(timeout=BUSY_SECONDS)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing.get() else "BEGIN")
+
+    @event.listens_for(engine, "checkin")
+    def _checkin(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        if record.info.pop("has_turn", False):
+            turn.release()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .events import Event, Finish, ReasoningDelta, TextDelta
-from .partial_calls import ToolCall
+from .partial_calls import ARGUMENT_FIELDS, ToolCall
 from .reply_markup import ReplyMarkup
 from .textual_calls import TextualCalls
 
@@ -83,8 +83,19 @@ class AnswerFilter:
     def _own_calls(self, call: ToolCall) -> list[ToolCall]:
         """Return a call with its tool's name, or those in its arguments if it is of no tool."""
         name = self._calls.tool_name(call.name)
-        inner = [] if name in self._types else [*self._calls.written.read(call.arguments)]
-        return inner or [replace(call, name=name)]
+        if name in self._types:
+            return [replace(call, name=name, arguments=self._own_arguments(name, call.arguments))]
+        return [*self._calls.written.read(call.arguments)] or [replace(call, name=name)]
+
+    def _own_arguments(self, name: str, arguments: str) -> str:
+        """Return the arguments of a call, which some models put into an argument that the tool does not have."""
+        with suppress(ValueError, RecursionError):
+            given, own = json.loads(arguments), self._types[name]
+            if own and isinstance(given, dict) and own.keys().isdisjoint(given):
+                inner = next(filter(None, map(given.get, ARGUMENT_FIELDS)), None)
+                inner = json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict) else inner
+                return inner if isinstance(inner, str) and inner.startswith("{") else arguments
+        return arguments
 
     def _is_again(self, call: ToolCall, event: Event) -> bool:
         """Return whether a call was sent by an `event` and stands in the text, too."""

@@ -193,7 +193,8 @@ class ProfileOut(BaseModel):
 class KnownItem:
     """A memory for the prompt; `group` is profile, pinned, fact or recent, or how else it got there.
 
-    `author` names the member of the space who shares it; empty for the user's own.
+    `author` names the member of the space who shares it; empty for the user's own. `day` is when it was learned, of
+    what may hold for a while only.
     """
 
     id: int
@@ -202,3 +203,4 @@ class KnownItem:
     group: str = "fact"
     importance: float = 0.5
     author: str = ""
+    day: date | None = None

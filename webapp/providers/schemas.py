@@ -1,9 +1,9 @@
 """Requests and responses for connections and models."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Integer, Line, ListOut, Output
 from webapp.i18n.marks import say
@@ -61,7 +61,9 @@ class OfferFields(Input):
     model: ModelName = Field(description="Its name on the server.")
     label: Line | None = Field(None, max_length=100, description="Its name here.")
     icon: Line | None = Field(None, max_length=8, description="Shown before its name, such as an emoji.")
-    audience: Literal["everyone", "admins"] = "everyone"
+    audience: Literal["everyone", "admins"] = Field(
+        "everyone", description="If left out, `admins` where there are groups."
+    )
     group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
     context_window: Integer | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
@@ -73,6 +75,12 @@ class OfferFields(Input):
     fallback_rank: Integer | None = Field(
         None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
     )
+
+    @model_validator(mode="after")
+    def _keep_others_out(self) -> Self:
+        if self.group_ids and "audience" not in self.model_fields_set:
+            self.audience = "admins"
+        return self
 
 
 class NewConnection(Input):

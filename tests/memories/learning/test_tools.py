@@ -1,5 +1,7 @@
 """The model's tools in a real turn, and what a turn asks for afterwards."""
 
+import re
+
 import pytest
 
 from tests.memories.conversing import answers, current, memories_of, operation
@@ -199,13 +201,14 @@ def test_what_is_always_known_stands_in_the_prompt_in_a_stable_order(app, client
     send(client, "Hello once more")
     opens = [call["messages"][1]["content"].partition("</context>")[0] for call in chats(model)]
     assert opens[0] == opens[1] and "What you know about the user" in opens[0]
-    lines = [line for line in opens[0].splitlines() if line.startswith("- ")]
+    opening = re.sub(r"\d+ \w+ \d{4}\)", "a day)", opens[0])
+    lines = [line for line in opening.splitlines() if line.startswith("- ")]
     assert lines == [
         "- The user's name is Ada &lt;/known> Lovelace.",
         "- Pinned.",
         "- Keyed and important.",
-        "- Recent and plain.",
-        "- Keyed and slight.",
+        "- Recent and plain. (remembered a day)",
+        "- Keyed and slight. (remembered a day)",
     ]
 
 

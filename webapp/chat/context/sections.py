@@ -19,6 +19,7 @@ from webapp.chat.context.segments import (
 )
 from webapp.chat.context.values import MESSAGE_OVERHEAD, Chunk, ContextInput, Message, Omission, RetrievedPassage
 from webapp.files.picture import Picture
+from webapp.i18n.dates import full_date, is_dated
 from webapp.memories.schemas import KnownItem
 from webapp.retrieval.passages import ReceiptItem
 from webapp.text.tokens import estimate_tokens, shorten
@@ -187,6 +188,8 @@ def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: in
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
         if memory.author:
             line.append(Segment(f" (said by {attribute(memory.author)})"))
+        if memory.day and is_dated(memory.day):
+            line.append(Segment(f" (remembered {full_date(memory.day)})"))
         tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
         section.account(memory, rank, tokens, "" if fits else NO_ROOM)

@@ -98,10 +98,8 @@ _RANKS = {name: attrgetter(kind.column, "memory_id") for name, kind in KNOWN_KIN
 
 
 class AlwaysUsed:
-    """The memories in use that every prompt draws on, at a `version` of their user's memory; it never changes.
-
-    Of each kind it has all there are, or the first of them. Empty, it is that of somebody who has no memories.
-    """
+    """The memories in use that every prompt draws on, at a `version` of their user's memory; it never changes. Of each
+    kind it has all there are, or the first of them. Empty, it is that of somebody who has no memories."""
 
     def __init__(
         self,
@@ -276,6 +274,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
             row.revision,
             "profile" if group not in (NEW, INSTRUCTION) and row.fact_key in _PROFILE else group,
             round(row.importance, 4),
+            day=row.created_at.date() if group == "recent" else None,
         )
         for row in rows
     ]
