@@ -26,6 +26,20 @@ class MailDeliveryUnknown(MailUnavailable):
     """The connection broke while the message was handed over: the mail server may have taken it."""
 
 
+class _LetIn(Exception):
+    """The mail server has let us in, which is all that was asked."""
+
+
+def check(settings: Settings) -> None:
+    """Connect to the mail server and sign in, but send nothing. Raises MailUnavailable."""
+
+    def stop() -> None:
+        raise _LetIn
+
+    with suppress(_LetIn):
+        send(settings, settings.smtp_from, "", "", "", before=stop)
+
+
 def send(
     settings: Settings, to: str, subject: str, text: str, key: str, *, before: Callable[[], object] | None = None
 ) -> None:

@@ -74,9 +74,9 @@ def all_texts() -> list[Texts]:
         place = path.relative_to(ROOT).as_posix()
         if place.startswith(TERMINAL_PATHS) or place.endswith("cli.py"):
             continue
-        hears_errors = not place.startswith(UNTRANSLATED_PATHS) and not place.endswith("api.py")
+        with_errors = not place.startswith(UNTRANSLATED_PATHS) and not place.endswith("api.py")
         source = path.read_text(encoding="utf-8")
-        unique.update(dict.fromkeys(texts_in_module(source, with_errors=hears_errors)))
+        unique.update(dict.fromkeys(texts_in_module(source, with_errors=with_errors)))
         if place == "webapp/llm/errors.py":  # which knows nothing about us, but is shown under replies
             unique.update(dict.fromkeys(texts_in_details(source)))
     for path in sorted((ROOT / "static" / "js").glob("*.js")):
