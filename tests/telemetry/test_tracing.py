@@ -71,7 +71,7 @@ def traced_app(app: Flask, exporter: Kept) -> Iterator[Flask]:
     hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
     before = [list(found.get(None, [])) for found in hooks]
     app._got_first_request = False
-    trace_requests(app, believes=True)
+    trace_requests(app, trusts_traceparent=True)
     app.before_request_funcs[None].insert(0, app.before_request_funcs[None].pop())
     yield app
     for found, was in zip(hooks, before, strict=True):
