@@ -398,12 +398,9 @@ def test_what_is_missing_to_send_mail_is_said_at_the_start(app, lacking):
     app.jinja_env.globals["sends_mail"] = False
 
 
-def test_the_doctor_tries_the_mail_server_and_sends_nothing(postman, app):
+def test_a_server_that_is_not_there(postman, app, monkeypatch):
     with app.app_context():
         assert [finding.state for finding in run_checks((checks.mail,))] == ["ok"] and postman.letters == []
-
-
-def test_a_server_that_is_not_there(app, monkeypatch):
     settings = Settings(smtp_host="127.0.0.1", smtp_port=9, smtp_from="a@example.org", smtp_tls="none")
     with pytest.raises(MailUnavailable) as raised:
         send(settings, "secret@example.org", "s", "t", "1")
