@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Boolean, Index, LargeBinary, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, now, refers_to, set_at
+from webapp.db.base import Base, now
+from webapp.db.columns import Key, Timestamp, belongs_to, refers_to, set_at
 
 
 class User(Base):

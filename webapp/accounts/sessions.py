@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 
 from webapp.accounts.models import User, UserSession
-from webapp.db.base import Timestamp, add_row, db, now, rows_changed
+from webapp.db.base import add_row, db, now, rows_changed
+from webapp.db.columns import Timestamp
 from webapp.db.encryption import digest_of
 from webapp.errors import NotFound
 from webapp.http.paging import Keyset, read_page

@@ -11,7 +11,8 @@ from sqlalchemy import Row, Select, Update, and_, bindparam, or_, select, update
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.db.base import Timestamp, add_row, db, now, read_columns, rows_changed, table_of
+from webapp.db.base import add_row, db, now, read_columns, rows_changed, table_of
+from webapp.db.columns import Timestamp
 from webapp.db.encryption import digest_of
 from webapp.errors import Conflict, NotFound
 

@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, Index, String, event
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, belongs_to, refers_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, belongs_to, refers_to, set_at
 
 
 class AuditEvent(Base):

@@ -8,18 +8,8 @@ from sqlalchemy import JSON, Boolean, Index, String, Text, event, select, text
 from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.db.base import (
-    LONG_TEXT,
-    Base,
-    Key,
-    Timestamp,
-    belongs_to,
-    current_timestamp,
-    now,
-    one_of,
-    refers_to,
-    set_at,
-)
+from webapp.db.base import Base, now
+from webapp.db.columns import LONG_TEXT, Key, Timestamp, belongs_to, current_timestamp, one_of, refers_to, set_at
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")

@@ -1,4 +1,4 @@
-"""The declarative base, portable column types and transaction helpers."""
+"""The declarative base, rows, and transactions."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -9,35 +9,17 @@ from typing import Any, TypeVar, TypeVarTuple, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import (
-    CursorResult,
-    DateTime,
-    Dialect,
-    Enum,
-    Executable,
-    ForeignKey,
-    MetaData,
-    String,
-    Table,
-    Text,
-    event,
-)
-from sqlalchemy.dialects import mysql
+from sqlalchemy import CursorResult, Executable, MetaData, Table, event
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase, MappedColumn, Session, SessionTransaction, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
 from sqlalchemy.schema import CreateTable
-from sqlalchemy.sql.compiler import DDLCompiler, SQLCompiler
-from sqlalchemy.sql.expression import ColumnElement, FunctionElement
+from sqlalchemy.sql.compiler import DDLCompiler
+from sqlalchemy.sql.expression import ColumnElement
 from sqlalchemy.sql.selectable import TypedReturnsRows
-from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from webapp.errors import require
 
 log = logging.getLogger(__name__)
-
-
-LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
-"""A text of more than the 65,535 bytes that TEXT holds on MySQL and MariaDB."""
 
 
 class Base(DeclarativeBase):
@@ -61,79 +43,6 @@ class Base(DeclarativeBase):
 
 
 db = SQLAlchemy(model_class=Base, disable_autonaming=True)
-
-
-class Timestamp(TypeDecorator[datetime]):
-    """A UTC instant with microseconds: TIMESTAMP(6) on MySQL, naive UTC text on SQLite, aware in Python."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name in ("mysql", "mariadb"):
-            return dialect.type_descriptor(mysql.TIMESTAMP(fsp=6))
-        return dialect.type_descriptor(DateTime())
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.replace(tzinfo=UTC)
-
-
-class Key(TypeDecorator[str]):
-    """A string compared byte by byte: e-mail addresses, hashes, keys. In MySQL's default collations '🎉' = '👍'."""
-
-    impl = String
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
-        length = cast(String, self.impl_instance).length
-        if dialect.name in ("mysql", "mariadb"):
-            return dialect.type_descriptor(mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"))
-        return dialect.type_descriptor(String(length))
-
-
-def set_at(**options: Any) -> MappedColumn[Any]:
-    """Return a column for a moment that is the present one if nothing else is said, here or in SQL."""
-    return mapped_column(Timestamp, default=now, server_default=current_timestamp(), **options)
-
-
-def belongs_to(key: str, **options: Any) -> MappedColumn[Any]:
-    """Return a column for the key of the row that this one is deleted with."""
-    return mapped_column(ForeignKey(key, ondelete="CASCADE"), **options)
-
-
-def refers_to(key: str, **options: Any) -> MappedColumn[Any]:
-    """Return a column for the key of another row, emptied when that is deleted."""
-    return mapped_column(ForeignKey(key, ondelete="SET NULL"), **options)
-
-
-def one_of(*values: str, name: str) -> Enum:
-    """Return an ENUM on MySQL, a checked string on SQLite."""
-    return Enum(*values, name=name, create_constraint=True, validate_strings=True)
-
-
-class current_timestamp(FunctionElement[Any]):
-    """The database's clock with the precision of Timestamp, for server defaults."""
-
-    type = DateTime()
-    inherit_cache = True
-
-    def __init__(self, on_update: bool = False) -> None:
-        super().__init__()
-        self.on_update = on_update
-
-
-@compiles(current_timestamp)
-def _current_timestamp(element: current_timestamp, compiler: SQLCompiler, **kw: Any) -> str:
-    return "CURRENT_TIMESTAMP"
-
-
-@compiles(current_timestamp, "mysql")
-@compiles(current_timestamp, "mariadb")
-def _current_timestamp_mysql(element: current_timestamp, compiler: SQLCompiler, **kw: Any) -> str:
-    return "CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)" if element.on_update else "CURRENT_TIMESTAMP(6)"
 
 
 @compiles(CreateTable, "sqlite")

@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, belongs_to, one_of, set_at
+from webapp.db.base import Base
+from webapp.db.columns import belongs_to, one_of, set_at
 
 SOURCES = ("model", "user", "service")
 

@@ -6,7 +6,8 @@ from sqlalchemy import Boolean, Index, String, Text, literal_column, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, belongs_to, one_of, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, belongs_to, one_of, set_at
 
 STATUSES = ("ready", "unreadable")
 MODES = ("whole", "search")

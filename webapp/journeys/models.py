@@ -7,7 +7,8 @@ from sqlalchemy import JSON, Boolean, Double, Index, LargeBinary, String, Text, 
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, current_timestamp, now, set_at
+from webapp.db.base import Base, now
+from webapp.db.columns import Key, Timestamp, belongs_to, current_timestamp, set_at
 
 PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 """Up to 16 MB; a summary takes a few dozen kilobytes."""

@@ -26,7 +26,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, Timestamp, belongs_to, one_of, refers_to, set_at
 from webapp.memories.rules.kinds import MEMORY_TYPES
 
 VISIBILITIES = ("private", "shared")

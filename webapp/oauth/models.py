@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import JSON, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, Timestamp, belongs_to, set_at
 
 
 class OAuthClient(Base):

@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import ForeignKeyConstraint, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, one_of, refers_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, one_of, refers_to, set_at
 from webapp.prompts.catalogue import CATALOGUE, Definition
 
 ORIGINS = ("default", "admin")

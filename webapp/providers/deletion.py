@@ -9,7 +9,8 @@ from typing import Any
 from redis.exceptions import RedisError
 from sqlalchemy import delete
 
-from webapp.db.base import Timestamp, after_commit, db, table_of
+from webapp.db.base import after_commit, db, table_of
+from webapp.db.columns import Timestamp
 from webapp.errors import require
 from webapp.extensions import redis
 from webapp.providers import service

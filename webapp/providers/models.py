@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, Timestamp, belongs_to, one_of, set_at
 
 AUDIENCES = ("everyone", "admins")
 MIN_RECALL = 0.85

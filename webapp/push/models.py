@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, belongs_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, belongs_to, set_at
 
 
 class PushSubscription(Base):

@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, belongs_to, one_of, set_at
+from webapp.db.base import Base
+from webapp.db.columns import belongs_to, one_of, set_at
 
 CHANGES = ("conversation", "memories", "documents", "verdicts")
 VERDICTS = ("wrong", "outdated", "not_relevant", "forget")

@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, belongs_to, now, set_at
+from webapp.db.base import Base, now
+from webapp.db.columns import belongs_to, set_at
 
 
 class SavedPrompt(Base):

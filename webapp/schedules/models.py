@@ -6,7 +6,8 @@ from typing import Literal
 from sqlalchemy import Boolean, DateTime, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 Place = Literal["new", "same"] | int
 RUN_STATUSES = ("waiting", "running", "done", "failed")

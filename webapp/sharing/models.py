@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import JSON, Boolean, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, now, one_of, set_at
+from webapp.db.base import Base, now
+from webapp.db.columns import Key, Timestamp, belongs_to, one_of, set_at
 
 AUDIENCES = ("anyone", "accounts")
 

@@ -5,7 +5,8 @@ from datetime import datetime
 from sqlalchemy import Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import LONG_TEXT, Base, Key, Timestamp, belongs_to, now, one_of, refers_to, set_at
+from webapp.db.base import Base, now
+from webapp.db.columns import LONG_TEXT, Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 KINDS = ("project", "legacy")
 ROLES = ("owner", "member")

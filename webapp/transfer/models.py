@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to, one_of, refers_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, Timestamp, belongs_to, one_of, refers_to, set_at
 
 IMPORT_STATUSES = ("reading", "ready", "running", "done", "failed", "cancelled", "undone")
 ITEM_KINDS = ("conversation", "memory", "project", "problem")

@@ -5,7 +5,8 @@ from datetime import date, datetime
 from sqlalchemy import BigInteger, Boolean, Date, Float, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, belongs_to, one_of, refers_to, set_at
+from webapp.db.base import Base
+from webapp.db.columns import Key, belongs_to, one_of, refers_to, set_at
 
 PERIODS = ("day", "month")
 CHAT, SCHEDULE = "chat", "schedule"

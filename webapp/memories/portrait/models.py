@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.db.base import Base, Key, Timestamp, belongs_to
+from webapp.db.base import Base
+from webapp.db.columns import Key, Timestamp, belongs_to
 
 
 class Portrait(Base):

@@ -28,7 +28,8 @@ from sqlalchemy import (
     select,
 )
 
-from webapp.db.base import Base, Key, Timestamp, db
+from webapp.db.base import Base, db
+from webapp.db.columns import Key, Timestamp
 from webapp.http.validation import MAX_ID, MAX_TEXT_BYTES
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.spaces.originals import Original
