@@ -30,7 +30,7 @@ class Refusal(Exception):
         self.status, self.body, self.headers = status, body, headers or {}
 
     def response(self) -> web.Response:
-        """As an HTTP response."""
+        """Return it as an HTTP response."""
         if isinstance(self.body, str):
             return web.Response(status=self.status, text=self.body, headers=self.headers)
         return web.json_response(self.body, status=self.status, headers=self.headers)
@@ -79,7 +79,7 @@ def answer_for(body: dict[str, Any], rule: Rule | None, quirks: Quirks) -> Answe
 
 
 async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) -> web.Response:
-    """The answer in one piece; with a script, after the time that streaming it would take."""
+    """Return the answer in one piece; with a script, after the time that streaming it would take."""
     if rule is not None:
         await asyncio.sleep(answer.first_delay + answer.token_delay * len(answer.tokens))
         if rule.fault.raw is not None:
@@ -94,7 +94,7 @@ async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) ->
 async def send_stream(
     request: web.Request, body: dict[str, Any], answer: Answer, rule: Rule | None, pacer: Pacer, call: dict[str, Any]
 ) -> web.StreamResponse:
-    """The answer as server-sent events at its pace, with the script's faults; `call` records how far it got."""
+    """Stream the answer as server-sent events at its pace, with the script's faults; note in `call` how far it got."""
     fault = rule.fault if rule else Fault()
     frames, ends_early = _frames(body, answer, fault)
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
@@ -125,7 +125,7 @@ async def send_stream(
 
 
 def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequence[Frame], bool]:
-    """The frames to send, and whether the connection is dropped after them."""
+    """Return the frames to send, and whether the connection is dropped after them."""
     if fault.raw is not None:
         return _split([fault.raw.encode()], fault.split_bytes), False
     events = StreamEvents(body["model"])
@@ -158,7 +158,7 @@ def _stamp(events: StreamEvents, number: int) -> Callable[[], bytes]:
 
 
 def _split(frames: list[Frame], size: int | None) -> list[Frame]:
-    """The same bytes, cut every `size` bytes."""
+    """Return the same bytes, cut every `size` bytes."""
     if size is None:
         return frames
     data = b"".join(frame if isinstance(frame, bytes) else frame() for frame in frames)

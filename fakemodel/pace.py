@@ -32,7 +32,7 @@ class Flow:
 
     @property
     def sent(self) -> int:
-        """Frames sent so far."""
+        """Return how many frames were sent so far."""
         return self._position
 
     def step(self) -> bool:

@@ -65,14 +65,14 @@ class Rule:
 
     @classmethod
     def parse(cls, data: dict[str, Any]) -> Rule:
-        """A rule from JSON; raises TypeError or re.error if it is not one."""
+        """Return a rule from JSON. Raises TypeError or re.error if it is not one."""
         fault = Fault(**data.get("fault", {}))
         rule = cls(**{**data, "fault": fault})
         re.compile(rule.match)
         return rule
 
     def answer(self) -> Answer:
-        """The answer that this rule gives."""
+        """Return the answer that this rule gives."""
         delay = 1 / self.tokens_per_second if self.tokens_per_second else self.token_delay
         pace: dict[str, Any] = {
             "first_delay": self.first_delay,
@@ -119,7 +119,7 @@ class Script:
             self._calls.clear()
 
     def calls(self) -> list[dict[str, Any]]:
-        """The requests so far, oldest first."""
+        """Return the requests so far, oldest first."""
         with self._lock:
             return [dict(call) for call in self._calls]
 
@@ -148,7 +148,7 @@ class Script:
         return call
 
     def take(self, path: str, body: dict[str, Any]) -> Rule | None:
-        """The rule for this request, counted as used, or None."""
+        """Return the rule for this request, counted as used, or None."""
         subjects = [last_user_text(body), schema_name(body) or ""]
         if path == "embeddings":
             given = body.get("input")
@@ -165,7 +165,7 @@ class Script:
 
 
 def schema_name(body: dict[str, Any]) -> str | None:
-    """The name of the schema asked for, if any."""
+    """Return the name of the schema asked for, if any."""
     wanted = body.get("response_format")
     if not isinstance(wanted, dict):
         return None
@@ -174,7 +174,7 @@ def schema_name(body: dict[str, Any]) -> str | None:
 
 
 def last_user_text(body: dict[str, Any]) -> str:
-    """The last user message."""
+    """Return the last user message."""
     messages = body.get("messages")
     if not isinstance(messages, list):
         return ""

@@ -47,7 +47,7 @@ class FakeServer:
             self._embed = lru_cache(remembers)(self._embed)  # type: ignore[method-assign]
 
     def app(self) -> web.Application:
-        """The aiohttp application."""
+        """Return the aiohttp application."""
         app = web.Application(client_max_size=MAX_BODY)
         app.cleanup_ctx.append(self._lifetime)
         app.router.add_get("/healthz", self._health)
@@ -188,7 +188,7 @@ async def serving(server: FakeServer, host: str, port: int) -> AsyncIterator[int
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command line."""
+    """Serve as the command line says."""
     parser = argparse.ArgumentParser("fake-model", description="A scripted model server, OpenAI-compatible.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1")

@@ -32,11 +32,11 @@ class ServerHandle:
         return hold
 
     def imitate(self, provider: str) -> None:
-        """From now on, answer with the quirks of a kind of provider (see `providers.PROVIDERS`)."""
+        """Answer with the quirks of a kind of provider from now on (see `providers.PROVIDERS`)."""
         self._server.quirks = PROVIDERS[provider]
 
     def calls(self) -> list[dict[str, Any]]:
-        """The requests so far, oldest first."""
+        """Return the requests so far, oldest first."""
         return self._scripted().calls()
 
     def reset(self) -> None:
@@ -47,7 +47,7 @@ class ServerHandle:
     def wait_for(
         self, condition: Callable[[list[dict[str, Any]]], bool], timeout: float = 10.0
     ) -> list[dict[str, Any]]:
-        """The calls once `condition` holds for them; AssertionError if it does not in time."""
+        """Return the calls once `condition` holds for them. Raises AssertionError if it does not in time."""
         deadline = time.monotonic() + timeout
         while not condition(calls := self.calls()):
             assert time.monotonic() < deadline, f"calls did not become as expected: {calls}"

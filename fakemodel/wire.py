@@ -33,27 +33,27 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         return "".join(self.tokens)
 
     @property
     def reason(self) -> str:
-        """The finish reason."""
+        """Return the finish reason."""
         return self.finish_reason or ("tool_calls" if self.tool_calls else "stop")
 
 
 def tokens_of(text: str) -> list[str]:
-    """Pieces of a few characters whose concatenation is `text`."""
+    """Return pieces of a few characters whose concatenation is `text`."""
     return _TOKEN.findall(text)
 
 
 def count_tokens(text: str) -> int:
-    """An estimate for usage, as cheap as possible: prompts are long and benchmarks share the processor."""
+    """Estimate tokens for the usage, as cheaply as possible: prompts are long and benchmarks share the processor."""
     return (len(text) + 3) // 4
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content, whether a string or a list of parts."""
+    """Return the text of a message's content, whether a string or a list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -62,7 +62,7 @@ def text_of(content: object) -> str:
 
 
 def usage(messages: Sequence[dict[str, Any]], completion_tokens: int) -> dict[str, int]:
-    """The usage object for a prompt of `messages`."""
+    """Return the usage object for a prompt of `messages`."""
     prompt = sum(3 + count_tokens(text_of(m.get("content"))) for m in messages)
     return {
         "prompt_tokens": prompt,
@@ -72,7 +72,7 @@ def usage(messages: Sequence[dict[str, Any]], completion_tokens: int) -> dict[st
 
 
 def completion(answer: Answer, model: str, usage_object: dict[str, int] | None) -> dict[str, Any]:
-    """The response object of a request without streaming."""
+    """Return the response object of a request without streaming."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
     if answer.reasoning:
         message["reasoning_content"] = "".join(answer.reasoning)
@@ -102,19 +102,19 @@ class StreamEvents:
         self._prefix = f'data: {self._base},"choices":[{{"index":0,"delta":{{"content":'.encode()
 
     def text(self, text: str) -> bytes:
-        """One token."""
+        """Return the event of one token."""
         return b'%b%b},"finish_reason":null}]}\n\n' % (self._prefix, json.dumps(text, ensure_ascii=False).encode())
 
     def delta(self, delta: dict[str, Any], reason: str | None = None) -> bytes:
-        """Any other delta."""
+        """Return the event of any other delta."""
         return self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
     def usage(self, usage_object: dict[str, int]) -> bytes:
-        """The last event of a stream that was asked for usage."""
+        """Return the last event of a stream that was asked for usage."""
         return self._event({"choices": [], "usage": usage_object})
 
     def tool_calls(self, calls: Iterable[dict[str, Any]]) -> Iterable[bytes]:
-        """Calls as providers send them: the name first, then the arguments in two pieces."""
+        """Yield calls as providers send them: the name first, then the arguments in two pieces."""
         for index, call in enumerate(calls):
             function = call["function"]
             head = {"index": index, **call}
@@ -129,5 +129,5 @@ class StreamEvents:
 
 
 def error(message: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
-    """An error body."""
+    """Return an error body."""
     return {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}

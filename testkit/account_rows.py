@@ -51,7 +51,7 @@ def _conversations(user_id: int, start: int, size: int) -> None:
 
 
 def _messages(conversation_id: int, start: int, size: int) -> None:
-    """Alternating questions and answers; the id of a message is its number."""
+    """Insert alternating questions and answers; the id of a message is its number."""
     said = _join("Message ", "seq", ": about **Lisbon**, the weather and what to pack.\n\n- a coat\n- shoes\n")
     _insert(
         "messages (message_id, conversation_id, role, content, status, parent_id, reply_to_id, created_at)",
@@ -93,7 +93,7 @@ def _memories(user_id: int, start: int, size: int) -> None:
 
 
 def _evidence(memories: int, messages: int) -> None:
-    """A quote for each of the newest memories, from the newest questions."""
+    """Insert a quote for each of the newest memories, from the newest questions."""
     _insert(
         f"memory_evidence (memory_id, message_id, quote, {_name('start')}, {_name('end')}, said_at)",
         f"seq, {messages} - 1 - 2 * ({memories} - seq), 'about Lisbon', 0, 12, '2024-01-01'",
@@ -104,7 +104,7 @@ def _evidence(memories: int, messages: int) -> None:
 
 
 def _traces(user_id: int, conversation_id: int, memories: int, messages: int) -> None:
-    """For each of the newest replies, five passages that it saw and the memory that was learned from it."""
+    """Insert, for each of the newest replies, five passages that it saw and the memory that was learned from it."""
     for rank in range(5):
         _insert(
             f"turn_receipts (message_id, kind, passage_id, revision, stage, {_name('rank')}, score, reason, injected)",
@@ -126,7 +126,7 @@ def _traces(user_id: int, conversation_id: int, memories: int, messages: int) ->
 
 
 def _insert(into: str, values: str, start: int, size: int, **parameters: object) -> None:
-    """One row for each number from start + 1 to size, known as seq."""
+    """Insert one row for each number from start + 1 to size, known as seq."""
     source = f"seq_{start + 1}_to_{size}"
     numbers = ""
     if _is_sqlite():
@@ -143,18 +143,18 @@ def _run(statement: str, **parameters: object) -> None:
 
 
 def _instant() -> str:
-    """The start of 2024 plus as many seconds as the number of the row."""
+    """Return SQL for the start of 2024 plus as many seconds as the number of the row."""
     return "datetime('2024-01-01', '+' || seq || ' seconds')" if _is_sqlite() else "'2024-01-01' + INTERVAL seq SECOND"
 
 
 def _join(*parts: str) -> str:
-    """Alternating pieces of text and SQL, joined to one string."""
+    """Return SQL that joins alternating pieces of text and SQL to one string."""
     pieces = [part if at % 2 else "'" + part + "'" for at, part in enumerate(parts)]
     return " || ".join(f"({piece})" for piece in pieces) if _is_sqlite() else f"CONCAT({', '.join(pieces)})"
 
 
 def _name(column: str) -> str:
-    """A column whose name is a keyword of SQL."""
+    """Return a column whose name is a keyword of SQL, quoted."""
     return f'"{column}"' if _is_sqlite() else f"`{column}`"
 
 

@@ -10,7 +10,7 @@ HIDDEN = "What only the program was told"
 
 
 def pack(files: dict[str, Any]) -> bytes:
-    """A ZIP of files; what is not text is written as JSON."""
+    """Return a ZIP of files; what is not text is written as JSON."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -21,7 +21,7 @@ def pack(files: dict[str, Any]) -> bytes:
 def node(
     key: str, parent: str | None, role: str = "", text: str = "", at: float | None = None, **more: Any
 ) -> dict[str, Any]:
-    """One node of a ChatGPT mapping."""
+    """Return one node of a ChatGPT mapping."""
     message = None
     if role:
         message = {
@@ -38,7 +38,7 @@ def node(
 
 
 def chatgpt_conversation(number: int = 1, **more: Any) -> dict[str, Any]:
-    """A conversation with a hidden context, an edited question and the tool that remembers."""
+    """Return a conversation with a hidden context, an edited question and the tool that remembers."""
     nodes = [
         node("root", None),
         node("sys", "root", "system", HIDDEN, metadata={"is_visually_hidden_from_conversation": True}),
@@ -72,7 +72,7 @@ def context() -> dict[str, Any]:
 
 
 def claude_conversation(number: int = 1, **more: Any) -> dict[str, Any]:
-    """A conversation with a branch, blocks instead of text, and an attachment."""
+    """Return a conversation with a branch, blocks instead of text, and an attachment."""
 
     def message(key: str, parent: str | None, sender: str, text: str, **fields: Any) -> dict[str, Any]:
         return {
@@ -110,7 +110,7 @@ def claude_conversation(number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def openwebui_chat() -> dict[str, Any]:
-    """A chat with a reasoning block and a branch."""
+    """Return a chat with a reasoning block and a branch."""
     messages = {
         "1": {"id": "1", "parentId": None, "role": "user", "content": "Hi there", "timestamp": 1_760_000_000},
         "2": {"id": "2", "parentId": "1", "role": "assistant", "content": "Old", "timestamp": 1_760_000_001},
@@ -136,7 +136,7 @@ def openwebui_chat() -> dict[str, Any]:
 
 
 def librechat_conversation() -> dict[str, Any]:
-    """A conversation as a tree."""
+    """Return a conversation as a tree."""
     return {
         "conversationId": "lc-1",
         "title": "Libre talk",
@@ -161,7 +161,7 @@ def librechat_conversation() -> dict[str, Any]:
 
 
 def grok_export() -> dict[str, Any]:
-    """Two branches below one question, a picture that was made, and a project."""
+    """Return two branches below one question, a picture that was made, and a project."""
 
     def response(number: int, sender: str, message: str, parent: int | None = None, **more: Any) -> dict[str, Any]:
         at = {"$date": {"$numberLong": str(1_760_000_000_000 + number * 1_000)}}
@@ -191,7 +191,7 @@ def grok_export() -> dict[str, Any]:
 
 
 def gemini_records(prefix: str = "Prompted ") -> list[dict[str, Any]]:
-    """Records of two sessions, newest first, in an account of some language."""
+    """Return records of two sessions, newest first, in an account of some language."""
     times = ("2026-05-01T18:00:00Z", "2026-05-01T10:20:00Z", "2026-05-01T10:00:00Z")
     return [
         {
@@ -206,7 +206,7 @@ def gemini_records(prefix: str = "Prompted ") -> list[dict[str, Any]]:
 
 
 def gemini_page(day: str = "01.05.2026, 10:00:00 MESZ") -> str:
-    """The HTML form of one record."""
+    """Return the HTML form of one record."""
     return (
         '<html><body><div class="mdl-grid"><div class="outer-cell mdl-cell mdl-cell--12-col mdl-shadow--2dp">'
         '<div class="mdl-grid"><div class="header-cell"><p>Gemini-Apps<br></p></div>'

@@ -15,7 +15,7 @@ from webapp.memories.schemas import MemoryQuery
 
 
 def list_requests(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], TestResponse]]:
-    """Requests, by name of the view, of a user for whom `fill` created this many rows."""
+    """Return requests, by name of the view, of a user for whom `fill` created this many rows."""
     browser = browser_client(app, person)
     client = app.test_client()
     token = {"Authorization": f"Bearer {person.token}"}
@@ -57,5 +57,5 @@ def list_requests(app: Flask, person: Person, conversation: int, size: int) -> d
 
 
 def _position(row: int) -> tuple[datetime, int]:
-    """The sort key of the row with this number; conversations and memories are a second apart."""
+    """Return the sort key of the row with this number; conversations and memories are a second apart."""
     return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=row), 2**31 - 1

@@ -40,7 +40,7 @@ class MariaDB:
         self._process: subprocess.Popen[bytes] | None = None
 
     def url(self, database: str) -> str:
-        """The DATABASE_URL for one database on this server."""
+        """Return the DATABASE_URL for one database on this server."""
         return f"mysql://root@localhost/{database}?unix_socket={self.socket}"
 
     def start(self) -> None:
@@ -72,10 +72,10 @@ class MariaDB:
 
     @property
     def pid(self) -> int | None:
-        """Its process, between start and stop."""
+        """Return the id of the process, between start and stop."""
         return self._process.pid if self._process is not None else None
 
     @property
     def is_running(self) -> bool:
-        """True between start and stop."""
+        """Return True between start and stop."""
         return self._process is not None and self._process.poll() is None

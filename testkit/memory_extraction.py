@@ -92,7 +92,7 @@ def apply_effects(memories: Iterable[KnownMemory], effects: Iterable[Effect]) ->
 
 
 def _give_ids(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:
-    """The memories under the ids that a database would have given them."""
+    """Return the memories under the ids that a database would have given them."""
     last = max([0, *(memory.ref for memory in memories)])
     ids = {memory.ref: memory.ref for memory in memories if memory.ref > 0}
     for memory in sorted(memories, key=lambda memory: -memory.ref):
@@ -111,7 +111,7 @@ def _give_ids(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:
 
 
 def as_rows(memories: Sequence[KnownMemory]) -> list[dict[str, Any]]:
-    """The memories as the scorer reads them."""
+    """Return the memories as the scorer reads them."""
     return [
         {
             "content": memory.content,

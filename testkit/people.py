@@ -35,7 +35,7 @@ class Person:
 def make_person(
     app: Flask, *, email: str = "", name: str = "", is_admin: bool = False, is_service: bool = False
 ) -> Person:
-    """A new account with an API token; `is_service` makes it a service token."""
+    """Create an account with an API token; `is_service` makes it a service token."""
     number = next(_numbers)
     email, name = email or f"person{number}@example.org", name or f"Person {number}"
     with app.app_context(), write_transaction():
@@ -54,7 +54,7 @@ class ApiClient(FlaskClient):
 
 
 def api_client(app: Flask, person: Person) -> ApiClient:
-    """A client whose every request is this person's."""
+    """Return a client whose every request is this person's."""
     client = ApiClient(app, app.response_class, use_cookies=False)
     client.environ_base = {"REMOTE_ADDR": "127.0.0.1", "HTTP_AUTHORIZATION": f"Bearer {person.token}"}
     client.person = person
@@ -84,7 +84,7 @@ def reactivate(app: Flask, person: Person, way: str) -> None:
 
 
 def csrf_token(html: str) -> str:
-    """The CSRF token of a page. Raises AssertionError if it has none."""
+    """Return the CSRF token of a page. Raises AssertionError if it has none."""
     found = re.search(r"csrf[-_]token[\"'][^>]*?(?:value|content)=[\"']([^\"']+)", html)
     assert found, "the page has no CSRF token"
     return found[1]
@@ -105,18 +105,18 @@ def post_form(
 
 
 def follow(browser: FlaskClient, answer: TestResponse) -> TestResponse:
-    """The page to which a form led."""
+    """Return the page to which a form led."""
     assert answer.status_code == 303, answer.text
     return browser.get(answer.location)
 
 
 def page_token(browser: FlaskClient) -> str:
-    """The CSRF token that a page would bring to a browser."""
+    """Return the CSRF token that a page would bring to a browser."""
     return getattr(browser, "token", "") or csrf_token(browser.get("/").text)
 
 
 def browser_client(app: Flask, person: Person | None = None) -> Browser:
-    """A client with cookies; that of a person is signed in, without the two pages that this takes."""
+    """Return a client with cookies; that of a person is signed in, without the two pages that this takes."""
     client = Browser(app, app.response_class)
     if person is not None:
         with app.test_request_context("/login", environ_base=client.environ_base), write_transaction():
@@ -130,7 +130,7 @@ def browser_client(app: Flask, person: Person | None = None) -> Browser:
 
 
 def session_client(app: Flask, person: Person) -> Browser:
-    """A signed-in browser whose scripts send the CSRF token: for endpoints that take no token."""
+    """Return a signed-in browser whose scripts send the CSRF token: for endpoints that take no token."""
     browser = browser_client(app, person)
     browser.environ_base = {**browser.environ_base, "HTTP_X_CSRFTOKEN": browser.token}
     return browser

@@ -58,7 +58,7 @@ def last_output(log: Path | None) -> str:
 
 
 def children(pid: int) -> list[int]:
-    """The pids of the processes that one has started and that still exist."""
+    """Return the pids of the processes that one has started and that still exist."""
     found: list[int] = []
     with suppress(FileNotFoundError, ProcessLookupError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -68,7 +68,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """The pids of all processes below one, as far as they live long enough; call it before killing any of them."""
+    """Return the pids of all processes below one that still live; call it before killing any of them."""
     return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
@@ -86,7 +86,7 @@ def end(process: subprocess.Popen[bytes] | None, patience: float = 15.0) -> None
 
 
 def free_port() -> int:
-    """A loopback port that is free at the moment, and unlikely to be taken before it is used."""
+    """Return a loopback port that is free at the moment, and unlikely to be taken before it is used."""
     while True:
         port = secrets.choice(PORTS)  # not `random`: the parts of a test run are forks, which would all choose the same
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -94,7 +94,7 @@ def free_port() -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """True unless the process is gone, or has closed everything and is only waiting to be reaped."""
+    """Return False if the process is gone, or has closed everything and only waits to be reaped."""
     try:
         ended = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
         # The first thread may have ended while others still hold the sockets open.

@@ -22,12 +22,12 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """Its REDIS_URL."""
+        """Return the REDIS_URL."""
         return f"unix://{self.socket}?db=0"
 
     @property
     def pid(self) -> int | None:
-        """Its process, between start and stop."""
+        """Return the id of the process, between start and stop."""
         return self._process.pid if self._process is not None else None
 
     def start(self) -> None:

@@ -47,12 +47,12 @@ class RedisGroup:
 
     @property
     def url(self) -> str:
-        """Its REDIS_URL."""
+        """Return the REDIS_URL."""
         return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.sentinel_ports)}/{SERVICE}/0"
 
     @property
     def master(self) -> int:
-        """The port of the master according to the first Sentinel that answers. Raises RedisError."""
+        """Return the port of the master according to the first Sentinel that answers. Raises RedisError."""
         for port in self.sentinel_ports:
             with suppress(RedisError), _client(port) as client:
                 return int(client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)[1])
@@ -99,16 +99,16 @@ class RedisGroup:
             return False
 
     def pid(self, port: int) -> int:
-        """The pid of the process on a port."""
+        """Return the pid of the process on a port."""
         return self._processes[port].pid
 
     def kill(self, port: int) -> None:
-        """kill -9; a server's data is gone."""
+        """Kill a server or a Sentinel with SIGKILL; a server's data is gone."""
         self._processes[port].kill()
         self._processes[port].wait()
 
     def fail_over(self) -> None:
-        """kill -9 the master, and tell a Sentinel to fail over instead of waiting; returns once there is a new one."""
+        """Kill the master and have a Sentinel fail over without waiting; return once there is a new one."""
         old = self.master
         self.kill(old)
 

@@ -34,7 +34,7 @@ class Servers:
 
     @property
     def is_sqlite(self) -> bool:
-        """True if this run is on SQLite."""
+        """Return True if this run is on SQLite."""
         return self.database_url.startswith("sqlite")
 
     def flush_redis(self) -> None:
@@ -42,7 +42,7 @@ class Servers:
         self._client.flushall()
 
     def redis_keys(self, *patterns: str) -> list[bytes | str]:
-        """The keys in Redis that match any of these patterns."""
+        """Return the keys in Redis that match any of these patterns."""
         return [key for pattern in patterns for key in self._client.keys(pattern)]
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ def test_servers(database: str = "", *, durable: bool = False) -> Iterator[Serve
 
 
 def _place() -> str:
-    """The folder for the servers' files: in memory if there is plenty, as what is never written to disk costs less.
+    """Return the folder for the servers' files: in memory if there is enough, where nothing is written to disk.
 
     TMPDIR is ignored: the path of a Unix socket has to be short.
     """

@@ -31,7 +31,7 @@ class InProcessWorker(SimpleWorker):
         self.performed: list[tuple[Job, bool]] = []
 
     def subscribe(self) -> None:
-        """Do not listen for commands."""
+        """Listen for no commands."""
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run it, noting whether it went well."""

@@ -1,11 +1,9 @@
 """What settings come to that are not given, or given only in part."""
 
 import pytest
-from flask import Flask
 from sqlalchemy import make_url
 
 from webapp.config import ConfigError, Settings
-from webapp.files import storage
 
 
 @pytest.mark.parametrize(
@@ -80,9 +78,3 @@ def test_an_address_that_is_none_is_named(name, value):
 def test_the_database_is_in_the_data_folder_whatever_that_is_called(name, tmp_path):
     url = make_url(Settings.from_env({"VAR_DIR": str(tmp_path / name)}).sqlalchemy_url)
     assert url.database == str(tmp_path / name / "commonplace.sqlite3")
-
-
-def test_a_bucket_without_its_client_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setattr(storage, "find_spec", lambda _name: None)
-    with pytest.raises(ConfigError, match="S3_BUCKET needs boto3; .*prepare run"):
-        storage.init_storage(Flask(__name__), Settings(s3_bucket="attachments"))

@@ -25,6 +25,8 @@ from webapp.accounts.mail_texts import JOIN, KINDS, compose
 from webapp.accounts.models import AccountMail, ApiToken, Passkey, User, UserIdentity
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.smtp import MailUnavailable, send
+from webapp.admin.doctor import checks
+from webapp.admin.doctor.checks import run_checks
 from webapp.audit.models import AuditEvent
 from webapp.config import ConfigError, Settings
 from webapp.db.base import add_row, db, now, write_transaction
@@ -396,11 +398,17 @@ def test_what_is_missing_to_send_mail_is_said_at_the_start(app, lacking):
     app.jinja_env.globals["sends_mail"] = False
 
 
-def test_a_server_that_is_not_there():
+def test_a_server_that_is_not_there(postman, app, monkeypatch):
+    with app.app_context():
+        assert [finding.state for finding in run_checks((checks.mail,))] == ["ok"] and postman.letters == []
     settings = Settings(smtp_host="127.0.0.1", smtp_port=9, smtp_from="a@example.org", smtp_tls="none")
     with pytest.raises(MailUnavailable) as raised:
         send(settings, "secret@example.org", "s", "t", "1")
     assert "secret" not in str(raised.value)
+    monkeypatch.setitem(app.extensions, "settings", settings)
+    with app.app_context():
+        (finding,) = run_checks((checks.mail,))
+    assert finding.state == "fault" and "127.0.0.1:9 cannot be used (ConnectionRefusedError)" in finding.text
 
 
 @pytest.mark.parametrize("kind", KINDS)

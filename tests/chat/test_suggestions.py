@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from testkit.people import ApiClient
-from webapp.chat.context.composition import about_request
+from webapp.chat.context.composition import request_block
 from webapp.chat.suggestions import CLOSES, INSTRUCTION, OPENS, Trailer, offer_from
 
 BLOCK = (
@@ -118,7 +118,7 @@ def test_purpose_and_context_reach_the_prompt_as_reference(client, model):
     reply = _reply(client, "And now?", purpose="triage")
     said = [call for call in model.calls() if call["model"] == "test-chat"][-1]["messages"][-1]["content"]
     assert "Purpose: triage" in said and reply["status"] == "complete"
-    assert about_request(None) == about_request({"point": "x"}) == ""
+    assert request_block(None) == request_block({"point": "x"}) == ""
 
 
 def test_forgetting_takes_what_was_offered_along(client, model):

@@ -196,7 +196,7 @@ def test_an_answer_in_another_form_is_read(server, settings, answer):
 
 def test_the_error_in_an_answer_that_is_streamed_anyway_is_said(server, settings):
     server.script(fault={"raw": 'data: {"error": {"message": "at capacity"}}\n\n'})
-    with pytest.raises(ModelError, match="at capacity"):
+    with pytest.raises(ModelError, check=lambda error: "at capacity" in error.detail):
         CompletionClient(settings).complete_text(ASK)
 
 
@@ -256,9 +256,9 @@ def test_an_answer_without_end_is_given_up(odd_server, monkeypatch):
 def test_an_error_without_end_is_said(odd_server):
     said = json.dumps({"error": {"message": "at capacity"}}).encode()
     settings = odd_server[0](lambda: chain([said], repeat(b" " * 65_536)), 503)
-    with pytest.raises(ModelError, match="at capacity"):
+    with pytest.raises(ModelError, check=lambda error: "at capacity" in error.detail):
         CompletionClient(settings).complete_text(ASK)
-    assert "at capacity" in str(listen(settings).error)
+    assert "at capacity" in listen(settings).error.detail
 
 
 def test_an_answer_that_trickles_is_not_waited_for(odd_server):

@@ -35,6 +35,7 @@ def test_the_reason_is_quoted_without_what_is_private():
     error = classify_payload({"error": {"message": "At capacity:  see https://a.b/c?k=1\n(key sk-12ab)"}}, status=503)
     answered = "The model server answered with an error. Try again in a moment."  # so it was reached
     assert split_reason(error.detail) == (answered, "At capacity: see … (key …")
+    assert answered in str(error) and "capacity" not in str(error)
     assert split_reason(classify_payload({"detail": "<h1>502</h1>"}).detail) == (answered, "")
 
 

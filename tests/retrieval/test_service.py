@@ -133,35 +133,22 @@ def test_the_names_of_those_who_share_are_one_look_up(app, api, make_user):
     assert len(sent) == 2
 
 
+COVERAGE, REVIEW = "What is the test coverage percentage?", "peer review deadline"
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("question", "text", "share"),
     [
-        "the test coverage is 80 %",
-        "Test-Coverage rose",
-        "testing their coverage",
-        "We tested what it covered: tests' coverage",
+        (COVERAGE, "the test coverage is 80 %", 1 / 3),
+        (COVERAGE, "Test-Coverage rose", 1 / 3),
+        (COVERAGE, "testing their coverage", 1 / 3),
+        (COVERAGE, "We tested what it covered: tests' coverage", 1 / 3),
+        *((COVERAGE, text, 0) for text in ("", "coverage test", "contest coverages", "a test of all the coverage")),
+        *((COVERAGE, text, 0) for text in ("test", "of 1")),
+        *(("Why?", "why not", 0), ("Coverage?", "coverage coverage", 0), ("", "a", 0)),
+        ("Où est le café crème ?", "LE CAFE CRÈME EST FROID", 2 / 5),
+        *((REVIEW, "peer review, peer review", 1 / 3), (REVIEW, "the peer review deadline", 2 / 3)),
     ],
 )
-def test_a_pair_is_found_in_any_form_with_a_word_between(text):
-    assert phrases_of("What is the test coverage percentage?")(text) == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "coverage test", "contest coverages", "a test of all the coverage", "test", "of 1"]
-)
-def test_the_order_the_beginning_of_the_word_and_the_distance_count(text):
-    assert phrases_of("What is the test coverage percentage?")(text) == 0
-
-
-def test_a_question_of_one_word_or_of_none_has_no_pair():
-    assert phrases_of("Why?")("why not") == phrases_of("Coverage?")("coverage coverage") == phrases_of("")("a") == 0
-
-
-def test_accents_and_case_are_folded():
-    assert phrases_of("Où est le café crème ?")("LE CAFE CRÈME EST FROID") > 0
-
-
-def test_every_pair_counts_once_however_often_it_is_there():
-    share = phrases_of("peer review deadline")
-    assert share("peer review, peer review") == pytest.approx(1 / 3)
-    assert share("the peer review deadline") == pytest.approx(2 / 3)
+def test_pairs_of_words_count_once_in_any_form_with_a_word_between(question, text, share):
+    assert phrases_of(question)(text) == pytest.approx(share)

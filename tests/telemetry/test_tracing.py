@@ -18,6 +18,7 @@ from tests.support.serving import Handler, run_server
 from webapp.background.job_specs import JobRequest, push
 from webapp.config import ConfigError, Settings
 from webapp.extensions import redis
+from webapp.files import storage
 from webapp.llm.errors import ModelUnavailable
 from webapp.shell import factory
 from webapp.telemetry import tracing
@@ -70,7 +71,7 @@ def traced_app(app: Flask, exporter: Kept) -> Iterator[Flask]:
     hooks = (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs)
     before = [list(found.get(None, [])) for found in hooks]
     app._got_first_request = False
-    trace_requests(app, believes=True)
+    trace_requests(app, trusts_traceparent=True)
     app.before_request_funcs[None].insert(0, app.before_request_funcs[None].pop())
     yield app
     for found, was in zip(hooks, before, strict=True):
@@ -224,6 +225,9 @@ def test_without_the_packages_it_is_said_what_to_install(monkeypatch):
     settings = Settings.from_env({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"})
     with pytest.raises(ConfigError, match="pip install -r requirements-tracing.txt"):
         factory._init_tracing(Flask(__name__), settings)
+    monkeypatch.setattr(storage, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match="S3_BUCKET needs boto3; .*prepare run"):
+        storage.init_storage(Flask(__name__), Settings(s3_bucket="attachments"))
 
 
 def test_settings():

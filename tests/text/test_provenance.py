@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from webapp.text.provenance import carry_spans, spans_of_others, without
+from webapp.text.provenance import blank_out, carry_spans, spans_of_others
 
 CASES = json.loads(Path(__file__).with_name("provenance.json").read_text(encoding="utf-8"))
 
@@ -35,7 +35,7 @@ def test_what_was_pasted_is_known_from_the_composer():
 def test_spans_are_in_order_and_blanking_keeps_places(message):
     spans = spans_of_others(message)
     assert all(a.end < b.start for a, b in zip(spans, spans[1:], strict=False))
-    left = without(message, spans)
+    left = blank_out(message, spans)
     assert len(left) == len(message) and left.count("\n") == message.count("\n")
 
 

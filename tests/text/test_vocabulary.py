@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from testkit.processes import ROOT
 from webapp.text.vocabulary import Vocabulary
 from webapp.text.words import language_of, term_of, words
 
 CASES = json.loads(Path(__file__).with_name("vocabulary.json").read_text(encoding="utf-8"))
-LISTED = Path(__file__).parents[2] / "webapp/text/stop_words.json"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_vocabulary_leaves_out_stop_words_and_finds_without_adding():
     size = vocabulary.size
     assert vocabulary.find("weathers") == vocabulary.find("weather") == [0]
     assert vocabulary.size == size
-    for language, listed in json.loads(LISTED.read_text("utf-8")).items():
+    for language, listed in json.loads((ROOT / "webapp/text/stop_words.json").read_text("utf-8")).items():
         assert not [word for word in listed for token in words(word) if term_of(str, token, language)], language
 
 

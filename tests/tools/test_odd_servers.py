@@ -12,7 +12,7 @@ import pytest
 
 from tests.tools.servers import Asked, Site
 from webapp.tools.mcp_client import client as mcp, wire
-from webapp.tools.mcp_client.tool_schemas import own_arguments, plain_schema
+from webapp.tools.mcp_client.tool_schemas import original_arguments, plain_schema
 from webapp.tools.toolset import ToolFailed
 
 CASES = json.loads(Path(__file__).with_name("odd_servers.json").read_text(encoding="utf-8"))
@@ -312,7 +312,7 @@ def test_an_argument_has_a_plain_name(own, plain_name):
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in own}, "required": own}
     told = plain_schema(schema)
     assert list(told["properties"]) == told["required"] == plain_name
-    assert own_arguments(dict.fromkeys(plain_name, "x"), schema) == dict.fromkeys(own, "x")
+    assert original_arguments(dict.fromkeys(plain_name, "x"), schema) == dict.fromkeys(own, "x")
 
 
 def test_arguments_within_others_get_their_own_names_back():
@@ -328,5 +328,5 @@ def test_arguments_within_others_get_their_own_names_back():
     said = {"list": [{"in": "a"}], "either": {"in": "b"}, "free": {"any name": {"in": "c"}}, "other": 1}
     own = {"list": [{"$in": "a"}], "either": {"$in": "b"}, "free": {"any name": {"$in": "c"}}, "other": 1}
     assert "$" not in json.dumps(plain_schema(schema))
-    assert own_arguments(said, schema) == own
-    assert own_arguments({"either": "text"}, schema) == {"either": "text"}
+    assert original_arguments(said, schema) == own
+    assert original_arguments({"either": "text"}, schema) == {"either": "text"}

@@ -1,9 +1,10 @@
 """Sends one e-mail by SMTP as the SMTP_* settings say. Its content is up to the caller."""
 
 import hashlib
+import smtplib
 import ssl
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.utils import format_datetime
 
@@ -26,6 +27,12 @@ class MailDeliveryUnknown(MailUnavailable):
     """The connection broke while the message was handed over: the mail server may have taken it."""
 
 
+def check(settings: Settings) -> None:
+    """Connect to the mail server and sign in, but send nothing. Raises MailUnavailable."""
+    with _sign_in(settings):
+        pass
+
+
 def send(
     settings: Settings, to: str, subject: str, text: str, key: str, *, before: Callable[[], object] | None = None
 ) -> None:
@@ -33,8 +40,6 @@ def send(
 
     A message that is sent again under its key has the same Message-ID, by which mail servers and readers know it.
     """
-    import smtplib  # noqa: PLC0415  (few installations send mail, and those by one kind of job)
-
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = settings.smtp_from, to, subject
     message["Date"] = format_datetime(now())
@@ -42,6 +47,17 @@ def send(
     message["Message-ID"] = f"<{digest}@{settings.smtp_from.rpartition('@')[2].rstrip('>') or 'localhost'}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
+    with _sign_in(settings) as server:
+        if before is not None:
+            before()
+        server.send_message(message)
+        with suppress(smtplib.SMTPException, OSError):  # the message has been taken, whatever comes now
+            server.quit()
+
+
+@contextmanager
+def _sign_in(settings: Settings) -> Iterator[smtplib.SMTP]:
+    """Yield a connection to the mail server that has let us in, and raise its errors as ours."""
     away: type[MailUnavailable] = MailUnavailable
     try:
         if settings.smtp_tls == "tls":
@@ -55,12 +71,8 @@ def send(
                 server.starttls(context=ssl.create_default_context())
             if settings.smtp_user:
                 server.login(settings.smtp_user, settings.smtp_password)
-            if before is not None:
-                before()
             away = MailDeliveryUnknown
-            server.send_message(message)
-            with suppress(smtplib.SMTPException, OSError):  # the message has been taken, whatever comes now
-                server.quit()
+            yield server
     except smtplib.SMTPRecipientsRefused as error:
         codes = [code for code, _ in error.recipients.values()]
         raise (MailRefused if all(code >= 500 for code in codes) else MailUnavailable)(

@@ -24,7 +24,7 @@ _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--url", help="The address people use; checks what stands in front by going through it.")
 @with_appcontext
 def doctor(url: str | None) -> None:
-    """Check keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault."""
+    """Check keys, data, servers, clocks, queues, workers, disk, model, mail, proxy; exit code 1 for a fault."""
     findings = run_checks((*CHECKS, partial(proxy, url)) if url else CHECKS)
     for line in in_lines(findings):
         click.echo(line)

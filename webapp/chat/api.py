@@ -73,8 +73,8 @@ def limit_turns(view: View) -> View:
     return cast(View, starts_turn(_limit_rate(view)))
 
 
-def modes_of(files: Sequence[int | AttachedFile]) -> dict[int, str]:
-    """Attached files by id, with how each is to be used."""
+def file_modes(files: Sequence[int | AttachedFile]) -> dict[int, str]:
+    """Return how each attached file is to be used, by its id."""
     return {
         item if isinstance(item, int) else item.file_id: "whole" if isinstance(item, int) else item.mode
         for item in files
@@ -92,7 +92,7 @@ def send_message(conversation_id: Id, body: NewMessage) -> MessageStarted:
         conversation_id=conversation_id,
         model=body.model,
         custom_payload=body.payload,
-        file_ids=modes_of(body.file_ids),
+        file_ids=file_modes(body.file_ids),
         spans=spans_within(body.content, body.spans),
     )
     service.store_reply_options(turn, {service.MODEL: body.model})
@@ -111,7 +111,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         new=NewConversation(space_id=body.space_id),
         model=body.model,
         custom_payload=body.payload,
-        file_ids=modes_of(body.file_ids),
+        file_ids=file_modes(body.file_ids),
         spans=spans_within(body.message, body.spans),
         is_followed=True,
     )
@@ -123,7 +123,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
 def resume_stream(turn_id: TurnId, query: FollowQuery) -> ViewResult:
-    """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
+    """Stream the events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
     return _stream_of(turn_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
 
 
@@ -172,7 +172,7 @@ def edit_message(message_id: Id, body: EditedMessage) -> MessageStarted:
 
 @blueprint.get("/messages/<int:message_id>/versions")
 def list_versions(message_id: Id) -> Versions:
-    """The versions of a message, oldest first."""
+    """List the versions of a message, oldest first."""
     return Versions(
         versions=[
             Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
@@ -190,13 +190,15 @@ def restore_version(message_id: Id, version_id: Id) -> Restored:
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
 def get_response(message_id: Id, query: WaitQuery) -> Answer:
-    """The reply to a message once it is complete, waiting for it if asked to."""
+    """Return the reply to a message once it is complete, waiting for it if asked to."""
     user_id = current_user_id()
     reply = service.reply_to(user_id, message_id)
     if reply.status == "streaming" and query.wait:
         reply_id = reply.message_id
         db.session.remove()  # no connection is held while waiting
-        with closing(sse.view(user_id, follow(this_app(), runtime().hub, reply_id, patience=query.wait))) as waiting:
+        with closing(
+            sse.viewer_stream(user_id, follow(this_app(), runtime().hub, reply_id, patience=query.wait))
+        ) as waiting:
             deque(waiting, maxlen=0)
         reply = service.reply_to(user_id, message_id)
     if reply.status == "streaming":
@@ -263,7 +265,7 @@ def _stream(turn_id: int, cursor: Cursor = STREAM_START, *, launched: bool = Fal
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
     identity = require_identity()
     events = sse.json_events(watch(app, identity, entries), seen=seen, resumed=bool(cursor.id))
-    return sse.response(events if launched else sse.view(identity.user_id, events))
+    return sse.response(events if launched else sse.viewer_stream(identity.user_id, events))
 
 
 points_blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory", access="user")

@@ -10,7 +10,7 @@ from webapp.http.views import PageBlueprint
 
 blueprint = PageBlueprint("frames", __name__)
 
-MAX_ADDRESS = 2_000
+MAX_URL_LENGTH = 2_000
 
 
 @blueprint.get("/diagrams")
@@ -24,7 +24,7 @@ def diagrams() -> Response:
 @blueprint.get("/image")
 @public
 def image() -> Response:
-    """An image from elsewhere that the reader asked to see; only its own host is contacted. Raises Invalid."""
+    """Show an image from elsewhere that the reader asked for; only its own host is contacted. Raises Invalid."""
     url = request.args.get("src", "")
     host = image_host(url)
     if host is None:
@@ -36,7 +36,7 @@ def image() -> Response:
 
 
 def image_host(url: str) -> str | None:
-    """Scheme, host and port of an absolute URL, as a content policy names them; None for anything else."""
+    """Return scheme, host and port of an absolute URL, as a content policy names them; None for anything else."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -44,7 +44,7 @@ def image_host(url: str) -> str | None:
     except (ValueError, UnicodeError):
         return None
     is_plain = host.replace("-", "").replace(".", "").replace("_", "").isalnum()
-    if parts.scheme not in ("http", "https") or not is_plain or len(url) > MAX_ADDRESS:
+    if parts.scheme not in ("http", "https") or not is_plain or len(url) > MAX_URL_LENGTH:
         return None
     return f"{parts.scheme}://{host}{port}"
 

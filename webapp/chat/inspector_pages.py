@@ -40,12 +40,7 @@ SHARES = {
 """The shares a prompt is shown in: each with its label and the sections it adds up."""
 
 STEPS = N_(
-    {
-        "context": "Putting the prompt together",
-        "retrieval": "Looking things up",
-        "model": "Writing the reply",
-        "reply": "Writing the reply",
-    }
+    {"context": "Putting the prompt together", "retrieval": "Looking things up", "model": "Writing the reply"},
 )
 
 

@@ -46,7 +46,7 @@ class _Page:
         return self._put("done", "innerHTML", finished) + self._put("tail", "innerHTML", tail)
 
     def advance(self, item: Entry) -> str:
-        """HTML that takes the page from the text before an entry to the text after it; empty if nothing changes."""
+        """Return HTML that takes the page to the text after an entry; empty if nothing changes."""
         after = turnlog.advance(self.text, item)
         if self.renderer is None or not after.startswith(self.text):
             return self.replace(after)

@@ -75,7 +75,7 @@ def _repeated_answer(answer: dict[str, Any], _status: int) -> ViewResult:
 @limit_turns
 @idempotency.idempotent(replay=_repeated_answer)
 def start() -> ViewResult:
-    """The first message of a new conversation."""
+    """Send the first message of a new conversation."""
     try:
         message = read_message()
     except Invalid as error:
@@ -142,7 +142,7 @@ def events(message_id: int) -> ViewResult:
     identity = require_identity()
     watched = watch(app, identity, live)
     stream = html_events(message_id, conversation_id, backlog, watched, has_reply="settling" in request.args)
-    return sse.response(sse.view(identity.user_id, stream_with_context(stream)))
+    return sse.response(sse.viewer_stream(identity.user_id, stream_with_context(stream)))
 
 
 @blueprint.post("/c/<int:conversation_id>/stop")
@@ -175,7 +175,7 @@ def regenerate(message_id: int) -> ViewResult:
 
 @blueprint.get("/messages/<int:message_id>")
 def message(message_id: int) -> ViewResult:
-    """A message in its place in the conversation."""
+    """Show a message in its place in the conversation."""
     row = messages.get_message(current_user_id(), message_id)
     if not wants_partial():
         return redirect(url_for("conversations_pages.show", conversation_id=row.conversation_id, at=message_id), 303)
@@ -245,7 +245,7 @@ def _newer_messages(conversation: Conversation, last_id: int | None) -> dict[str
 
 
 def _show_problem(error: Invalid, render_page: Any) -> ViewResult:
-    """A message that cannot be sent: the reason is shown beside the composer, which keeps the text."""
+    """Show why a message cannot be sent, beside the composer, which keeps the text."""
     errors = sentences(error, LABELS)
     if wants_partial():
         return render_template("chat/_composer_error.html", errors=errors), 422

@@ -14,7 +14,7 @@ from webapp.memories.store.copies import FORGOTTEN_MARK, replace_copies, without
 from webapp.memories.store.tombstones import recent_tombstone_sets
 from webapp.spaces.service import active_members, spaces_of
 
-CLOCKS = timedelta(minutes=5)
+CLOCK_DIFFERENCE = timedelta(minutes=5)
 """How far apart the clocks of two machines may be."""
 
 
@@ -47,7 +47,7 @@ def redact(
     tombstone_sets = []
     if seen.version != scope.version:
         removals += _forgotten_memories(seen.memories)
-        tombstone_sets = recent_tombstone_sets(_forgetting_users(scope, seen), scope.began_at - CLOCKS)
+        tombstone_sets = recent_tombstone_sets(_forgetting_users(scope, seen), scope.began_at - CLOCK_DIFFERENCE)
     if not removals and not tombstone_sets:
         return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in removals}

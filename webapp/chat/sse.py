@@ -70,7 +70,7 @@ class OpenStream(Iterator[T]):
         return next(self._chunks)
 
     def close(self) -> None:
-        """Called by the server at the end, whatever the reason."""
+        """Close the stream and stop counting it; the server calls this at the end, whatever the reason."""
         if isinstance(self._chunks, Generator):
             self._chunks.close()
         if self._is_open:
@@ -81,7 +81,7 @@ class OpenStream(Iterator[T]):
 open_streams = OpenStreams()
 
 
-def view(user_id: int, chunks: Iterator[T]) -> OpenStream[T]:
+def viewer_stream(user_id: int, chunks: Iterator[T]) -> OpenStream[T]:
     """Return a stream by which somebody follows a turn that runs anyway. Raises TooMany beyond five eighths of this
     process's threads for one person, seven eighths for all: pages need some, too.
     """

@@ -1,7 +1,5 @@
 """Pages of a turn: its versions and branches, more of it, permission for a call, and a journey's next point."""
 
-from typing import Any
-
 from flask import flash, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
@@ -27,14 +25,14 @@ blueprint = PageBlueprint("turn_pages", __name__, access="user")
 
 
 @blueprint.get("/messages/<int:message_id>/versions")
-def versions(message_id: int) -> Any:
-    """All versions of a message, side by side."""
+def versions(message_id: int) -> ViewResult:
+    """Show all versions of a message, side by side."""
     message = messages.get_message(current_user_id(), message_id)
     return render_template("chat/versions.html", message_id=message_id, versions=messages.versions_of(message))
 
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
-def restore(message_id: int, version_id: int) -> Any:
+def restore(message_id: int, version_id: int) -> ViewResult:
     """Switch the conversation to another version of a message, with what followed it then."""
     restored = service.restore_version(current_user_id(), message_id, version_id)
     db.session.commit()
@@ -45,7 +43,7 @@ def restore(message_id: int, version_id: int) -> Any:
 
 
 @blueprint.post("/messages/<int:message_id>/branch")
-def branch(message_id: int) -> Any:
+def branch(message_id: int) -> ViewResult:
     """Branch off at a message into a new conversation."""
     conversation = service.branch(current_user_id(), message_id)
     db.session.commit()
@@ -54,8 +52,8 @@ def branch(message_id: int) -> Any:
 
 
 @blueprint.get("/turns/<int:message_id>/models")
-def models(message_id: int) -> Any:
-    """The models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
+def models(message_id: int) -> ViewResult:
+    """Show the models that could write a reply again: for HTMX as lines of its menu, empty if there is only one."""
     message = messages.get_message(current_user_id(), message_id)
     template = "_again_models.html" if wants_partial() else "again.html"
     offers = [] if message.role != "assistant" else choices()
@@ -64,7 +62,7 @@ def models(message_id: int) -> Any:
 
 @blueprint.post("/turns/<int:message_id>/continue")
 @limit_turns
-def continue_reply(message_id: int) -> Any:
+def continue_reply(message_id: int) -> ViewResult:
     """Ask the model to continue a reply that was cut short, in the language of the person asking."""
     words = _("Continue exactly where you stopped.")
     return launch_turn(service.continue_reply(current_user_id(), message_id, words), redraw=True)
@@ -120,7 +118,6 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
             messages=message_views.views(conversation_id, [reply], is_end=True) if is_new else [],
             questions=questions,
             conversation=turn.conversation,
-            reply_id=reply_id,
         )
     )
     response.headers["HX-Trigger"] = CHANGED

@@ -15,7 +15,7 @@ from webapp.db.base import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.llm.structured import Part
 from webapp.providers.clients import completions
-from webapp.text.provenance import forgotten_in, without
+from webapp.text.provenance import blank_out, forgotten_in
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +98,6 @@ def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
         .order_by(Message.message_id)
         .limit(4)
     ).all()
-    question = next((without(content, forgotten_in(spans)) for role, content, spans in rows if role == "user"), None)
+    question = next((blank_out(content, forgotten_in(spans)) for role, content, spans in rows if role == "user"), None)
     reply = next((content for role, content, _ in rows if role == "assistant" and content), None)
     return Exchange(question, reply, still_holds) if question and reply else None

@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, and_, collate, func
 from webapp.db.base import db
 from webapp.text.words import IGNORED_MARKS, search_form
 
-SOFT_HYPHEN = "\u00ad"
+_USUAL = {"\u00ad": "", "’": "'", "\u00a0": " "}
+"""Signs that no collation folds, each with what is found like it."""
 _MARKED = re.compile("[\u0590-\u06ff]")
 _SYLLABLES = range(0xAC00, 0xD7A4)
 _FINALS = 28
@@ -26,7 +27,10 @@ def contains_words(column: Any, words: str) -> ColumnElement[bool]:
         return func.contains_words(column, search_form(words)) == 1
     if _MARKED.search(words) or _ends_in_open_syllable(words):
         return cast("ColumnElement[bool]", column.regexp_match(_pattern(words)))
-    contains = func.replace(column, SOFT_HYPHEN, "").contains(words.replace(SOFT_HYPHEN, ""), autoescape=True)
+    text, plain = column, words
+    for sign, usual in _USUAL.items():
+        text, plain = func.replace(text, sign, usual), plain.replace(sign, usual)
+    contains = text.contains(plain, autoescape=True)
     exact = [
         collate(column, "utf8mb4_bin").contains(run, autoescape=True) for run in dict.fromkeys(_ASTRAL.findall(words))
     ]

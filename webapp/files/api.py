@@ -1,6 +1,6 @@
 """JSON endpoints of files."""
 
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from flask import Response, request
@@ -49,7 +49,7 @@ def add_file_to_space(space_id: Id, body: FileAsDocument) -> DocumentOut:
 
 @blueprint.get("/files")
 def list_files(query: PageQuery) -> FileList:
-    """Your files, newest first."""
+    """List your files, newest first."""
     return FileList.of(service.list_files(current_user_id(), query).map(FileOut.from_row))
 
 
@@ -63,14 +63,14 @@ def get_file(file_id: Id) -> FileOut:
     "/files/<int:file_id>/content",
     responses={200: {"description": "The file", "content": {"*/*": {}}}},
 )
-def file_content(file_id: Id) -> Any:
-    """The original file."""
+def file_content(file_id: Id) -> Response:
+    """Download the original file."""
     return send_content(file_id)
 
 
 @blueprint.get("/files/<int:file_id>/pages/<int:number>")
 def file_page(file_id: Id, number: Id) -> PageOut:
-    """The text of one page."""
+    """Return the text of one page."""
     row = service.get_file(current_user_id(), file_id)
     page = service.page_of(current_user_id(), file_id, number)
     return PageOut(file_id=row.file_id, page=page.page, pages=row.pages, text=page.text)
@@ -80,8 +80,8 @@ def file_page(file_id: Id, number: Id) -> PageOut:
     "/files/<int:file_id>/picture",
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
-def file_picture(file_id: Id, query: PictureQuery) -> Any:
-    """A picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
+def file_picture(file_id: Id, query: PictureQuery) -> Response:
+    """Return a picture as models see it: upright, scaled, without the camera's metadata; or a page of a PDF."""
     return send_picture(file_id, query)
 
 
@@ -96,13 +96,13 @@ def delete_file(file_id: Id) -> None:
     responses={200: {"description": "The original", "content": {"*/*": {}}}},
 )
 def document_content(space_id: Id, document_id: Id) -> Response:
-    """The file that a document was read from, for members; 404 where only the text is kept."""
+    """Download the file that a document was read from, as a member; 404 where only the text is kept."""
     return send_document(space_id, document_id)
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>")
 def document_page(space_id: Id, document_id: Id, number: Id) -> DocumentPageOut:
-    """The text of one page of a document."""
+    """Return the text of one page of a document."""
     page = page_of_document(current_user_id(), space_id, document_id, number)
     return DocumentPageOut(document_id=document_id, page=page.number, pages=page.document.pages, text=page.text)
 
@@ -112,7 +112,7 @@ def document_page(space_id: Id, document_id: Id, number: Id) -> DocumentPageOut:
     responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
 )
 def document_picture(space_id: Id, document_id: Id, query: PictureQuery) -> Response:
-    """A page of a PDF document, as it looks, with words highlighted."""
+    """Return a page of a PDF document, as it looks, with words highlighted."""
     return send_document_picture(space_id, document_id, query)
 
 
@@ -152,7 +152,7 @@ def _jpeg(data: bytes) -> Response:
 
 
 def content_of(digest: str, name: str, media_type: str) -> Response:
-    """Content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
+    """Return content as a download; 206 for one range, 416 for one out of bounds. Raises NotFound, Unavailable."""
     key = key_of(digest)
     size = require(file_storage().size(key), "This file’s content no longer exists.")
     response = Response(mimetype=media_type)

@@ -55,7 +55,7 @@ _FLAT_BEGINS = re.compile(
     rb"""(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<office:document\s[^>]*?\boffice:mimetype=["']([^"']+)"""
 )
 _2003_BEGINS = re.compile(
-    rb"<(?:\w+:)?(?:Workbook|wordDocument)\s[^>]*?(?:schemas-microsoft-com:office:spreadsheet|word/2003/wordml)"
+    rb"<(?:\w{1,20}:)?(?:Workbook|wordDocument)\s[^<>]*?(?:schemas-microsoft-com:office:spreadsheet|word/2003/wordml)"
 )
 _MAILBOX_BEGINS = re.compile(rb"From \S+ .*\d{4}\r?\n[\w-]+: ")
 MAX_UNPACKED = 256 * 1024**2

@@ -117,7 +117,7 @@ def index() -> ViewResult:
 
 @blueprint.get("/files/<int:file_id>")
 def show(file_id: int) -> ViewResult:
-    """A file, page by page, as text."""
+    """Show a file, page by page, as text."""
     row = service.get_file(current_user_id(), file_id)
     number = max(1, request.args.get("page", 1, type=int))
     page = service.page_of(current_user_id(), file_id, min(number, row.pages)) if row.pages else None
@@ -144,7 +144,7 @@ def picture_query() -> PictureQuery:
 
 @blueprint.get("/files/<int:file_id>/picture")
 def picture(file_id: int) -> ViewResult:
-    """A picture, or a page of a PDF, as models and readers see it."""
+    """Return a picture, or a page of a PDF, as models and readers see it."""
     return send_picture(file_id, picture_query())
 
 
@@ -182,7 +182,7 @@ def add_documents(space_id: int) -> ViewResult:
 
 @documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>", endpoint="page")
 def document_page(space_id: int, document_id: int, number: int) -> ViewResult:
-    """One page, as it looks if it can be drawn, with certain words highlighted."""
+    """Show one page, as it looks if it can be drawn, with certain words highlighted."""
     user_id = current_user_id()
     page = documents.page_of_document(user_id, space_id, document_id, number)
     words = request.args.get("words", "")[:500]
@@ -199,7 +199,7 @@ def document_page(space_id: int, document_id: int, number: int) -> ViewResult:
 
 @documents_blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/picture", endpoint="picture")
 def document_picture(space_id: int, document_id: int) -> Response:
-    """A page of a PDF as it looks."""
+    """Return a page of a PDF as it looks."""
     return send_document_picture(space_id, document_id, picture_query())
 
 

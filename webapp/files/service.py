@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import delete, select
 
 from webapp.accounts.signals import account_deleted
 from webapp.db.base import db, delete_row, own_row
@@ -29,7 +29,7 @@ def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
 def list_files(user_id: int, query: PageQuery) -> Page[File]:
     """Return the user's files, newest first. Raises Invalid for a foreign cursor."""
     keyset = Keyset("files", query, int, scope=user_id)
-    return read_page(keyset, _files_of(user_id), File.file_id).map(lambda row: row.File)
+    return read_page(keyset, select(File).where(File.user_id == user_id), File.file_id).map(lambda row: row.File)
 
 
 def page_of(user_id: int, file_id: int, number: int) -> FilePage:
@@ -104,7 +104,3 @@ def _account_deleted(_sender: object, *, user_id: int) -> None:
     db.session.execute(delete(File).where(File.user_id == user_id))
     for digest in digests:
         drop_orphan(digest)
-
-
-def _files_of(user_id: int) -> Select[File]:
-    return select(File).where(File.user_id == user_id)

@@ -172,7 +172,7 @@ def _restore_content(digest: str, open_data: Callable[[], BinaryIO]) -> None:
 
 
 def _drop(digest: str) -> None:
-    """If the storage is unavailable, the bytes are left to the sweep."""
+    """Delete the bytes unless a row names them again; if the storage is unavailable, the sweep does it."""
     with db.engine.connect() as connection:  # the session is between two transactions
         if connection.scalars(_references_to([digest])).first():
             return  # another row has named it since

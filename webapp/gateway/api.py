@@ -11,7 +11,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.chat.api import limit_turns
 from webapp.extensions import this_app
 from webapp.gateway import requests, service, wire
-from webapp.gateway.requests import End
+from webapp.gateway.requests import ReplyEnd
 from webapp.gateway.service import LaunchableReply, UserRequest
 from webapp.http import problems
 from webapp.http.views import PageBlueprint, ViewResult
@@ -28,7 +28,7 @@ def init_openai_errors(app: Flask) -> None:
 
 @blueprint.get("/models")
 def list_models() -> ViewResult:
-    """The models you can choose, each also for a temporary conversation."""
+    """List the models you can choose, each also for a temporary conversation."""
     ids = dict.fromkeys([HOME_ID, *(offer.target.id for offer in choices())])
     names = [name for model_id in ids for name in (model_id, f"{model_id}:temporary")]
     return {"object": "list", "data": [_model(name) for name in names]}
@@ -36,7 +36,7 @@ def list_models() -> ViewResult:
 
 @blueprint.get("/models/<path:name>")
 def get_model(name: str) -> ViewResult:
-    """One of the models."""
+    """Return one of the models."""
     service.find_model_id(wire.split_model(name)[0])
     return _model(name)
 
@@ -52,8 +52,8 @@ def _answer(body: wire.Completion, reply: LaunchableReply) -> Response:
 @limit_turns
 @idempotency.idempotent(replay=requests.replay(wire.Completion, _answer))
 def complete() -> ViewResult:
-    """A reply to the last message, streamed if asked for."""
-    body = requests.body_as(wire.Completion)
+    """Reply to the last message, streaming if asked to."""
+    body = requests.read_body(wire.Completion)
     reply = service.begin(UserRequest(current_user_id(), wire.read(body), requests.read_preferences(body.model)))
     requests.launch(reply)
     return _answer(body, reply)
@@ -61,7 +61,7 @@ def complete() -> ViewResult:
 
 def _full_response(reply: LaunchableReply, model: str) -> Response:
     end = requests.wait_for(reply)
-    if not isinstance(end, End):
+    if not isinstance(end, ReplyEnd):
         return end
     usage = service.usage_of(reply.conversation_id, reply.turn_id)
     return jsonify(wire.completion(reply.turn_id, int(time.time()), model, end.content, end.finish, usage, end.calls))
@@ -73,7 +73,7 @@ def _stream_response(reply: LaunchableReply, model: str, with_usage: bool) -> Re
     def chunk(delta: dict[str, Any]) -> bytes:
         return wire.chunk(*header, [wire.choice(delta)])
 
-    def last(end: End) -> Iterator[bytes]:
+    def last(end: ReplyEnd) -> Iterator[bytes]:
         if end.kind == "error":
             yield wire.event(end.error[0])
         else:

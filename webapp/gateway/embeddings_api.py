@@ -46,8 +46,8 @@ class EmbeddingRequest(BaseModel):
 @blueprint.post("/embeddings")
 @limit_turns
 def create() -> ViewResult:
-    """A vector for each text, of unit length, by the model with which this site searches."""
-    body = requests.body_as(EmbeddingRequest)
+    """Return a vector of unit length for each text, by the model with which this site searches."""
+    body = requests.read_body(EmbeddingRequest)
     require_room(current_user_id())
     db.session.rollback()  # no connection is held while the vectors are made
     made_by = embedder()

@@ -15,18 +15,18 @@ def fingerprint(seed: str, lines: Iterable[TextLine], *, origin: str = "") -> st
     """Return the lasting name of a history; `seed` tells apart equal ones, `origin` is that of the lines before."""
     digest = bytes.fromhex(origin) if origin else hashlib.sha256(seed.encode()).digest()
     for role, text in lines:
-        digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
+        digest = hashlib.sha256(digest + f"{role}\n{normalise(text)}".encode()).digest()
     return digest.hex()
 
 
-def normal(text: str) -> str:
+def normalise(text: str) -> str:
     """Return a text without details that clients change when they send it back, and without marks of images."""
     return "\n".join(line for line in text.replace("\r\n", "\n").split("\n") if line not in (IMAGE, PICTURE)).strip()
 
 
 def is_same_reply(stored: str, sent: str, *, is_partial: bool, placeholder: str) -> bool:
     """Return whether a client sent back a reply as stored, cut short on either side, or before forgetting."""
-    own_text, other_text = normal(stored), normal(sent)
+    own_text, other_text = normalise(stored), normalise(sent)
     if own_text == other_text:
         return True
     if is_partial and own_text and other_text:

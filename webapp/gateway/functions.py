@@ -214,7 +214,7 @@ def read_flat_format(source: Any) -> dict[str, Any] | None:
     return read_format(source, param)
 
 
-def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
+def flatten_format(form: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a format as a response reports it."""
     return {"type": "text"} if form is None else {"type": form["type"], **form.get("json_schema", {})}
 

@@ -82,14 +82,14 @@ def reply_awaiting_results(user_id: int, conversation_id: int) -> Message | None
     return last if last is not None and open_client_calls(last.tool_calls) else None
 
 
-def begin_after(reply: Message, asked: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
+def begin_after_response(reply: Message, request: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
     """Return the rows of a turn that follows a reply of this user's, `results` by the ids of its calls.
 
     A conversation that went on is branched; a repeated request replaces its reply. Raises Invalid, Conflict, and what
     `start_turn` raises.
     """
-    user_id = asked.user_id
-    _check_preferences(get_conversation(user_id, reply.conversation_id), asked.preferences)
+    user_id = request.user_id
+    _check_preferences(get_conversation(user_id, reply.conversation_id), request.preferences)
     if reply.superseded_by_id is not None:
         raise Conflict("Another version of this response has taken its place.")
     if reply.status == "streaming":
@@ -100,22 +100,22 @@ def begin_after(reply: Message, asked: UserRequest, results: Mapping[str, str]) 
     if strange := [name for name in results if name not in called]:
         raise Invalid.field("input", f"No tool call found for function call output with call_id {strange[0]}.")
     reply_id = reply.message_id
-    if asked.request.question:
-        launchable = with_pictures(asked, lambda asked: _ask(reply_id, asked, results))
+    if request.body.question:
+        launchable = with_pictures(request, lambda request: _ask(reply_id, request, results))
     else:
-        launchable = _answer(reply, asked, results)
-    prepare(launchable, asked)
+        launchable = _answer(reply, request, results)
+    prepare(launchable, request)
     if launchable.turn is not None:
-        mark = _mark(user_id, reply, asked.request)
-        threads.note(user_id, mark, launchable.conversation_id, launchable.turn_id)
+        mark = _mark(user_id, reply, request.body)
+        threads.record(user_id, mark, launchable.conversation_id, launchable.turn_id)
     return launchable
 
 
-def _mark(user_id: int, reply: Message, request: GatewayRequest) -> str:
+def _mark(user_id: int, reply: Message, body: GatewayRequest) -> str:
     """Return the fingerprint of a request that follows a response, or the id of one begun on the page."""
     seed = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
     lines = [("assistant", reply.content)] if reply.content else []
-    return fingerprint("", [*lines, ("user", request.question)] if request.question else lines, origin=seed)
+    return fingerprint("", [*lines, ("user", body.question)] if body.question else lines, origin=seed)
 
 
 def _check_preferences(conversation: Conversation, preferences: Preferences) -> None:
@@ -136,30 +136,30 @@ def _check_preferences(conversation: Conversation, preferences: Preferences) -> 
             )
 
 
-def _ask(reply_id: int, asked: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
-    user_id, request = asked.user_id, asked.request
+def _ask(reply_id: int, request: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
+    user_id, body = request.user_id, request.body
     reply = messages.get_message(user_id, reply_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
-    existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
-    if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, request))):
-        return continue_conversation(asked, *thread)
+    existing = threads.existing_reply(conversation.conversation_id, reply_id, body.question)
+    if existing is None and not results and (thread := threads.find_question(user_id, _mark(user_id, reply, body))):
+        return continue_conversation(request, *thread)
     if existing is None:
         reply = _branch_copy(user_id, reply)
     if existing in (None, (0, "")) and results:
         tool_answers.store_results(reply, results)
     if existing is None:
-        return start(asked, reply.conversation_id)
-    return continue_conversation(asked, conversation.conversation_id, *existing)
+        return start(request, reply.conversation_id)
+    return continue_conversation(request, conversation.conversation_id, *existing)
 
 
-def _answer(reply: Message, asked: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
-    get_conversation(asked.user_id, reply.conversation_id, lock=True)
+def _answer(reply: Message, request: UserRequest, results: Mapping[str, str]) -> LaunchableReply:
+    get_conversation(request.user_id, reply.conversation_id, lock=True)
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
     if any(row.role == "user" for row in rest):
-        reply = _branch_copy(asked.user_id, reply)
+        reply = _branch_copy(request.user_id, reply)
     elif rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    return answer_calls(asked, reply, results)
+    return answer_calls(request, reply, results)
 
 
 def _branch_copy(user_id: int, reply: Message) -> Message:

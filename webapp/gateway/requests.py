@@ -32,7 +32,7 @@ _Body = TypeVar("_Body", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ReplyEnd:
     """The end of a reply: the kind of its last event, and its data."""
 
     kind: str
@@ -40,7 +40,7 @@ class End:
 
     @property
     def finish(self) -> str:
-        """OpenAI's word for why it ended."""
+        """Return OpenAI's word for why it ended."""
         return "tool_calls" if self.calls else wire.finish_of(self.data["message"].get("custom_payload"))
 
     @property
@@ -66,12 +66,12 @@ class End:
         return wire.error(self.data["detail"] or "The reply failed.", status, code=self.data["code"]), status
 
 
-def body_as(shape: type[_Body]) -> _Body:
+def read_body(shape: type[_Body]) -> _Body:
     """Return the request's body. Raises Invalid."""
     return _validate(shape, request.get_json())
 
 
-def query_as(shape: type[_Body]) -> _Body:
+def read_query(shape: type[_Body]) -> _Body:
     """Return the request's parameters. Raises Invalid."""
     return _validate(shape, request.args.to_dict())
 
@@ -120,7 +120,7 @@ def replay(
     def repeat(first: dict[str, Any], _status: int) -> Response:
         chat.get_reply(current_user_id(), first["turn_id"])
         _release_place()
-        return show(body_as(kind), LaunchableReply(**first, turn=None))
+        return show(read_body(kind), LaunchableReply(**first, turn=None))
 
     return repeat
 
@@ -139,7 +139,7 @@ def stream_reply(
     reply: LaunchableReply,
     first: Iterable[bytes],
     text: Callable[[str], Iterable[bytes]],
-    last: Callable[[End], Iterable[bytes]],
+    last: Callable[[ReplyEnd], Iterable[bytes]],
 ) -> Response:
     """Return the events of a reply as they happen: `first`, those of each piece of its text, those of its end.
 
@@ -160,16 +160,16 @@ def stream_reply(
                 else:
                     yield from last(piece)
 
-    return sse.response(events() if request.method == "POST" else sse.view(current_user_id(), events()))
+    return sse.response(events() if request.method == "POST" else sse.viewer_stream(current_user_id(), events()))
 
 
 def _read_or_stop(
-    app: Flask, user_id: int, turn_id: int, pieces: Iterator[str | End | None]
-) -> Generator[str | End | None]:
+    app: Flask, user_id: int, turn_id: int, pieces: Iterator[str | ReplyEnd | None]
+) -> Generator[str | ReplyEnd | None]:
     is_open = True
     try:
         for piece in pieces:
-            is_open = not isinstance(piece, End)
+            is_open = not isinstance(piece, ReplyEnd)
             yield piece
         is_open = False
     finally:
@@ -179,7 +179,7 @@ def _read_or_stop(
                 chat.stop_turn(user_id, turn_id)
 
 
-def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | End | None]:
+def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | ReplyEnd | None]:
     """Yield a reply's text as it arrives, each character once, then its end; None while nothing happens."""
     length = 0
     for item in pieces:
@@ -196,13 +196,13 @@ def _pieces(pieces: Iterator[Entry | None]) -> Generator[str | End | None]:
             content = (item.data.get("message") or {}).get("content", "")
             if len(content) > length:
                 yield content[length:]
-            yield End(item.kind, item.data)
+            yield ReplyEnd(item.kind, item.data)
             return
 
 
-def wait_for(reply: LaunchableReply) -> End | Response:
+def wait_for(reply: LaunchableReply) -> ReplyEnd | Response:
     """Return the end of a reply that is not streamed; if it failed or takes too long, the response to send instead."""
-    end = next((piece for piece in _pieces(_entries(reply, WAIT_SECONDS)) if isinstance(piece, End)), None)
+    end = next((piece for piece in _pieces(_entries(reply, WAIT_SECONDS)) if isinstance(piece, ReplyEnd)), None)
     if end is None:
         return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
     return refusal(*end.error) if end.kind == "error" else end

@@ -19,7 +19,7 @@ from webapp.extensions import this_app
 from webapp.gateway import previous_responses, requests, responses_input, responses_output, service, wire
 from webapp.gateway.functions import UnsupportedRequest
 from webapp.gateway.previous_responses import RESPONSE
-from webapp.gateway.requests import End
+from webapp.gateway.requests import ReplyEnd
 from webapp.gateway.responses_output import ResponseHeader
 from webapp.gateway.service import LaunchableReply, Preferences, UserRequest
 from webapp.http.views import PageBlueprint, ViewResult
@@ -45,8 +45,8 @@ def _answer(body: responses_input.ResponseRequest, reply: LaunchableReply) -> Re
 @limit_turns
 @idempotency.idempotent(replay=requests.replay(responses_input.ResponseRequest, _answer))
 def create() -> ViewResult:
-    """A response to the last message or to what function calls came to, streamed if asked for."""
-    body = requests.body_as(responses_input.ResponseRequest)
+    """Respond to the last message or to the results of function calls, streaming if asked to."""
+    body = requests.read_body(responses_input.ResponseRequest)
     note = {RESPONSE: body.note} if body.note else None
     preferences = replace(requests.read_preferences(body.model, body.conversation_id), note=note)
     reply = _begin(current_user_id(), body, preferences)
@@ -56,8 +56,8 @@ def create() -> ViewResult:
 
 @blueprint.get("/responses/<name>")
 def retrieve(name: str) -> ViewResult:
-    """A response that was made before, as it stands now; streamed from its beginning if asked for."""
-    query = requests.query_as(responses_input.ResponseQuery)
+    """Return a response that was made before, as it stands now; stream it from its beginning if asked to."""
+    query = requests.read_query(responses_input.ResponseQuery)
     reply = previous_responses.get_reply(current_user_id(), responses_input.reply_id(name))
     if not query.stream:
         return _stored_response(reply)
@@ -93,7 +93,7 @@ def delete(name: str) -> ViewResult:
 @blueprint.get("/responses/<name>/input_items")
 def list_input_items(name: str) -> ViewResult:
     """List the messages before a response, the last first unless asked otherwise."""
-    query = requests.query_as(responses_input.ItemQuery)
+    query = requests.read_query(responses_input.ItemQuery)
     rows, has_more = previous_responses.list_inputs(current_user_id(), responses_input.reply_id(name), query)
     items = [responses_output.input_item(row.message_id, row.role, row.content) for row in rows]
     return responses_output.item_page(items, has_more=has_more)
@@ -117,7 +117,7 @@ def _begin(user_id: int, body: responses_input.ResponseRequest, preferences: Pre
     if previous is None:
         return service.begin(UserRequest(user_id, responses_input.read(body), preferences))
     request, results = responses_input.read_next(body)
-    return previous_responses.begin_after(previous, UserRequest(user_id, request, preferences), results)
+    return previous_responses.begin_after_response(previous, UserRequest(user_id, request, preferences), results)
 
 
 def _stored_response(reply: Message) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _stored_response(reply: Message) -> dict[str, Any]:
 
 def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     end = requests.wait_for(reply)
-    if not isinstance(end, End):
+    if not isinstance(end, ReplyEnd):
         return end
     output = responses_output.output_of(header.turn_id, end.content, end.calls, finish=end.finish)
     usage = service.usage_of(reply.conversation_id, reply.turn_id)
@@ -149,7 +149,7 @@ def _full_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
 def _stream_response(reply: LaunchableReply, header: ResponseHeader) -> Response:
     app, stream = this_app(), responses_output.Stream(header)
 
-    def last(end: End) -> Iterator[bytes]:
+    def last(end: ReplyEnd) -> Iterator[bytes]:
         if end.kind == "error":
             yield from stream.fail(end.error[0]["error"])
         else:

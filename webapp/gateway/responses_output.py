@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.gateway.functions import flat
+from webapp.gateway.functions import flatten_format
 from webapp.gateway.responses_input import CONVERSATION, ITEM, PREFIX, ResponseRequest
 from webapp.gateway.wire import ARGUMENTS_PIECE
 from webapp.tools.client_tools import arguments_of
@@ -163,7 +163,7 @@ class Stream:
 
 def _text(header: ResponseHeader) -> Item:
     options = {"verbosity": header.parameters["verbosity"]} if "verbosity" in header.parameters else {}
-    return {"format": flat(header.note.get("form")), **options}
+    return {"format": flatten_format(header.note.get("form")), **options}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:

@@ -76,10 +76,10 @@ class LaunchableReply:
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
-    """A request of a user's program, and its choices; `pictures` are the question's once stored: modes by file id."""
+    """A request of a user's program; `pictures` are those of the question once they are stored: modes by file id."""
 
     user_id: int
-    request: GatewayRequest
+    body: GatewayRequest
     preferences: Preferences
     pictures: Mapping[int, str] = field(default_factory=dict)
 
@@ -94,140 +94,140 @@ def find_model_id(name: str) -> str | None:
     raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists the available ones.")
 
 
-def begin(asked: UserRequest) -> LaunchableReply:
+def begin(request: UserRequest) -> LaunchableReply:
     """Return the rows of a turn for a history; the caller commits and launches it. Raises what `start_turn` raises.
 
     The same question replaces its reply; an edited or unknown history begins a new conversation.
     """
-    if asked.request.rounds and (reply := _continue_with_answers(asked)) is not None:
+    if request.body.rounds and (reply := _continue_with_answers(request)) is not None:
         return reply
-    return _prepare_and_return(asked, with_pictures(asked, _begin))
+    return _prepare_and_return(request, with_pictures(request, _begin))
 
 
-def with_pictures(asked: UserRequest, begin: Callable[[UserRequest], LaunchableReply]) -> LaunchableReply:
+def with_pictures(request: UserRequest, begin: Callable[[UserRequest], LaunchableReply]) -> LaunchableReply:
     """Store a question's pictures, before anything is locked, and begin; if either fails they are deleted. Raises
     Invalid for what is no picture, and as `store_upload` and `begin` do.
     """
     pictures: list[int] = []
     try:
-        for number, data in enumerate(asked.request.pictures, 1):
-            row = store_upload(asked.user_id, f"image-{number}", BytesIO(data))
+        for number, data in enumerate(request.body.pictures, 1):
+            row = store_upload(request.user_id, f"image-{number}", BytesIO(data))
             pictures.append(row.file_id)
             problem = "" if row.is_picture else row.reason or "This is no image."
             db.session.commit()
             if problem:
-                raise Invalid.field(asked.request.place, problem)
-        reply = begin(replace(asked, pictures=dict.fromkeys(pictures, "whole")))
+                raise Invalid.field(request.body.place, problem)
+        reply = begin(replace(request, pictures=dict.fromkeys(pictures, "whole")))
     except DomainError:
         db.session.rollback()
-        _drop(asked.user_id, pictures)
+        _delete_files(request.user_id, pictures)
         db.session.commit()
         raise
     if not reply.is_new:  # the same question again, which has its pictures
-        _drop(asked.user_id, pictures)
+        _delete_files(request.user_id, pictures)
     return reply
 
 
-def prepare(reply: LaunchableReply, asked: UserRequest) -> None:
+def prepare(reply: LaunchableReply, request: UserRequest) -> None:
     """Attach to a turn what came with the request."""
     if reply.turn is not None:
         reply.turn.consent = "given"  # these programs cannot answer a question in the middle of a reply
-        reply.turn.client = asked.request.tools
+        reply.turn.client = request.body.tools
         payload = {name: value for name, value in (reply.turn.reply.custom_payload or {}).items() if name != PAYLOAD}
-        if asked.request.parameters:
-            payload[PAYLOAD] = dict(asked.request.parameters)
-        reply.turn.reply.custom_payload = {**payload, **(asked.preferences.note or {})} or None
+        if request.body.parameters:
+            payload[PAYLOAD] = dict(request.body.parameters)
+        reply.turn.reply.custom_payload = {**payload, **(request.preferences.note or {})} or None
 
 
-def _prepare_and_return(asked: UserRequest, reply: LaunchableReply) -> LaunchableReply:
-    request, preferences = asked.request, asked.preferences
-    prepare(reply, asked)
-    if reply.turn is not None and (not preferences.conversation_id or request.tools or request.rounds):
-        mark = fingerprint(preferences.seed, request.lines)
-        threads.note(asked.user_id, mark, reply.conversation_id, reply.turn_id)
+def _prepare_and_return(request: UserRequest, reply: LaunchableReply) -> LaunchableReply:
+    body, preferences = request.body, request.preferences
+    prepare(reply, request)
+    if reply.turn is not None and (not preferences.conversation_id or body.tools or body.rounds):
+        mark = fingerprint(preferences.seed, body.lines)
+        threads.record(request.user_id, mark, reply.conversation_id, reply.turn_id)
     return reply
 
 
-def _continue_with_answers(asked: UserRequest) -> LaunchableReply | None:
+def _continue_with_answers(request: UserRequest) -> LaunchableReply | None:
     """Return the next part of a reply from its calls' answers; None if it is unknown or has been followed."""
-    reply = threads.find_part(asked.user_id, asked.request, asked.preferences.seed)
-    if reply is None or asked.preferences.conversation_id not in (None, reply.conversation_id):
+    reply = threads.find_part(request.user_id, request.body, request.preferences.seed)
+    if reply is None or request.preferences.conversation_id not in (None, reply.conversation_id):
         return None
     rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
     if any(row.role == "user" for row in rest):
         return None
     if rest and rest[-1].status == "streaming":
         return LaunchableReply(rest[-1].message_id, reply.conversation_id, None, is_new=False)
-    return _prepare_and_return(asked, answer_calls(asked, reply, asked.request.rounds[-1].results))
+    return _prepare_and_return(request, answer_calls(request, reply, request.body.rounds[-1].results))
 
 
-def answer_calls(asked: UserRequest, reply: Message, results: Mapping[str, str]) -> LaunchableReply:
+def answer_calls(request: UserRequest, reply: Message, results: Mapping[str, str]) -> LaunchableReply:
     """Write the next part of a reply whose calls have these results, by call id."""
-    turn = tool_answers.continue_reply(asked.user_id, reply, results)
-    return _write_another_reply(asked, turn, reply.conversation_id)
+    turn = tool_answers.continue_reply(request.user_id, reply, results)
+    return _write_another_reply(request, turn, reply.conversation_id)
 
 
-def _write_another_reply(asked: UserRequest, turn: chat.StartedTurn, conversation_id: int) -> LaunchableReply:
+def _write_another_reply(request: UserRequest, turn: chat.StartedTurn, conversation_id: int) -> LaunchableReply:
     """Write another reply to what was asked before."""
-    turn.reply.model = asked.preferences.model
+    turn.reply.model = request.preferences.model
     turn.conversation.seen_at = None
     db.session.flush()
     return LaunchableReply(turn.turn_id, conversation_id, turn, is_new=False)
 
 
-def _drop(user_id: int, file_ids: Iterable[int]) -> None:
+def _delete_files(user_id: int, file_ids: Iterable[int]) -> None:
     for file_id in file_ids:
         files.delete_file(user_id, file_id)
 
 
-def _begin(asked: UserRequest) -> LaunchableReply:
-    user_id, request, preferences = asked.user_id, asked.request, asked.preferences
-    if request.rounds:
+def _begin(request: UserRequest) -> LaunchableReply:
+    user_id, body, preferences = request.user_id, request.body, request.preferences
+    if body.rounds:
         conversation_id = preferences.conversation_id
-        if not conversation_id and request.history:
-            conversation_id = threads.begin_with_history(user_id, preferences.fields, request.history).conversation_id
-        return start(asked, conversation_id)
-    if preferences.conversation_id or not request.history:
-        return start(asked, preferences.conversation_id)
-    thread = threads.find(user_id, preferences.seed, request.history)
+        if not conversation_id and body.history:
+            conversation_id = threads.begin_with_history(user_id, preferences.fields, body.history).conversation_id
+        return start(request, conversation_id)
+    if preferences.conversation_id or not body.history:
+        return start(request, preferences.conversation_id)
+    thread = threads.find(user_id, preferences.seed, body.history)
     if thread is not None:
         conversation, reply_id = thread
-        existing = threads.existing_reply(conversation.conversation_id, reply_id, request.question)
+        existing = threads.existing_reply(conversation.conversation_id, reply_id, body.question)
         if existing is not None:
-            return continue_conversation(asked, conversation.conversation_id, *existing)
-    other = threads.find_question(user_id, fingerprint(preferences.seed, request.lines))
+            return continue_conversation(request, conversation.conversation_id, *existing)
+    other = threads.find_question(user_id, fingerprint(preferences.seed, body.lines))
     if other is not None:
-        return continue_conversation(asked, *other)
-    return start(asked, threads.begin_with_history(user_id, preferences.fields, request.history).conversation_id)
+        return continue_conversation(request, *other)
+    return start(request, threads.begin_with_history(user_id, preferences.fields, body.history).conversation_id)
 
 
-def continue_conversation(asked: UserRequest, conversation_id: int, reply_id: int, status: str) -> LaunchableReply:
+def continue_conversation(request: UserRequest, conversation_id: int, reply_id: int, status: str) -> LaunchableReply:
     """Ask a question after the last reply of a conversation or, given `reply_id` and its status, repeat that reply."""
     if not reply_id:
-        return start(asked, conversation_id)
+        return start(request, conversation_id)
     if status == "streaming":
         return LaunchableReply(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
-    return _write_another_reply(asked, repeat(asked.user_id, reply_id), conversation_id)
+    return _write_another_reply(request, repeat(request.user_id, reply_id), conversation_id)
 
 
-def start(asked: UserRequest, conversation_id: int | None) -> LaunchableReply:
+def start(request: UserRequest, conversation_id: int | None) -> LaunchableReply:
     """Ask a question at the end of a conversation; None: of a new one."""
-    request, preferences = asked.request, asked.preferences
+    body, preferences = request.body, request.preferences
     turn = chat.start_turn(
-        asked.user_id,
-        request.question,
+        request.user_id,
+        body.question,
         conversation_id=conversation_id,
         new=preferences.fields,
         model=preferences.model,
-        custom_payload={"client_prompt": request.instructions} if request.instructions else None,
-        file_ids=asked.pictures,
-        spans=request.spans,
+        custom_payload={"client_prompt": body.instructions} if body.instructions else None,
+        file_ids=request.pictures,
+        spans=body.spans,
         is_followed=True,
     )
-    if request.rounds:
-        tombstones = tombstone_set(asked.user_id)
-        turn = tool_answers.store_client_parts(turn, [_part(item, tombstones) for item in request.rounds])
+    if body.rounds:
+        tombstones = tombstone_set(request.user_id)
+        turn = tool_answers.store_client_parts(turn, [_part(item, tombstones) for item in body.rounds])
         turn.reply.model = preferences.model
         db.session.flush()
     return LaunchableReply(turn.turn_id, turn.header["conversation_id"], turn)

@@ -20,7 +20,7 @@ CANDIDATES = 20
 _PARTIAL = ("streaming", "stopped", "interrupted", "failed")
 
 
-def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
+def record(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
     """Remember that this reply answers the history with this fingerprint."""
     db.session.add(
         GatewayThread(user_id=user_id, fingerprint=mark, conversation_id=conversation_id, message_id=reply_id)

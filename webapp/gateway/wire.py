@@ -249,13 +249,13 @@ def event(data: Any) -> bytes:
 
 
 def error(message: str, status: int, *, param: str | None = None, code: str | None = None) -> dict[str, Any]:
-    """OpenAI's shape of an error."""
+    """Return an error in OpenAI's shape."""
     kind = _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def finish_of(payload: Mapping[str, Any] | None) -> str:
-    """OpenAI's word for why a reply ended, from what its message records of it."""
+    """Return OpenAI's word for why a reply ended, from what its message records of it."""
     payload = payload or {}
     return "length" if payload.get("truncated") else "content_filter" if payload.get("filtered") else "stop"
 

@@ -10,7 +10,7 @@ from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.kinds import canonical_category
 from webapp.memories.rules.state import Close, Effect, Insert, SourceMessage
 from webapp.memories.rules.working_copy import Plan
-from webapp.text.provenance import without
+from webapp.text.provenance import blank_out
 from webapp.text.sentences import sentences_of
 from webapp.text.words import terms_of
 
@@ -44,7 +44,7 @@ def ground(
         return None
     best: tuple[float, FactEvidence] | None = None
     for message in ordered:
-        own_words = without(message.content, message.others)
+        own_words = blank_out(message.content, message.others)
         for place in sentences_of(own_words):
             sentence = own_words[place.start : place.end]
             share = len(terms.intersection(terms_of(sentence))) / len(terms)

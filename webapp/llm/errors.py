@@ -41,7 +41,8 @@ class ModelError(Exception):
         self.status = status
         self.provider_code = provider_code
         self.answer: Any = None
-        super().__init__(f"{self.code}: {self.detail}")
+        # Without the reason, which may quote what was sent: RQ keeps the text of an exception, and logs do.
+        super().__init__(f"{self.code}: {detail or self.default_detail}")
 
 
 class ModelUnavailable(ModelError):

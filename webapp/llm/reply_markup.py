@@ -1,8 +1,8 @@
 """Separates what a model writes for its server from its answer: thoughts, channels, the marks of turns; pure.
 
 A mark counts by where it stands, since an answer may be about it: never in code or a block quote; an opening one at the
-beginning of a line or right before a word; a closing one at the beginning or end of a line or without a space around
-it, where without an opening one (eaten by a template) all before it was a thought; an end at a line's end or like this;
+beginning of a line or right before a word; a closing one at the beginning or end of a line or right after a word, where
+without an opening one (eaten by a template) all before it was a thought; an end at a line's end or within a word;
 the person's next turn at either end of a line or without a space before it, and with a space or word behind it.
 """
 
@@ -41,7 +41,7 @@ class ReplyMarkup:
         self._strips = False  # white space is dropped: it surrounded a mark
         self._strikes = False
         self._opening = ""
-        self._close = unopened  # the mark that ends the thought that is open
+        self._closings = (unopened,) if unopened else ()  # the marks that end the thought that is open
         self._depth = 1 if unopened else 0
         self._thought: list[str] = []  # the one that is open
         self._answer_close = ""  # the mark that ends the answer, if one began it
@@ -54,7 +54,7 @@ class ReplyMarkup:
     def feed(self, event: Event) -> Iterator[Event]:
         """Yield an event as the consumer gets it."""
         if isinstance(event, TextDelta):
-            if self._buffer or self._after_mark or self._close or self._channel or _TRIGGERS.search(event.text):
+            if self._buffer or self._after_mark or self._closings or self._channel or _TRIGGERS.search(event.text):
                 self._buffer += event.text
                 yield from self._work(ended=False)
             elif not self._is_over:
@@ -72,7 +72,7 @@ class ReplyMarkup:
             size = len(self._buffer)
             if self._is_over:
                 self._buffer = ""
-            elif self._close:
+            elif self._closings:
                 yield from self._read_thought(ended)
             elif self._channel:
                 yield from self._read_channel(ended)
@@ -113,15 +113,14 @@ class ReplyMarkup:
 
     def _is_bare_thought(self, ended: bool) -> bool | None:
         """Return whether a thought whose marks a server dropped begins the answer, and open it; None if it may."""
-        opening, closings = BARE_THOUGHT
+        opening, *closings = BARE_THOUGHT
         head = self._buffer[: len(opening) + 1]
         if not (opening.startswith(head) or (head.startswith(opening) and head[-1].isupper())):
             return False
-        found = [closing for closing in closings if closing in self._buffer]
-        if not found:
+        if not any(closing in self._buffer for closing in closings):
             return False if ended else None
         self._buffer = self._buffer[len(opening) :]
-        self._opening, self._close, self._depth = "", min(found, key=self._buffer.index), 1
+        self._opening, self._closings, self._depth = "", tuple(closings), 1
         return True
 
     def _counts(self, mark: re.Match[str], ended: bool) -> bool | None:
@@ -179,7 +178,7 @@ class ReplyMarkup:
         self._buffer = self._buffer[len(mark[0]) :]
         if mark["opens"]:
             self._opening = next(tag for tag in THOUGHTS if re.fullmatch(any_of([tag]), mark[0], re.IGNORECASE))
-            self._close, self._depth = THOUGHTS[self._opening], 1
+            self._closings, self._depth = THOUGHTS[self._opening], 1
         elif mark["ends"] or mark["turns"]:
             self._is_over = True
         else:
@@ -197,7 +196,8 @@ class ReplyMarkup:
 
     def _read_thought(self, ended: bool) -> Iterator[Event]:
         low = plain(self._buffer)
-        index, inner = low.find(self._close), low.find(self._opening) if self._opening else -1
+        index, close = min(((low.find(mark), mark) for mark in self._closings if mark in low), default=(-1, ""))
+        inner = low.find(self._opening) if self._opening else -1
         if inner >= 0 and (index < 0 or inner < index):
             if self._thought or low[:inner].strip():
                 yield from self._think(inner + len(self._opening))
@@ -207,13 +207,13 @@ class ReplyMarkup:
         elif index >= 0:
             self._depth -= 1
             yield from self._think(index)
-            self._buffer = self._buffer[len(self._close) :]
+            self._buffer = self._buffer[len(close) :]
             if not self._depth:
-                self._close, self._after_mark, self.has_thought = "", True, True
+                self._closings, self._after_mark, self.has_thought = (), True, True
                 self._thought.clear()
                 self._strips = not self._line.strip()
         else:
-            overlap = 0 if ended else max(overlap_of(low, self._close), overlap_of(low, self._opening))
+            overlap = 0 if ended else max(overlap_of(low, mark) for mark in (*self._closings, self._opening))
             yield from self._think(len(low) - overlap)
 
     def _think(self, size: int) -> Iterator[Event]:
@@ -268,7 +268,7 @@ class ReplyMarkup:
         """Yield what the end of the answer decides: an unclosed thought without anything else was the answer."""
         yield from self._end_channel()
         is_normal = isinstance(event, Finish) and event.reason == "stop"
-        if self._close and is_normal and not self._has_text and not self.has_thought and self._thought:
+        if self._closings and is_normal and not self._has_text and not self.has_thought and self._thought:
             yield TextDelta(_answer_within("".join(self._thought)) or self._opening + "".join(self._thought))
         self._is_over = True
 

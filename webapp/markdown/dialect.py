@@ -43,7 +43,7 @@ def is_allowed_link(url: str) -> bool:
 
 
 def _tildes(state: StateInline, silent: bool) -> bool:
-    """Three tildes or more do not strike out, as on GitHub; a single one may mean "about" or "to": `~5`, `5~10`."""
+    """Take three tildes or more for text, as GitHub does; a single one may mean "about" or "to": `~5`, `5~10`."""
     if state.src[state.pos] != "~" or silent:
         return False
     length = state.scanDelims(state.pos, True).length

@@ -20,7 +20,7 @@ MAX_EVENTS = 20
 
 @blueprint.get("/settings/programs")
 def index() -> str:
-    """URLs, set-up instructions for common programs, and what programs have read or changed lately."""
+    """Show URLs, set-up instructions for common programs, and what programs have read or changed lately."""
     wanted = (Action.MEMORIES_READ, Action.MEMORIES_CHANGED, Action.SCHEDULES_CHANGED)
     events = db.session.scalars(
         select(AuditEvent)

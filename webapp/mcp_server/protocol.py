@@ -10,18 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Revisions that begin with `initialize`."""
-STATELESS = ("2026-07-28",)
-"""Revisions in which every request stands alone."""
+from webapp.tools.mcp_client.wire import HANDSHAKE, IDENTITY, META, STATELESS
+
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 UNKNOWN_RESOURCE = -32002  # of the revisions with a handshake; later ones say INVALID_PARAMS
 
-_META = "io.modelcontextprotocol/"
-VERSION_KEY, CAPABILITIES_KEY = f"{_META}protocolVersion", f"{_META}clientCapabilities"
-SERVER_KEY = f"{_META}serverInfo"
-SERVER = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
+VERSION_KEY, CAPABILITIES_KEY = f"{META}protocolVersion", f"{META}clientCapabilities"
+SERVER_KEY = f"{META}serverInfo"
 CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}}
 INSTRUCTIONS = (
     "What the user has told their assistant Commonplace, kept by them: call get_context with the task at hand before "
@@ -73,7 +69,7 @@ def read(body: Any, headers: Mapping[str, str]) -> Call:
 def answer(call: Call, result: dict[str, Any]) -> dict[str, Any]:
     """Return a result in its envelope."""
     if call.is_stateless:
-        result = {"resultType": "complete", **result, "_meta": {SERVER_KEY: SERVER}}
+        result = {"resultType": "complete", **result, "_meta": {SERVER_KEY: IDENTITY}}
         if call.method in _CACHED:
             result |= {"ttlMs": 0, "cacheScope": "private"}
     return {"jsonrpc": "2.0", "id": call.id, "result": result}
@@ -95,18 +91,18 @@ def status_of(error: ProtocolError, call: Call | None) -> int:
 def initialize_result(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer to `initialize`: the client's revision if it is known, and no session."""
     wished = params.get("protocolVersion")
-    version = wished if wished in HANDSHAKE else HANDSHAKE[-1]
+    version = wished if wished in HANDSHAKE else HANDSHAKE[0]
     return {
         "protocolVersion": version,
         "capabilities": CAPABILITIES,
-        "serverInfo": SERVER,
+        "serverInfo": IDENTITY,
         "instructions": INSTRUCTIONS,
     }
 
 
 def discovery() -> dict[str, Any]:
     """Return the answer to `server/discover`."""
-    return {"supportedVersions": list(STATELESS), "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+    return {"supportedVersions": [STATELESS], "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
 
 
 def _check(call: Call, meta: Mapping[str, Any], headers: Mapping[str, str]) -> None:
@@ -121,8 +117,8 @@ def _check(call: Call, meta: Mapping[str, Any], headers: Mapping[str, str]) -> N
     wanted = call.params.get(_NAMED.get(call.method, ""))
     if wanted is not None and _decode(headers.get("mcp-name")) != wanted:
         raise ProtocolError(HEADER_MISMATCH, f"Mcp-Name is not params.{_NAMED[call.method]}.")
-    if version not in STATELESS:
-        data = {"supported": list(STATELESS), "requested": str(version)[:50]}
+    if version != STATELESS:
+        data = {"supported": [STATELESS], "requested": str(version)[:50]}
         raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 

@@ -36,7 +36,7 @@ _WAIT = 2.0
 
 
 def search(user_id: int, args: schemas.Search) -> dict[str, Any]:
-    """`{results: [{id, title, url}]}`, as ChatGPT expects it."""
+    """Return `{results: [{id, title, url}]}`, as ChatGPT expects it."""
     require_memory(user_id)
     wide = args.limit * CANDIDATES_FACTOR if access.is_limited() else args.limit
     found = access.readable_passages(user_id, retrieval.search(user_id, args.query, limit=wide).items)[: args.limit]
@@ -45,7 +45,7 @@ def search(user_id: int, args: schemas.Search) -> dict[str, Any]:
 
 
 def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
-    """`{id, title, text, url, metadata}`. Raises NotFound for what is gone or belongs to somebody else."""
+    """Return `{id, title, text, url, metadata}`. Raises NotFound for what is gone or somebody else's."""
     require_memory(user_id)
     kind, _, number = args.id.partition("-")
     passage_id = parse_id(number)

@@ -21,14 +21,14 @@ _making = Lock()
 @blueprint.get("/api/openapi.json")
 @public
 def document() -> ViewResult:
-    """The description of the JSON API."""
+    """Return the description of the JSON API."""
     return openapi_document(current_app)  # type: ignore[arg-type]
 
 
 @blueprint.get("/api/docs")
 @public
 def page() -> ViewResult:
-    """The page to browse and try the API, with the session or with a token."""
+    """Show the page to browse and try the API, with the session or with a token."""
     return render_template("openapi/docs.html")
 
 

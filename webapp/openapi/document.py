@@ -169,11 +169,9 @@ def _possible_statuses(method: str, operation: Mapping[str, Any]) -> set[str]:
         possible.add("422")
     if method != "get":
         possible |= {"409", "429"}
-    if has_body:
-        possible |= {"400", "413", "415"}
     if "path" in places or has_body or "query" in places:
         possible.add("404")
-    if method in ("post", "put", "patch"):
+    if has_body or method in ("post", "put", "patch"):
         possible |= {"400", "413", "415"}  # even a body that is not expected must be JSON
     return possible
 

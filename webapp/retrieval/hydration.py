@@ -19,7 +19,7 @@ from webapp.retrieval.weights import ORDINARY
 from webapp.spaces.chunks import is_picture, shows_page
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
-from webapp.text.provenance import forgotten_in, without
+from webapp.text.provenance import blank_out, forgotten_in
 
 _Read = tuple[int, int | None, bool, FoundPassage]
 """A passage's owner, its space, whether it is shared there, and the passage."""
@@ -141,7 +141,7 @@ def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     """Yield messages, with blanks in place of what was forgotten: nothing is told from it again."""
     for number, text, spans, created_at, role, owner, *place in read_columns(_messages_by_id(), {"ids": ids}):
         conversation_id, title, space, is_tainted = place
-        text = without(text, forgotten_in(spans))
+        text = blank_out(text, forgotten_in(spans))
         item = FoundPassage("message", number, text, created_at, 0.0, "", None, conversation_id, number, title, role)
         yield owner, space, False, replace(item, extra={"is_tainted": is_tainted})
 

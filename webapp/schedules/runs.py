@@ -26,6 +26,7 @@ from webapp.db.base import count_rows, db, get_or_raise, now, rows_changed, writ
 from webapp.errors import Conflict, DomainError, NotFound, Unavailable
 from webapp.extensions import this_app
 from webapp.i18n.marks import N_
+from webapp.llm.errors import split_reason
 from webapp.schedules import mails
 from webapp.schedules.models import Schedule, ScheduleRun
 from webapp.schedules.recurrence import next_time
@@ -266,7 +267,7 @@ def _end(run_id: int, problem: str | None) -> None:
 def _close(run_row: ScheduleRun, schedule: Schedule, problem: str | None, *, pauses: bool = False) -> None:
     """Record how a run ended, pause its schedule if necessary, and notify its owner: once, with the run."""
     run_row.status, run_row.ended_at = "failed" if problem else "done", now()
-    run_row.problem = problem[:300] if problem else None
+    run_row.problem = split_reason(problem)[0][:300] if problem else None  # forgetting does not come here
     schedule.failures = schedule.failures + 1 if problem else 0
     reply = db.session.get(Message, run_row.message_id) if run_row.message_id is not None else None
     event: dict[str, int | str] = {"schedule_id": schedule.schedule_id, "run_id": run_row.run_id}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUMMARIES = {
     "backup": "Back up and restore everything, in one file.",
     "db": "Perform database migrations.",
-    "doctor": "Check keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault.",
+    "doctor": "Check keys, data, servers, clocks, queues, workers, disk, model, mail, proxy; exit code 1 for a fault.",
     "embeddings": "Vectors for search.",
     "files": "The bytes of attachments.",
     "journeys": "Guided conversations.",

@@ -139,7 +139,7 @@ def _init_tracing(app: Flask, settings: Settings) -> None:
         )
     )
     # A trace begun elsewhere is accepted if there are proxies whose addresses are trusted.
-    trace_requests(app, believes=settings.trusted_proxies > 0)
+    trace_requests(app, trusts_traceparent=settings.trusted_proxies > 0)
 
 
 def _extend(app: Flask, settings: Settings) -> None:

@@ -112,7 +112,7 @@ class Recorder:
                 self._pending[key] = [a + b for a, b in zip(now, numbers, strict=True)]
 
     def _reset_after_fork(self) -> None:
-        """In a forked child: the parent reports its own measurements."""
+        """Forget, in a forked child, the measurements that its parent reports."""
         self._lock = threading.Lock()
         self._pending = {}
 

@@ -18,14 +18,14 @@ UNTRACED_ENDPOINTS = {"static", "service.healthz", "service.readyz", "service.me
 """Requested every few seconds by machines; not worth tracing."""
 
 
-def trace_requests(app: Flask, *, believes: bool) -> None:
-    """A span for each request, from arrival to answer, named by route, as a URL may hold a secret."""
+def trace_requests(app: Flask, *, trusts_traceparent: bool) -> None:
+    """Trace each request from arrival to answer, named by its route, as a URL may hold a secret."""
 
     @app.before_request
     def _begin() -> None:
         if request.endpoint in UNTRACED_ENDPOINTS or "span" in g:  # it is being repeated (webapp/db/conflicts.py)
             return
-        traceparent = request.headers.get("traceparent") if believes else None
+        traceparent = request.headers.get("traceparent") if trusts_traceparent else None
         rule = request.url_rule.rule if request.url_rule else None
         g.span = tracing.begin(f"{request.method} {rule}" if rule else request.method, "server", traceparent)
         tracing.describe(g.span, {"http.request.method": request.method, "http.route": rule})
@@ -58,7 +58,7 @@ class TracedChat(ChatPool):
     """For turns. If nothing is traced, events pass straight through."""
 
     def stream(self, *args: Any, **options: Any) -> Events:
-        """As `ChatPool.stream`."""
+        """Stream as `ChatPool.stream`."""
         events = super().stream(*args, **options)
         return _trace(events, options.get("targets") or ()) if tracing.is_on() else events
 
@@ -98,14 +98,14 @@ class TracedCompletions(BackgroundClient):
     """For background work."""
 
     def complete_text(self, messages: Any, **options: Any) -> Completion:
-        """As `CompletionClient.complete_text`."""
+        """Complete as `CompletionClient.complete_text`."""
         with tracing.span("complete", "client"):
             return _note_completion(super().complete_text(messages, **options), "text")
 
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **options: Any
     ) -> tuple[SchemaT, Completion]:
-        """As `CompletionClient.complete_structured`."""
+        """Complete as `CompletionClient.complete_structured`."""
         with tracing.span("complete", "client"):
             parsed, completion = super().complete_structured(messages, schema, name, **options)
             return parsed, _note_completion(completion, name)

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[^\w\s]{0,2}\d")
 
 
 def plain_text(text: str) -> str:
-    """`text` on one line, without control characters, in NFC: the form in which statements are stored."""
+    """Return a text on one line, without control characters, in NFC: the form in which statements are stored."""
     clean = "".join(ch if ch.isspace() or unicodedata.category(ch) not in {"Cc", "Cs"} else " " for ch in text)
     return _SPACE.sub(" ", unicodedata.normalize("NFC", clean)).strip()
 

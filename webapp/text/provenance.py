@@ -78,12 +78,12 @@ def forgotten_in(spans: Spans | None) -> list[Span]:
     return [Span(start, end) for start, end, origin in spans or () if origin == FORGOTTEN]
 
 
-def touches(span: Span, others: Iterable[Span]) -> bool:
+def overlaps_any(span: Span, others: Iterable[Span]) -> bool:
     """Return whether a span shares characters with one of others."""
     return any(other.start < span.end and span.start < other.end for other in others)
 
 
-def without(text: str, spans: Iterable[Span]) -> str:
+def blank_out(text: str, spans: Iterable[Span]) -> str:
     """Return a text with blanks in place of some spans, so that what is left keeps its place."""
     for span in spans:
         blank = "".join(char if char == "\n" else " " for char in text[span.start : span.end])

@@ -55,7 +55,7 @@ class Vocabulary:
 
     @property
     def nbytes(self) -> int:
-        """Approximate bytes held."""
+        """Return the bytes held, approximately."""
         words_size = sum(len(terms) for terms in self._words.values())
         tables = sum(map(sys.getsizeof, self._words.values()))
         return tables + sys.getsizeof(self._terms) + sys.getsizeof(self._lines) + 90 * (words_size + len(self._terms))

@@ -19,7 +19,7 @@ from webapp.providers.key_encryption import Secrets, seal, unseal
 from webapp.text.tokens import estimate_tokens
 from webapp.tools.mcp_client import client
 from webapp.tools.mcp_client.client import Server
-from webapp.tools.mcp_client.tool_schemas import definition_of, own_arguments, schema_of
+from webapp.tools.mcp_client.tool_schemas import definition_of, original_arguments, schema_of
 from webapp.tools.mcp_client.wire import ListedTool
 from webapp.tools.models import ToolGrant, ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
@@ -199,7 +199,7 @@ def tools_for(user_id: int, tokens: int, names: Collection[str] = ()) -> list[To
 
 def _runner(server: Server, tool: dict[str, Any]) -> Run:
     async def run(arguments: dict[str, Any], _around: ToolContext) -> Output:
-        return await client.call(server, tool["name"], own_arguments(arguments, schema_of(tool)))
+        return await client.call(server, tool["name"], original_arguments(arguments, schema_of(tool)))
 
     return run
 

@@ -97,7 +97,6 @@ def _page(
         errors=errors or {},
         values=values or {"kinds": ALL_KINDS},
         secret=secret,
-        fresh=fresh,
         chosen=webhook_id,
         deliveries=deliveries,
     )

@@ -13,7 +13,7 @@ from webapp.accounts.identity import current_identity
 from webapp.accounts.models import User
 from webapp.audit.actions import Action
 from webapp.audit.service import SYSTEM, record
-from webapp.background.events import Kind as Happening, event_recorded
+from webapp.background.events import Kind as EventKind, event_recorded
 from webapp.background.queues import enqueue_after_commit
 from webapp.db.base import add_row, after_commit, db, now, own_row, rows_changed
 from webapp.errors import Conflict, Forbidden, require
@@ -140,7 +140,7 @@ def disable(row: Webhook, reason: str) -> None:
 
 
 @event_recorded.connect
-def _note(_sender: object, *, user_id: int, kind: Happening, data: Mapping[str, Any], hooked: bool | None) -> None:
+def _note(_sender: object, *, user_id: int, kind: EventKind, data: Mapping[str, Any], hooked: bool | None) -> None:
     """Something happened: publish it to listeners after the commit, and queue it for the webhooks that want it."""
     after_commit(partial(events_api.publish, user_id, kind, dict(data)))
     if hooked is False:

@@ -58,7 +58,7 @@ def test_a_newcomers_prompt_reads_their_messages_and_no_more(app, user, client):
     assert made.messages[0]["content"].splitlines()[-1] in {f"Today is {day}." for day in days}
 
 
-def test_where_passages_stand_is_read_with_the_rest(app, user, client):
+def test_where_passages_stand_is_read_with_the_rest_but_with_spaces(app, user, client):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Watches herons."})
     turn_id = _turn(app, user)
     with app.app_context():
@@ -66,11 +66,7 @@ def test_where_passages_stand_is_read_with_the_rest(app, user, client):
         assert marks.position == position(user.user_id)
         assert marks.position is not None
         assert marks.memory_version == marks.position.memory_version > 0
-
-
-def test_with_spaces_their_versions_are_read_as_well(app, user, client):
     space_id = client.post("/api/spaces", json={"kind": "project", "name": "Marsh"}).json["space_id"]
-    turn_id = _turn(app, user)
     with app.app_context():
         assert read_rows(turn_id).marks.position is None
         looking = Lookup(Question(user.user_id, "Where is the heron's nest?"), 5.0)

@@ -23,6 +23,7 @@ from tests.support.dialogue import add_turn
 from tests.support.queries import scalars
 from webapp.accounts.idempotency import open_answer
 from webapp.accounts.models import IdempotencyKey
+from webapp.conversations.models import Message
 from webapp.db.base import db, write_transaction
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
@@ -159,6 +160,9 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
             add_turn(user.user_id, talk, f"I painted boat {number}", "Nice.")
         db.session.rollback()
         with write_transaction():
+            # And quoted by the model's server in the reason why it refused a request.
+            refused = db.session.query(Message).filter_by(conversation_id=talk, content="Nice.")
+            refused.update({"error_detail": f"The model server says: “Not accepted: {SAID}”"})
             digests.upsert_digest(
                 user.user_id,
                 talk,

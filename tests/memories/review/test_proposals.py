@@ -110,10 +110,7 @@ def test_a_picture_may_hold_others_words(client, model):
     picture = _send(client, photo(), "letter.jpeg").json["file_id"]
     calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
     said = ask(client, "I compare two brokers", picture)
-    assert said["tool_calls"][0]["output"]["status"] == "waits_for_review"
-    calls_tool(model, "remember", content="Owns shares.", quote="I own shares")
-    later = send(client, "I own shares", said["conversation_id"])
-    assert later["tool_calls"][0]["output"]["status"] == "waits_for_review"
+    assert said["tool_calls"][0]["output"]["status"] == "waits_for_review" and said["is_tainted"]
 
 
 def test_instructions_of_a_space_are_words_of_its_owner(app, client, user, model, make_user):

@@ -149,10 +149,11 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
 
 def test_what_cannot_be_kept_is_said_beside_the_field(app, browser, user, remember):
     id = remember(user, "As it was")
-    refused = {"": "The memory", "x" * 5_000: "The memory must", "My password is hunter2hunter2": "looks like a secret"}
+    refused = {"": "The memory", "x" * 501: "The memory must", "My password is hunter2hunter2": "looks like a secret"}
     for (content, said), path in product(refused.items(), (f"/memories/{id}/edit", "/memories")):
         answer = post_form(browser, path, headers=HTMX, content=content, memory_type="fact")
         assert answer.status_code == 422 and said in answer.text and content[:100] in answer.text, (path, said)
+        assert 'maxlength="500"' in answer.text, path
         assert "<!doctype" in post_form(browser, path, content=content, memory_type="fact").text, (path, said)
     assert [row.content for row in memories_of(app, user.user_id)] == ["As it was"]
 

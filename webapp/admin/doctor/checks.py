@@ -11,7 +11,7 @@ from rq.command import PUBSUB_CHANNEL_TEMPLATE
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts import site
+from webapp.accounts import site, smtp
 from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.admin.doctor.tables import tables
@@ -246,6 +246,19 @@ def web_settings(settings: Settings) -> Iterator[Finding]:
         yield warning("web", "RATE_LIMITS is off", "Leave it on where strangers can reach the site.")
 
 
+def mail() -> Iterator[Finding]:
+    """Yield whether the mail server, if there is one, lets us in."""
+    settings = app_settings()
+    place = f"{settings.smtp_host}:{settings.smtp_port}"
+    if not settings.smtp_host:
+        return
+    try:
+        smtp.check(settings)
+        yield ok("mail", f"{place} lets us in")
+    except smtp.MailUnavailable as error:
+        yield fault("mail", f"{place} cannot be used ({error})", "Check the settings that begin with SMTP_.")
+
+
 def assets(folder: Path = VENDOR) -> Iterator[Finding]:
     """Yield whether what pages load from npm's packages was built: htmx, icons, fonts."""
     if missing := [name for name in ("htmx.js", "icons.svg", "fonts/fonts.css") if not (folder / name).is_file()]:
@@ -267,4 +280,4 @@ def web() -> Iterator[Finding]:
         yield warning("web", "anybody may register with any address, and OIDC_ISSUER is set", advice)
 
 
-CHECKS: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, assets, web)
+CHECKS = (keys, data, files, servers, tables, database, redis_server, queues, model, mail, assets, web)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from webapp.accounts.schemas import UserSettings
-from webapp.chat.context.composition import ComposedPrompt, Particulars, compose, opening_of
+from webapp.chat.context.composition import ComposedPrompt, ReplyAdditions, compose, opening_of
 from webapp.chat.context.rows import PROMPT, read_rows
 from webapp.chat.context.values import Chunk, Context, Message as ContextMessage, Step
 from webapp.chat.redaction import PromptMemories
@@ -111,7 +111,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         chunks,
         prompt.text,
         settings,
-        Particulars(
+        ReplyAdditions(
             opening=opening,
             request=request,
             instruction=str((reply.custom_payload or {}).get("instruction", "")),

@@ -88,7 +88,7 @@ class ComposedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Particulars:
+class ReplyAdditions:
     """Additions of one reply to its conversation's prompt: the user's `instruction` and an admin's `addition`.
 
     In tokens: the model's `window`, what is kept for tool results (`tool_tokens`), the `longest` reply. `position` is
@@ -112,15 +112,15 @@ def compose(
     chunks: Sequence[Chunk],
     prompt: str,
     settings: Settings,
-    particulars: Particulars = Particulars(),
+    additions: ReplyAdditions = ReplyAdditions(),
 ) -> ComposedPrompt:
     """Build the prompt from a history, the summaries before it, and this system prompt. Raises BudgetTooSmall."""
-    opening, request = particulars.opening, particulars.request
+    opening, request = additions.opening, additions.request
     limits = Limits(
-        window=particulars.window or settings.context_tokens,
-        reply=max(settings.reply_tokens, particulars.longest),
+        window=additions.window or settings.context_tokens,
+        reply=max(settings.reply_tokens, additions.longest),
         retrieved=settings.retrieved_tokens,
-        tools=particulars.tool_tokens,
+        tools=additions.tool_tokens,
     )
     remembers = memory_is_on(conversation)
     preferences = UserSettings.of(owner.settings)
@@ -137,18 +137,18 @@ def compose(
     zone = dates.zone(preferences.timezone)
     spot, has_files = ConversationPlace.of(conversation), conversation.has_files
     # No use of the rows from here on: once the connection has been given back, each would be read again.
-    lookup = Lookup(question, settings.index_wait_seconds, particulars.position)
+    lookup = Lookup(question, settings.index_wait_seconds, additions.position)
     place, result = _find(lookup, spot, remembers=remembers, since=fixed_at)
     files = FileTexts()
     if has_files:
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
         pictures = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=pictures.get(message.id, ())) for message in history]
-    history = with_retrieved_pictures(history, result, int(limits.prompt * PICTURE_SHARE))
+    history = add_retrieved_pictures(history, result, int(limits.prompt * PICTURE_SHARE))
     if place.opening:
         lines[0] = [Segment(place.opening)]
-    if particulars.addition:
-        lines.append([Segment(particulars.addition)])
+    if additions.addition:
+        lines.append([Segment(additions.addition)])
     offers = settings.suggestions and preferences.suggestions_enabled and not place.opening
     if offers:
         lines.append([Segment(INSTRUCTION)])
@@ -157,12 +157,12 @@ def compose(
         prompt=join_segments("\n\n", lines),
         space_instructions=place.instructions,
         directive=_directive(
-            about_request(request),
+            request_block(request),
             task.text if task else "",
-            f"[For this reply the user asks: {particulars.instruction}]" if particulars.instruction else "",
+            f"[For this reply the user asks: {additions.instruction}]" if additions.instruction else "",
         ),
         # What was known about the point at the time is not kept: it may be forgotten one day.
-        directive_record=_directive(about_request(request), task.record) if task else None,
+        directive_record=_directive(request_block(request), task.record) if task else None,
         custom_instructions=preferences.custom_instructions,
         messages=history,
         standing=place.standing,
@@ -170,14 +170,14 @@ def compose(
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=[*changes_since_beginning(place), *excerpt_candidates(result, zone)],
+        retrieved=[*recent_memories(place), *excerpt_candidates(result, zone)],
         files=Segment(files.stable, files.stable_record),
         file_pages=Segment(files.excerpts, files.excerpts_record),
         limits=limits,
     )
     context = build_context(source)
     has_pictures = any(message.pictures for message in history)  # of a letter, for example
-    is_tainted = has_pictures or bool(about_request(request)) or _is_tainted(context, files, result, place)
+    is_tainted = has_pictures or bool(request_block(request)) or _is_tainted(context, files, result, place)
     return ComposedPrompt(context, result, place, offers, is_tainted)
 
 
@@ -226,7 +226,7 @@ def _question(
     )
 
 
-def about_request(payload: Mapping[str, Any] | None) -> str:
+def request_block(payload: Mapping[str, Any] | None) -> str:
     """Return the blocks for the prompt; empty when nothing was said."""
     lines = []
     if purpose := (payload or {}).get("purpose"):
@@ -244,7 +244,7 @@ def about_request(payload: Mapping[str, Any] | None) -> str:
 _SPEAKERS = {"user": "user", "assistant": "you"}
 
 
-def changes_since_beginning(place: Place) -> list[RetrievedPassage]:
+def recent_memories(place: Place) -> list[RetrievedPassage]:
     """Return what was learned since the prompt's beginning was fixed; it goes last, so that no cache is lost."""
     return [
         RetrievedPassage(
@@ -285,7 +285,7 @@ def excerpt_candidates(result: Result, zone: tzinfo) -> list[RetrievedPassage]:
     ]
 
 
-def with_retrieved_pictures(history: Sequence[ContextMessage], result: Result, room: int) -> Sequence[ContextMessage]:
+def add_retrieved_pictures(history: Sequence[ContextMessage], result: Result, room: int) -> Sequence[ContextMessage]:
     """Return the messages, the last with the retrieved pictures and pictured pages, as many as there is room for."""
     documents = [item.extra["picture"] for item in result.items if "picture" in item.extra]
     if not documents or not history or history[-1].role != "user":

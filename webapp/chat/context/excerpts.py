@@ -85,7 +85,7 @@ def pack(passages: Sequence[RetrievedPassage], budget: int, present: Iterable[tu
     texts: set[str] = set()
     for rank, item in enumerate(passages):
         text = " ".join(item.content.split()).casefold()
-        passage = item if rank < FULL_EXCERPTS or tokens_left < MIN_TOKENS else item.by_core
+        passage = item if rank < FULL_EXCERPTS or tokens_left < MIN_TOKENS else item.reduced_to_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
         price = _price(excerpt, passage) if tokens_left >= MIN_TOKENS else tokens_left + 1
         is_present = (item.kind, item.id) in keys or text in texts

@@ -41,14 +41,16 @@ class Limits:
     reply: int = 1024
     tools: int = 0
     retrieved: int = 1500
-    prompt: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Derive `prompt`, the tokens left for it; raise BudgetTooSmall when there are too few."""
-        prompt = self.window - min(self.reply, self.window // 3) - self.tools
-        if prompt < MINIMUM_BUDGET:
-            raise BudgetTooSmall(f"{prompt} tokens are left for the prompt, at least {MINIMUM_BUDGET} are needed")
-        object.__setattr__(self, "prompt", prompt)
+        """Raise BudgetTooSmall when too few tokens are left for the prompt."""
+        if self.prompt < MINIMUM_BUDGET:
+            raise BudgetTooSmall(f"{self.prompt} tokens are left for the prompt, at least {MINIMUM_BUDGET} are needed")
+
+    @property
+    def prompt(self) -> int:
+        """Return the tokens left for the prompt."""
+        return self.window - min(self.reply, self.window // 3) - self.tools
 
     def of(self, section: str) -> int:
         """Return the token budget of `instructions`, `standing`, `known`, `facts`, `summaries` or `retrieved`."""
@@ -110,7 +112,7 @@ class RetrievedPassage:
         return self.start > 0 or self.end < self.length
 
     @property
-    def by_core(self) -> "RetrievedPassage":
+    def reduced_to_core(self) -> "RetrievedPassage":
         """Return the passage reduced to its core if it has one."""
         core = self.core() if self.core else None
         if core is None:

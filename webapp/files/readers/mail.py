@@ -16,7 +16,7 @@ from webapp.files.readers.text import decode_as
 _HEADS = ("From", "To", "Cc", "Date", "Subject")
 _SLIGHT = 200
 """A plain part with fewer characters than this gives way to an HTML part that says much more: it only says that."""
-_START = re.compile(rb"(?:\A|\n\r?\n)(?=From [^\r\n]+ \d\d:\d\d[^\r\n]* \d{4}\r?\n)")
+_START = re.compile(rb"(?:\A|\n\r?\n)(?=From \S{1,300} [^\r\n]{0,60}\d\d:\d\d[^\r\n]{0,60} \d{4}\r?\n)")
 _UNSEEN = ("text/css", "text/javascript")
 
 

@@ -20,7 +20,7 @@ from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, bu
 from webapp.memories.rules.check import Refusal, place_of
 from webapp.memories.rules.evidence import find_quote
 from webapp.memories.rules.statements import FIELD, KEYS, MAX_STATEMENTS, Statement, Topic, statements_schema
-from webapp.text.provenance import touches
+from webapp.text.provenance import overlaps_any
 from webapp.text.quotes import Span
 from webapp.text.words import fold_marks
 
@@ -117,7 +117,7 @@ class _AnsweredStatement:
 
     def quotes(self, message: str, quote: str) -> bool:
         place = find_quote(quote, message) if self.message == message else None
-        return place is not None and touches(self.span, [place])
+        return place is not None and overlaps_any(self.span, [place])
 
     def contains(self, words: Sequence[str]) -> bool:
         return any(fold_marks(word) in self.words for word in words)

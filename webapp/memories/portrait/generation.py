@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import NotFound
-from webapp.llm.errors import CutOffAnswer, ModelError
+from webapp.llm.errors import CutOffAnswer, ModelError, split_reason
 from webapp.llm.structured import complete_items, none_is_empty, readable_items
 from webapp.memories.learning.model_call import worker_is_trusted
 from webapp.memories.portrait.models import Portrait
@@ -100,7 +100,7 @@ def _erase(subject: Subject) -> None:
 def _note_problem(subject: Subject, detail: str) -> None:
     with suppress(NotFound), write_transaction():
         subject.lock()
-        _row_to_change(subject).problem = detail[:300]
+        _row_to_change(subject).problem = split_reason(detail)[0][:300]
 
 
 def _row_to_change(subject: Subject) -> Portrait:

@@ -17,7 +17,7 @@ from webapp.memories.rules.policy import MIN_CONFIDENCE, MIN_IMPORTANCE, USABLE_
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
-from webapp.text.provenance import carry_spans, forgotten_in, touches, without
+from webapp.text.provenance import blank_out, carry_spans, forgotten_in, overlaps_any
 from webapp.text.quotes import Span
 from webapp.text.words import terms_of
 
@@ -157,7 +157,7 @@ def place_of(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> t
     if not matches:
         outside = [(m, span) for m in user_messages if (span := find_quote(operation.quote, m.content))]
         if outside:
-            is_forgotten = any(touches(span, forgotten_in(message.spans)) for message, span in outside)
+            is_forgotten = any(overlaps_any(span, forgotten_in(message.spans)) for message, span in outside)
             return Refusal.FORGOTTEN if is_forgotten else Refusal.PASTED
     if source is None:
         return Refusal.UNKNOWN_MESSAGE
@@ -208,7 +208,7 @@ def _comes_from_others(content: str, state: State) -> bool:
 
 def typed_text(message: SourceMessage) -> str:
     """Return what the author of a message typed, with blanks in place of the rest."""
-    return without(message.content, message.others)
+    return blank_out(message.content, message.others)
 
 
 def _words_of_others(message: SourceMessage) -> list[str]:
@@ -234,7 +234,7 @@ def _edited_memory(content: str, message: SourceMessage, span: Span, state: Stat
     found = [
         (len(said.intersection(terms_of(memory.content))), memory)
         for memory in state.memories
-        if memory.is_open and touches(span, places_instead(memory, message) or ())
+        if memory.is_open and overlaps_any(span, places_instead(memory, message) or ())
     ]
     return max(found, key=lambda item: item[0])[1] if found else None
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 from webapp.text.canonical import canonical_statement
-from webapp.text.provenance import touches, without
+from webapp.text.provenance import blank_out, overlaps_any
 from webapp.text.quotes import Span, places_of
 from webapp.text.sentences import clauses_of, is_question, sentence_around
 
@@ -25,7 +25,7 @@ def find_quote(quote: str, text: str, other_spans: Sequence[Span] = ()) -> Span 
     bare = _WRAPPING.sub("", quote)
     forms = (quote, bare) if bare and bare != quote else (quote,)
     places = (span for form in forms for span in places_of(form, text))
-    return next((span for span in places if not touches(span, other_spans)), None)
+    return next((span for span in places if not overlaps_any(span, other_spans)), None)
 
 
 def has_substance(quote: str, message: str) -> bool:
@@ -46,13 +46,13 @@ def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> 
 
     Of a question, brackets that the quote stands in are a sentence by themselves, and never cut.
     """
-    own_text = without(message, other_spans)
+    own_text = blank_out(message, other_spans)
     place = sentence_around(span, own_text)
     sentence = own_text[place.start : place.end]
     if not is_question(sentence):
         return sentence.strip()
     asides = [Span(*aside.span(1)) for aside in _PARENTHESIS.finditer(own_text, place.start, place.end)]
-    parts = list(clauses_of(without(own_text, asides)[place.start : place.end]))
+    parts = list(clauses_of(blank_out(own_text, asides)[place.start : place.end]))
     if len(parts) > 1 and span.start < place.start + parts[-1].start:
         return sentence[: parts[-1].start].rstrip(" \t\n,;:–—-")
     aside = next((own_text[start:end] for start, end in asides if start <= span.start and span.end <= end), "?")

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blinker import Signal
-from sqlalchemy import ColumnElement, and_, or_, select, true, update
-from sqlalchemy.orm import aliased, load_only
+from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute, aliased, load_only
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.accounts.idempotency import encrypt_answer, open_answer
@@ -60,15 +60,16 @@ def strip_replies(user_id: int, memory_ids: Collection[int], texts: Collection[s
     Long ones word for word, from text and reasoning; from calls and offers also what is about these memories.
     """
     significant = sorted({text for text in texts if has_statements(text)}, key=len, reverse=True)
-    by_word, may_hold, forms = _by_word(significant), _may_repeat(significant), _forms(texts)
+    by_word, forms = _by_word(significant), _forms(texts)
     reply_ids: list[int] = []
     rewritten: list[int] = []
     for portion in messages_of(user_id, "assistant"):
         for message_id in _with_calls_or_offers(portion, memory_ids, forms):
             strip_calls_and_offers(get_or_raise(Message, message_id), memory_ids, texts)
             reply_ids.append(message_id)
-        if significant:
-            rewritten += _strip_contents(portion, by_word, may_hold)
+        # A model's server may quote what it was sent in the reason why it refused.
+        for column in (Message.content, Message.error_detail) if significant else ():
+            rewritten += _strip_column(portion, column, by_word, _may_repeat(column, significant))
         db.session.flush()
     thought = _strip_reasoning(user_id, significant) if significant else []
     if rewritten:
@@ -89,12 +90,12 @@ def _with_calls_or_offers(portion: Sequence[int], memory_ids: Collection[int], f
     ]
 
 
-def _may_repeat(texts: Sequence[str]) -> ColumnElement[bool]:
-    """Return whether a reply has the rarest words of one of the texts; of many texts, the database is not asked."""
+def _may_repeat(column: InstrumentedAttribute[Any], texts: Sequence[str]) -> ColumnElement[bool]:
+    """Return whether the column has the rarest words of one of the texts; of many, the database is not asked."""
     prefixes = {tuple(_longest_forms(text)[:_RARE_WORDS]) for text in texts}
     if not prefixes or len(prefixes) > _MAX_TEXTS:
-        return true()
-    return or_(*(and_(true(), *map(Message.content.contains, words)) for words in sorted(prefixes)))
+        return column.is_not(None)
+    return or_(*(and_(column.is_not(None), *map(column.contains, words)) for words in sorted(prefixes)))
 
 
 def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
@@ -105,24 +106,30 @@ def _by_word(texts: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     return by_word
 
 
-def _strip_contents(
-    portion: Sequence[int], by_word: Mapping[str, Sequence[tuple[str, str]]], may_hold: ColumnElement[bool]
+def _strip_column(
+    portion: Sequence[int],
+    column: InstrumentedAttribute[Any],
+    by_word: Mapping[str, Sequence[tuple[str, str]]],
+    may_hold: ColumnElement[bool],
 ) -> list[int]:
     contents: dict[int, str] = {}
-    for message_id, content, texts in _holders(portion, by_word, may_hold):
+    for message_id, content, texts in _holders(portion, column, by_word, may_hold):
         if (stripped := replace_copies(content, sorted(texts, key=len, reverse=True))) != content:
             contents[message_id] = stripped
     if contents:
-        rows = [{"message_id": message_id, "content": content} for message_id, content in contents.items()]
+        rows = [{"message_id": message_id, column.key: content} for message_id, content in contents.items()]
         db.session.execute(update(Message), rows)
     return list(contents)
 
 
 def _holders(
-    portion: Sequence[int], by_word: Mapping[str, Sequence[tuple[str, str]]], may_hold: ColumnElement[bool]
+    portion: Sequence[int],
+    column: InstrumentedAttribute[Any],
+    by_word: Mapping[str, Sequence[tuple[str, str]]],
+    may_hold: ColumnElement[bool],
 ) -> Iterator[tuple[int, str, list[str]]]:
     """Yield the messages that may repeat some texts, each with those: it has their words in the same order."""
-    statement = select(Message.message_id, Message.content).where(
+    statement = select(Message.message_id, column).where(
         Message.message_id.in_(portion), Message.status != "streaming", may_hold
     )
     for message_id, content in stream_rows(statement):
@@ -152,9 +159,9 @@ def mark_words(user_id: int, evidence: Iterable[MemoryEvidence]) -> None:
         found[message_id] += said[original_id]
     _mark(found)
     quotes = sorted({row.quote for row in evidence if has_statements(row.quote)})
-    by_word, may_hold = _by_word(quotes), _may_repeat(quotes)
+    by_word, may_hold = _by_word(quotes), _may_repeat(Message.content, quotes)
     for portion in messages_of(user_id, "user") if quotes else ():
-        holders = _holders(portion, by_word, may_hold)
+        holders = _holders(portion, Message.content, by_word, may_hold)
         _mark(
             {
                 message_id: [place for text in texts for place in places_of(canonical_statement(text), content)]

@@ -236,7 +236,7 @@ async def _start_session(server: Server) -> _McpSession:
 
 async def _initialize(mcp: _McpSession) -> _McpSession:
     """Return the same conversation after the handshake. Raises ToolFailed."""
-    result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.CLIENT_INFO)
+    result = await mcp.ask("initialize", protocolVersion=mcp.age, capabilities={}, clientInfo=wire.IDENTITY)
     version = str(result.get("protocolVersion"))
     if not _DATED.fullmatch(version) or version >= STATELESS:
         raise ToolFailed(f"{mcp.server.name} does not speak any version of the protocol that is known here.")

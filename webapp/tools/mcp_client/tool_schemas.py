@@ -260,21 +260,21 @@ def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def own_arguments(value: Any, schema: Mapping[str, Any]) -> Any:
+def original_arguments(value: Any, schema: Mapping[str, Any]) -> Any:
     """Return the arguments of a call with the names that the tool's server gave them."""
     if "anyOf" in schema:
         kind = "object" if isinstance(value, Mapping) else "array" if isinstance(value, list) else ""
         options = [option for option in schema["anyOf"] if option.get("type") == kind]
-        return own_arguments(value, max(options, key=lambda option: _matches(value, option))) if options else value
+        return original_arguments(value, max(options, key=lambda option: _matches(value, option))) if options else value
     if isinstance(value, list):
-        return [own_arguments(item, schema.get("items") or {}) for item in value]
+        return [original_arguments(item, schema.get("items") or {}) for item in value]
     if not isinstance(value, Mapping):
         return value
     properties = schema.get("properties") or {}
     own = {plain: name for name, plain in _plain_names(properties).items()}
     free = schema.get("additionalProperties")
     others = free if isinstance(free, Mapping) else {}
-    return {own.get(n, n): own_arguments(part, properties.get(own.get(n, n), others)) for n, part in value.items()}
+    return {own.get(n, n): original_arguments(part, properties.get(own.get(n, n), others)) for n, part in value.items()}
 
 
 def _matches(value: Any, option: Mapping[str, Any]) -> int:

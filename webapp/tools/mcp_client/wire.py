@@ -19,8 +19,8 @@ STATELESS = "2026-07-28"
 """The revision in which every request stands alone."""
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions that begin with `initialize`, the newest first."""
-CLIENT_INFO = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
-_META = "io.modelcontextprotocol/"
+IDENTITY = {"name": "commonplace", "title": "Commonplace", "version": "1.0.0"}
+META = "io.modelcontextprotocol/"
 ENDPOINT = "endpoint"
 """The event of the first revision's transport that says where requests go."""
 ACCEPT = "application/json, text/event-stream"
@@ -48,9 +48,9 @@ def request(number: int | None, method: str, params: Mapping[str, Any], age: str
     parameters = dict(params)
     if age == STATELESS:
         parameters["_meta"] = {
-            f"{_META}protocolVersion": age,
-            f"{_META}clientCapabilities": {},
-            f"{_META}clientInfo": CLIENT_INFO,
+            f"{META}protocolVersion": age,
+            f"{META}clientCapabilities": {},
+            f"{META}clientInfo": IDENTITY,
         }
     body: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": parameters}
     return body if number is None else {**body, "id": number}
