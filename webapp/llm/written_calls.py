@@ -186,7 +186,7 @@ def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
 
 
 def known_name(name: str, names: Collection[str]) -> str:
-    """Return the tool that a name means: the last that is a word of it, arguments apart; else the name without marks."""
+    """Return the tool that a name means: the last that is a word of it, arguments apart; else the bare name."""
     bare = name.split("<|")[0].strip()
     if bare in names:
         return bare
