@@ -41,7 +41,7 @@ class ReplyMarkup:
         self._strips = False  # white space is dropped: it surrounded a mark
         self._strikes = False
         self._opening = ""
-        self._closings = (unopened,) if unopened else ()  # the marks that end the thought that is open
+        self._closings: tuple[str, ...] = (unopened,) if unopened else ()  # the marks that end the thought that is open
         self._depth = 1 if unopened else 0
         self._thought: list[str] = []  # the one that is open
         self._answer_close = ""  # the mark that ends the answer, if one began it
