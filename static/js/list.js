@@ -20,7 +20,7 @@ function refresh() {
 }
 
 function refreshSoon() {
-  if (!list() || document.hidden) return; // it is looked at anew when the page is
+  if (!list() || document.hidden) return; // refreshed once the page is shown
   // Items would move under the pointer or away from the focus; an empty list has nothing to move.
   isStale = list().matches(":hover, :focus-within") && $(".side-item", list()) !== null;
   if (!isStale) refresh();

@@ -30,7 +30,7 @@ function refresh({ moved = false, list = true } = {}) {
 }
 
 function refreshSoon() {
-  if (document.hidden) return; // it is looked at anew when the page is
+  if (document.hidden) return; // refreshed once the page is shown
   const busy = isBusy();
   refresh({ list: !busy });
   isStale = busy;
