@@ -30,7 +30,8 @@ function refresh({ moved = false, list = true } = {}) {
 }
 
 function refreshSoon() {
-  if (document.hidden) return; // refreshed once the page is shown
+  // Refreshed once the page is shown.
+  if (document.hidden) return;
   const busy = isBusy();
   refresh({ list: !busy });
   isStale = busy;
