@@ -97,7 +97,8 @@ on("click", "[data-remove-card]", (_event, button) => {
 });
 
 // What was discarded last waits for its Undo: who goes elsewhere leaves it discarded, and is not asked about it there.
-let discarded = null; // the form that forgets it
+// The form that forgets it.
+let discarded = null;
 async function forgetDiscarded() {
   const form = discarded;
   discarded = null;
