@@ -41,8 +41,3 @@ on("submit", "form[data-delete-choice]", (event, form) => {
   form.closest("dialog").close();
   act(event.submitter?.value === "forget" ? "delete-with-memories" : "delete", form.dataset.deleteChoice, base);
 });
-
-on("click", "#delete-dialog a[data-close-dialog]", (event, link) => {
-  event.preventDefault();
-  link.closest("dialog").close();
-});

@@ -4,7 +4,7 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 /** Whether one types on glass: there Enter makes a line, whatever it sends elsewhere. */
-export const isTouch = matchMedia("(hover: none)").matches;
+export const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 /** Calls handler(event, element) for events of that type on elements that match now or ever. */
 export function on(type, selector, handler, options) {

@@ -123,7 +123,7 @@ def test_forgetting_asks_once_and_reports_and_so_does_deleting_what_memories_res
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog).to_contain_text("2 memories rest on what you said in it")
     assert serious_findings(page) == []
-    dialog.get_by_role("link", name="Cancel").click()
+    dialog.get_by_role("button", name="Cancel").click()
     expect(replies(page)).to_have_count(1)
     card = open_memory(page, "green tea")
     card.get_by_label("Forget this memory for good").click()

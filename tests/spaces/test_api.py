@@ -146,8 +146,9 @@ def test_leaving_takes_everything_of_ones_own_along(cast):
     shared = add_fact(member, space, "Joe sang bass", shared=True)
     add_fact(member, space, "Joe hated peas")
     assert "Joe sang bass" in facts(owner, space)
-    told = {c["kind"]: c["count"] for c in member.get(f"/api/spaces/{space}/dependents").get_json()["consequences"]}
-    assert told == {"conversations": 1, "memories": 2, "shared": 1}
+    told = [p.get(f"/api/spaces/{space}/dependents").get_json()["consequences"] for p in (member, owner)]
+    assert {c["kind"]: c["count"] for c in told[0]} == {"conversations": 1, "memories": 2, "shared": 1}
+    assert [c["sentence"].split()[0] for c in told[0] + told[1]] == ["One", "2", "1", "0", "0", "0"]
     assert member.delete(f"/api/spaces/{space}/members/{member.person.user_id}").status_code == 204
     assert facts(owner, space) == {}
     assert owner.get(f"/api/memories/{shared}").status_code == 404

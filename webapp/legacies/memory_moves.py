@@ -133,7 +133,6 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
                 "%(num)s of your conversations in %(name)s will become personal.",
                 conversations,
                 name=space.name,
-                num=conversations or "No",
             ),
         ),
         Consequence(
@@ -143,7 +142,6 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
                 "One of your memories will be moved to your own archive.",
                 "%(num)s of your memories will be moved to your own archive.",
                 memories,
-                num=memories or "No",
             ),
         ),
         Consequence(
@@ -153,7 +151,6 @@ def _consequence_texts(_sender: object, *, space: Space, user_id: int) -> list[C
                 "%(num)s memory you share here will be yours alone again.",
                 "%(num)s memories you share here will be yours alone again.",
                 shared,
-                num=shared or "No",
             ),
         ),
     ]

@@ -1,9 +1,9 @@
 """The marks by which models set off thoughts, tool calls and the ends of turns: `dialects.json`; pure.
 
-A new one is a line there, and a case in tests/llm/dialects.json. `thoughts` are an opening mark and
-its closing ones, `calls` pairs of both (null: the end of the JSON value, or of the answer), `answers` of marks around the answer
-behind a thought, `ends` end the model's turn, `turns` begin the person's, `marks` mean nothing,
-`channels` begin a header of OpenAI's harmony format; `finishes` are other servers' words for why an answer ended.
+A new one is a line there, and a case in tests/llm/dialects.json. `thoughts` are an opening mark and its closing ones,
+`calls` pairs of both (null: the end of the JSON value, or of the answer), `answers` of marks around the answer behind a
+thought, `ends` end the model's turn, `turns` begin the person's, `marks` mean nothing, `channels` begin a header of
+OpenAI's harmony format; `finishes` are other servers' words for why an answer ended.
 DeepSeek's `｜` and `▁` are read as `|` and `_`, and in the marks of calls a namespace and a plural are passed over.
 """
 
@@ -23,7 +23,9 @@ _NAMESPACE = re.compile(r"(?<=<)(/?)(?:\w{1,20}:|\|\w{1,20}\|)(?!calls?>)(?=\w|\
 _PLURAL = re.compile(r"(?<=call|tool)s(?=[_|<>]|\Z)")
 _PART = re.compile(r"</?(?:\|\w{0,20}(?:\|\s?)?)?[\w:]{0,40}")
 
-THOUGHTS: dict[str, tuple[str, ...]] = {opens.lower(): (*map(str.lower, closes),) for opens, *closes in _DATA["thoughts"]}
+THOUGHTS: dict[str, tuple[str, ...]] = {
+    opens.lower(): tuple(mark.lower() for mark in closings) for opens, *closings in _DATA["thoughts"]
+}
 BARE_THOUGHT: tuple[str, ...] = tuple(_DATA["bare_thought"])
 """What is left of a thought, at the beginning of an answer, if a server drops the special tokens around it."""
 ANSWERS: dict[str, str] = dict(_DATA["answers"])

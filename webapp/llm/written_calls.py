@@ -186,11 +186,13 @@ def _parts(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
 
 
 def known_name(name: str, names: Collection[str]) -> str:
-    """Return which of some tools a name means: the only one that is a word of it; else the name without marks."""
+    """Return the tool that a name means: the last that is a word of it, arguments apart; else the bare name."""
     bare = name.split("<|")[0].strip()
-    words = {word.lower() for word in re.findall(r"[\w-]+", name)}
-    found = [candidate for candidate in names if candidate.lower() in words]
-    return found[0] if len(found) == 1 and bare not in names else bare or name
+    if bare in names:
+        return bare
+    by_word = {candidate.lower(): candidate for candidate in names}
+    words = re.findall(r"[\w-]+", re.split(r"(?<=\w)\(", name)[0].lower())
+    return next((by_word[word] for word in reversed(words) if word in by_word), bare or name)
 
 
 def inner_text(block: str) -> str:

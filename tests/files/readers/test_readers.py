@@ -36,6 +36,7 @@ Content-Type: text/html
 <p>The meeting moved to Tuesday at nine.</p>
 --b--"""
 AMP = b"--b\nContent-Type: text/x-amp-html\n\nNo.\n"
+CSS = b"--b\nContent-Type: text/css%s\n\np{}\n"
 HTML = b"--b\nContent-Type: text/html\n\n<p>So.</p>\n--b--"
 WITHIN = b"""--b
 Content-Type: message/rfc822
@@ -190,11 +191,9 @@ def test_sheets_are_read_as_they_are_shown():
             "Tea\n\nGreen.",
         ),
         (b"Content-Type: text/plain; name=a.txt\nContent-Disposition: inline\n\nTuesday.", "\n\nTuesday."),
-        (
-            b"Content-Type: multipart/alternative; boundary=b\n\n" + AMP + HTML,
-            "\n\nSo.",
-        ),
-        (b"Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: text/css\n\np{}\n" + HTML, "\n\nSo."),
+        (b"Content-Type: multipart/alternative; boundary=b\n\n" + AMP + HTML, "\n\nSo."),
+        (b"Content-Type: multipart/related; boundary=b\n\n" + CSS % b"" + HTML, "\n\nSo."),
+        (b"Content-Type: multipart/mixed; boundary=b\n\n" + CSS % b"; name=a.css" + HTML, "\n\nAttached: a.css\nSo."),
     ],
 )
 def test_mails_are_read_whole(parts, expected):

@@ -59,7 +59,7 @@ def _body(part: Message, left_out: Counter[str]) -> Iterator[str]:
     elif part.is_multipart():
         for inner in part.get_payload():
             yield from _body(inner, left_out)  # type: ignore[arg-type]
-    elif kind in _UNSEEN:
+    elif kind in _UNSEEN and not part.get_filename():
         return
     elif (name := part.get_filename()) and not (kind == "text/plain" and part.get_content_disposition() == "inline"):
         yield f"Attached: {_header(name)}"
