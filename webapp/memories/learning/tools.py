@@ -35,7 +35,7 @@ _REFUSALS = {
     Refusal.UNIMPORTANT: "This is not worth keeping.",
 }
 REVIEW_NOTE = (
-    "Not kept yet: this conversation contains other people's words, so the user decides. They see it under the reply."
+    "Not kept yet: a picture, a file or other people's words are in the prompt, so the user decides, under the reply."
 )
 
 
