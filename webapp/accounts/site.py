@@ -93,12 +93,16 @@ def init_first_account(app: Flask) -> None:
     first_account.put(app, FirstAccount(app))
 
 
+_PROXY_HEADERS = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Via")
+
+
 def is_local_request() -> bool:
     """Return whether the request comes from this machine, and neither through a proxy nor from another site's page,
     whose name may lead here (DNS rebinding): it names this machine."""
     host = urlsplit(f"//{request.host}").hostname or ""
     is_own_name = host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
-    return is_own_name and "X-Forwarded-For" not in request.headers and _is_loopback(request.remote_addr or "")
+    is_passed_on = any(name in request.headers for name in _PROXY_HEADERS)
+    return is_own_name and not is_passed_on and _is_loopback(request.remote_addr or "")
 
 
 def _is_loopback(text: str) -> bool:

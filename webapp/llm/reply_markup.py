@@ -275,10 +275,14 @@ class ReplyMarkup:
 
 def _answer_within(thought: str) -> str:
     """Return what an unclosed thought has behind the last mark that closes another kind or begins an answer."""
-    marks = [mark for mark in MARK.finditer(thought) if mark["closes"] or mark["answer"]]
-    if not marks:
+    place, read, found = Place(), 0, None
+    for mark in MARK.finditer(thought):
+        place, read = place.advance(thought[read : mark.start()]), mark.start()
+        if (mark["closes"] or mark["answer"]) and not (place.in_code or place.in_quote):
+            found = mark
+    if found is None:
         return ""
-    return thought[marks[-1].end() :].strip().removesuffix(ANSWERS.get(marks[-1][0].lower(), "")).rstrip()
+    return thought[found.end() :].strip().removesuffix(ANSWERS.get(found[0].lower(), "")).rstrip()
 
 
 def answer_and_thought(text: str) -> tuple[str, str]:
