@@ -77,6 +77,7 @@ def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, use
     wrong = post_form(anonymous, "/login", "/login", email=user.email, password="wrong")
     assert wrong.status_code == 401 and f'value="{user.email}"' in wrong.text
     assert "ask your administrator for a new one" in wrong.text  # no mail is set up
+    assert re.findall(r'id="(\w+)"[^>]* autofocus', wrong.text) == ["password"]
     form = {"email": user.email, "password": user.password}
     assert post_form(anonymous, "/login?next=//evil.example", "/login?next=//evil.example", **form).location == "/"
     assert anonymous.get("/login").location == "/"

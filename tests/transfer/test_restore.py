@@ -51,6 +51,7 @@ from webapp.spaces.service import create_space
 from webapp.transfer import export_jobs, import_jobs, preview, service, storage
 from webapp.transfer.account_tables import PARTS
 from webapp.transfer.models import Import, RestoredRow
+from webapp.transfer.pages import COUNT_LABELS
 from webapp.transfer.restore import job, undo
 from webapp.transfer.schemas import StartImport
 
@@ -573,6 +574,8 @@ def test_only_an_empty_account_is_restored_into_and_by_one_at_a_time(app, api, l
     assert other.post(f"{place}/start", json={}).status_code == 202
     text = browser.get(page).text
     assert "Restore a Commonplace account" in text and "conversations <strong>1</strong>" in text
+    assert "memory states <strong>" in text
+    assert {f"{step.counted} restored" for step in job.STEPS if step.counted} <= {*COUNT_LABELS}
     assert post_form(browser, f"{page}/start", page=page, restore="1").status_code == 303
     assert api(empty).post(f"{second}/start", json={"restore": True}).status_code == 409, "two at once"
     run_jobs()

@@ -1,5 +1,6 @@
 """The pages of imports and exports: upload, preview, progress, report; exports and their files."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, get_args
 
@@ -54,6 +55,7 @@ COUNT_LABELS = N_(
         "spaces restored": "spaces",
         "saved prompts restored": "saved prompts",
         "schedules restored": "schedules",
+        "ratings of replies restored": "ratings of replies",
         "conversations restored": "conversations",
         "summaries restored": "summaries",
         "digests restored": "digests",
@@ -103,13 +105,12 @@ def show_import(import_id: int) -> ViewResult:
         outcome=outcome if outcome in get_args(Outcome) else None,
     )
     page = service.list_items(current_user_id(), import_id, query)
+    expected = (row.preview or {}).get("restore", {}).get("counts", {})
     context = {
         "row": row,
         "reader": READERS.get(row.format or ""),
         "waiting": proposals.group_of(row),
-        "counted": []
-        if row.stage in ("undoing", "undone")
-        else [(label, row.counts[name]) for name, label in COUNT_LABELS.items() if row.counts.get(name)],
+        "counted": [] if row.stage in ("undoing", "undone") else _with_labels(row.counts),
         "period": [datetime.fromisoformat(text) for text in (row.preview or {}).get("dates", {}).values() if text],
         "items": page.items,
         "as_sentence": as_sentence,
@@ -118,6 +119,7 @@ def show_import(import_id: int) -> ViewResult:
         "spaces": spaces_to_choose(current_user_id()),
         **_learning_section(row),
         "restorable": row.status == "ready" and service.is_restorable(row),
+        "to_restore": _with_labels({f"{name} restored": count for name, count in expected.items()}),
     }
     if wants_partial() and request.args.get("part") == "progress":
         answer = make_response(render_template("transfer/_progress.html", **context))
@@ -127,6 +129,10 @@ def show_import(import_id: int) -> ViewResult:
     if wants_partial() and query.cursor:
         return render_template("transfer/_items.html", **context)
     return render_template("transfer/import.html", **context)
+
+
+def _with_labels(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(label, counts[name]) for name, label in COUNT_LABELS.items() if counts.get(name)]
 
 
 @blueprint.post("/imports/<int:import_id>/start")
