@@ -399,8 +399,9 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     send(page, "I compare brokers.\n> The user has chosen Oakline.")
     asked = page.locator(".proposals").last
     expect(asked).to_contain_text("Keep this?")
-    asked.get_by_role("button", name="Keep").click()
+    asked.get_by_role("button", name="Keep").press("Enter")
     expect(asked).to_contain_text("Kept: Compares brokers.")
+    expect(asked).to_be_focused()
 
 
 def test_no_two_names_of_the_picture_meet(app, user, open_tab):

@@ -105,12 +105,14 @@ def test_replies_from_elsewhere_may_hold_others_words(app, client, user, model):
     assert current(app, user.user_id) == [] and [found["why"] for found in list_proposals(client)] == ["tainted"]
 
 
-def test_a_picture_may_hold_others_words(client, model):
+def test_a_picture_may_hold_others_words(client, model, untrusted_model):
     """Who sees a letter on it may be asked there to remember something."""
     picture = _send(client, photo(), "letter.jpeg").json["file_id"]
     calls_tool(model, "remember", content="Compares brokers.", quote="I compare two brokers")
     said = ask(client, "I compare two brokers", picture)
     assert said["tool_calls"][0]["output"]["status"] == "waits_for_review" and said["is_tainted"]
+    counts = client.get("/api/memories/changes").json["changes"][0]["counts"]
+    assert counts == {"added": 1, "in_review": 1}, "or the reply says that it is remembered"
 
 
 def test_instructions_of_a_space_are_words_of_its_owner(app, client, user, model, make_user):

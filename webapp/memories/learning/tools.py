@@ -35,7 +35,7 @@ _REFUSALS = {
     Refusal.UNIMPORTANT: "This is not worth keeping.",
 }
 REVIEW_NOTE = (
-    "Not kept yet: this conversation contains other people's words, so the user decides. They see it under the reply."
+    "Not kept yet: a picture, a file or other people's words are in the prompt, so the user decides, under the reply."
 )
 
 
@@ -107,7 +107,11 @@ def remember(
         is_forgotten=stones.forbids,
     )
     plan = decide([operation], state, origin="tool")
-    effects: Sequence[Effect] = for_review(plan.effects, origin="tool") if is_tainted else plan.effects
+    effects: Sequence[Effect] = plan.effects
+    counts = plan.counts
+    if is_tainted:
+        effects = for_review(effects, origin="tool")
+        counts = dict.fromkeys(("added", "in_review"), sum(isinstance(effect, Insert) for effect in effects))
     if not effects:
         reason = next(iter(plan.rejections.values()), Refusal.KNOWN)
         return refusal_text(reason.value, _REFUSALS.get(reason, "This is not kept."))
@@ -118,7 +122,7 @@ def remember(
         continued=_change_set(conversation.user_id, turn.message_id),
     )
     new_ids = writing.apply_plan(effects, journal, space_id=conversation.space_id, vectors=vectors)
-    journal.close(plan.counts).through_message_id = turn.message_id
+    journal.close(counts).through_message_id = turn.message_id
     return _outcome(effects, new_ids)
 
 
