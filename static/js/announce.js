@@ -1,8 +1,10 @@
 // Reads a reply to screen readers by the sentence while it is written, never by the token.
 import { $ } from "./dom.js";
 
-const PAUSE_MS = 500; // reading what a reply says lays out the page
-const lengths = new Map(); // turn id → characters announced
+// Between two looks at what a reply says: each lays out the page.
+const PAUSE_MS = 500;
+// Characters announced, by the id of their turn.
+const lengths = new Map();
 const SENTENCE_END = /[.!?…:。！？]["'”’)\]]*(?=\s)|\n/g;
 
 function announce(text) {

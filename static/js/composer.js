@@ -173,7 +173,8 @@ function setUp() {
   if (!isTouch && mayFocus) text().focus({ preventScroll: true });
 }
 
-on("click", "[data-stop]:focus", () => isTouch || text().focus({ preventScroll: true })); // it is hidden when the reply has ended
+// It is hidden when the reply has ended.
+on("click", "[data-stop]:focus", () => isTouch || text().focus({ preventScroll: true }));
 
 on("click", ".side-link, [data-new]", (event) => {
   byPointer = event.detail > 0;

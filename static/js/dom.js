@@ -3,7 +3,7 @@
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-/** Whether one types on glass: there Enter makes a line, whatever it sends elsewhere. */
+/** True where people type on glass: there Enter begins a new line instead of sending. */
 export const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 /** Calls handler(event, element) for events of that type on elements that match now or ever. */

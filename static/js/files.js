@@ -8,7 +8,8 @@ const field = () => $("[data-attach]");
 const chips = () => $("#composer-files");
 const uploads = new Map();
 let lastUpload = Promise.resolve();
-let waitingComposer = null; // the composer whose message waits for its files
+// The composer whose message waits for its files.
+let waitingComposer = null;
 
 // What is on its way for this page: the files of a composer that was left hold up nobody else's message.
 const isBusy = () => [...uploads.keys()].some((chip) => chip.isConnected);
@@ -23,7 +24,8 @@ function chipOf(file, place) {
 }
 
 function fail(chip, problem) {
-  waitingComposer = null; // whoever sends it now knows that this one does not go along
+  // Whoever sends it now knows that this one does not go along.
+  waitingComposer = null;
   chip.classList.add("file-chip-bad");
   chip.setAttribute("role", "alert");
   for (const part of $$("progress, input", chip)) part.remove();
@@ -104,7 +106,8 @@ document.addEventListener("htmx:config:request", (event) => {
 
 on("change", "[data-attach]", (_event, input) => {
   add([...input.files]);
-  input.value = ""; // the same file may be chosen again
+  // The same file may be chosen again.
+  input.value = "";
 });
 
 on("click", "[data-remove-file]", (_event, button) => {

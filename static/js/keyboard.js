@@ -1,4 +1,4 @@
-// The keys of the help dialog, and whose a key is.
+// The keys of the help dialog; those of an input method are left to it.
 import { $, $$ } from "./dom.js";
 import { openPalette } from "./palette.js";
 

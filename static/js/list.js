@@ -20,7 +20,8 @@ function refresh() {
 }
 
 function refreshSoon() {
-  if (!list() || document.hidden) return; // it is looked at anew when the page is
+  // Refreshed once the page is shown.
+  if (!list() || document.hidden) return;
   // Items would move under the pointer or away from the focus; an empty list has nothing to move.
   isStale = list().matches(":hover, :focus-within") && $(".side-item", list()) !== null;
   if (!isStale) refresh();
@@ -36,7 +37,8 @@ on("focusout", "#side-list", (event, element) => {
 // Other tabs of the same person hear of it.
 export const otherTabs = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
 otherTabs?.addEventListener("message", refreshSoon);
-document.addEventListener("visibilitychange", refreshSoon); // other devices and schedules tell nobody
+// Other devices and schedules tell nobody.
+document.addEventListener("visibilitychange", refreshSoon);
 
 const tellTabs = () => otherTabs?.postMessage("changed");
 

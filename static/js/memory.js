@@ -30,7 +30,8 @@ function refresh({ moved = false, list = true } = {}) {
 }
 
 function refreshSoon() {
-  if (document.hidden) return; // it is looked at anew when the page is
+  // Refreshed once the page is shown.
+  if (document.hidden) return;
   const busy = isBusy();
   refresh({ list: !busy });
   isStale = busy;
@@ -96,7 +97,8 @@ on("click", "[data-remove-card]", (_event, button) => {
 });
 
 // What was discarded last waits for its Undo: who goes elsewhere leaves it discarded, and is not asked about it there.
-let discarded = null; // the form that forgets it
+// The form that forgets it.
+let discarded = null;
 async function forgetDiscarded() {
   const form = discarded;
   discarded = null;

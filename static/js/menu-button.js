@@ -13,7 +13,8 @@ class MenuButton extends HTMLElement {
     if (event.type === "click" && event.target.closest(".menu-item")) menu.hidePopover();
     if (event.type === "focusout" && event.relatedTarget && !this.contains(event.relatedTarget)) menu.hidePopover();
     if (event.type !== "keydown") return;
-    const items = $$(".menu-item", menu).filter((item) => item.offsetHeight); // some are for narrow windows
+    // Some are for narrow windows.
+    const items = $$(".menu-item", menu).filter((item) => item.offsetHeight);
     if (!items.length) return; // fields, in which arrows have a meaning of their own
     const at = items.indexOf(document.activeElement);
     const next = { ArrowDown: at + 1, ArrowUp: Math.max(at, 0) - 1, Home: 0, End: -1 }[event.key];

@@ -5,8 +5,10 @@ import { $, $$, load } from "./dom.js";
 import { otherTabs } from "./list.js";
 
 const INTERVAL_MS = 25_000;
-const MAX_REPLIES = 30; // replies whose memories are asked about
-let shownBefore = null; // the last message at the time of the question, while it is open
+// Replies whose memories are asked about.
+const MAX_REPLIES = 30;
+// The last message at the time of the question, while it is open.
+let shownBefore = null;
 
 /** The id of the last message shown; "0" when the end of the conversation is not, "" when there is none. */
 export function newest() {
@@ -44,4 +46,5 @@ document.addEventListener("visibilitychange", fetchNews);
 for (const type of ["focus", "pageshow", "online"]) addEventListener(type, fetchNews);
 setInterval(fetchNews, INTERVAL_MS);
 otherTabs?.addEventListener("message", fetchNews);
-document.addEventListener("memories:corrected", fetchNews); // what is forgotten or undone may stand under any reply
+// What is forgotten or undone may stand under any reply.
+document.addEventListener("memories:corrected", fetchNews);

@@ -48,7 +48,8 @@ export function trimText({ text, marks }) {
 }
 
 function setState(field, text, marks) {
-  const hadPaste = states.get(field)?.hadPaste || marks.some((mark) => mark[2] === "pasted"); // what is undone may come back
+  // What is undone may come back.
+  const hadPaste = states.get(field)?.hadPaste || marks.some((mark) => mark[2] === "pasted");
   states.set(field, { text, marks, hadPaste });
   const place = field.form && $("[data-spans]", field.form);
   if (place) place.value = marks.length ? JSON.stringify(marks.map((mark) => toCharacters(text, mark))) : "";

@@ -6,7 +6,8 @@ import { setTheme } from "./theme.js";
 const palette = $("#palette");
 const field = palette && $("#palette-text");
 const list = palette && $("#palette-list");
-let isMoved = false; // by the arrow keys: what arrives later takes nothing away from under the person's hand
+// Moved by the arrow keys: what arrives later takes nothing away from under the person's hand.
+let isMoved = false;
 
 /** Shows the commands that what is typed may mean; the first ones are for who types nothing. */
 function showCommands() {
@@ -28,7 +29,8 @@ export function openPalette() {
   palette.showModal();
   showCommands();
   field.focus();
-  field.select(); // at once: the next key may be pressed already
+  // At once: the next key may be pressed already.
+  field.select();
 }
 
 if (palette) {

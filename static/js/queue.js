@@ -7,9 +7,11 @@ import { add } from "./files.js";
 import { joinTexts, markedText, trimText } from "./origins.js";
 
 const key = (conversation = form()?.dataset.draft) => keyOf("queued", conversation);
-const OTHERS_MS = 1000; // the tab in which it was written comes first; others send it if that is gone
+// The tab in which it was written comes first; others send it if that is gone.
+const OTHERS_MS = 1000;
 let isMine = false;
-let isForNew = false; // what waits belongs to the conversation that is being made
+// What waits belongs to the conversation that is being made.
+let isForNew = false;
 const attached = () => $("#composer-files");
 const files = () => $("[data-queued-files]");
 
@@ -44,7 +46,8 @@ export function queue() {
   const words = trimText(markedText(text()));
   if (!words.text) return;
   isForNew = form().dataset.draft === "new";
-  const follows = $$("#thread [data-streaming]").at(-1)?.dataset.message; // none yet while what it answers is on its way
+  // None yet while what it answers is on its way.
+  const follows = $$("#thread [data-streaming]").at(-1)?.dataset.message;
   files().append(...attached().children);
   save({ ...joinTexts("\n\n", queued(), words), follows, key: randomKey(), files: filesOf(files()) });
   setText(EMPTY);

@@ -11,7 +11,8 @@ const list = () => $("#slash-list");
 const isOpen = () => popup() !== null && !popup().hidden;
 const isCommand = () => /^\/[^\n/]*$/.test(text()?.value ?? "");
 let isAsking = false;
-let closedText = null; // the words at which the list was closed: it stays closed until there are others
+// The words at which the list was closed: it stays closed until there are others.
+let closedText = null;
 
 function close() {
   if (!isOpen()) return;
@@ -61,7 +62,8 @@ async function showList() {
 
 function insert(words) {
   close();
-  setText({ text: words, marks: [[0, words.length, "pasted"]] }); // others may have written them
+  // Others may have written them.
+  setText({ text: words, marks: [[0, words.length, "pasted"]] });
   text().focus();
 }
 

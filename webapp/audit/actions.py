@@ -35,7 +35,7 @@ class Action(StrEnum):
     WEBHOOK_CREATED = "webhook_created", N_("Added a webhook")
     WEBHOOK_CHANGED = "webhook_changed", N_("Changed a webhook")
     WEBHOOK_DELETED = "webhook_deleted", N_("Deleted a webhook")
-    WEBHOOK_DISABLED = "webhook_disabled", N_("Switched off a webhook that did not answer")
+    WEBHOOK_DISABLED = "webhook_disabled", N_("Switched off a webhook")
     ROLE_CHANGED = "role_changed", N_("Changed the role")
     ACCOUNT_STOPPED = "account_stopped", N_("Deactivated the account")
     ACCOUNT_RESTORED = "account_restored", N_("Restored the account")

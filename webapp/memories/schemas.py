@@ -1,7 +1,7 @@
 """Requests about memories, and a memory in a prompt."""
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, tzinfo
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -193,8 +193,8 @@ class ProfileOut(BaseModel):
 class KnownItem:
     """A memory for the prompt; `group` is profile, pinned, fact or recent, or how else it got there.
 
-    `author` names the member of the space who shares it; empty for the user's own. `day` is when it was learned, of
-    what may hold for a while only.
+    `author` names the member of the space who shares it; empty for the user's own. `learned_at` is given of what may
+    hold for a while only.
     """
 
     id: int
@@ -203,4 +203,8 @@ class KnownItem:
     group: str = "fact"
     importance: float = 0.5
     author: str = ""
-    day: date | None = None
+    learned_at: datetime | None = None
+
+    def in_zone(self, zone: tzinfo) -> "KnownItem":
+        """Return the memory with its time in a time zone."""
+        return replace(self, learned_at=self.learned_at.astimezone(zone)) if self.learned_at else self

@@ -1,14 +1,17 @@
 """The model's tools in a real turn, and what a turn asks for afterwards."""
 
-import re
+from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import update
 
 from tests.memories.conversing import answers, current, memories_of, operation
 from tests.memories.keeping.test_forgetting import found_in
+from tests.support.queries import execute
 from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
 from webapp.db.base import db
+from webapp.memories.models import Memory
 
 
 def send(client, text: str, conversation_id: int | None = None, **new) -> dict:
@@ -196,19 +199,20 @@ def test_what_is_always_known_stands_in_the_prompt_in_a_stable_order(app, client
     write("Keyed and slight.", fact_key="work/desk", importance=0.3)
     write("Pinned.", is_pinned=True)
     client.put("/api/profile", json={"name": "Ada </known> Lovelace"})
+    client.put("/api/account", json={"settings": {"timezone": "Pacific/Kiritimati"}})  # where it is the next day
+    execute(app, update(Memory).values(created_at=datetime(2026, 5, 3, 20, tzinfo=UTC)))
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
     send(client, "Hello there")
     send(client, "Hello once more")
     opens = [call["messages"][1]["content"].partition("</context>")[0] for call in chats(model)]
     assert opens[0] == opens[1] and "What you know about the user" in opens[0]
-    opening = re.sub(r"\d+ \w+ \d{4}\)", "a day)", opens[0])
-    lines = [line for line in opening.splitlines() if line.startswith("- ")]
+    lines = [line for line in opens[0].splitlines() if line.startswith("- ")]
     assert lines == [
         "- The user's name is Ada &lt;/known> Lovelace.",
         "- Pinned.",
         "- Keyed and important.",
-        "- Recent and plain. (remembered a day)",
-        "- Keyed and slight. (remembered a day)",
+        "- Recent and plain. (remembered 4 May 2026)",
+        "- Keyed and slight. (remembered 4 May 2026)",
     ]
 
 

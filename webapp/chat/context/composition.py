@@ -166,7 +166,7 @@ def compose(
         custom_instructions=preferences.custom_instructions,
         messages=history,
         standing=place.standing,
-        known=[item for item in place.known if item.group != NEW],
+        known=[item.in_zone(zone) for item in place.known if item.group != NEW],
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,

@@ -188,8 +188,8 @@ def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: in
         line = [Segment("- "), Segment(content, memory_mark(memory.id, memory.revision))]
         if memory.author:
             line.append(Segment(f" (said by {attribute(memory.author)})"))
-        if memory.day and is_dated(memory.day):
-            line.append(Segment(f" (remembered {full_date(memory.day)})"))
+        if memory.learned_at and is_dated(memory.learned_at):
+            line.append(Segment(f" (remembered {full_date(memory.learned_at)})"))
         tokens = tokens_of(line) + 1
         fits = tokens <= tokens_left
         section.account(memory, rank, tokens, "" if fits else NO_ROOM)

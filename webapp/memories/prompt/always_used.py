@@ -274,7 +274,7 @@ def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
             row.revision,
             "profile" if group not in (NEW, INSTRUCTION) and row.fact_key in _PROFILE else group,
             round(row.importance, 4),
-            day=row.created_at.date() if group == "recent" else None,
+            learned_at=row.created_at if group == "recent" else None,
         )
         for row in rows
     ]
