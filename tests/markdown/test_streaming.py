@@ -133,6 +133,7 @@ def test_what_is_finished_stays_finished(start, continuation):
 
 @settings(max_examples=200)
 @given(ANY, st.lists(st.integers(0, 200), max_size=8))
+@example("# heading\ntext\n---\n", [])
 def test_streaming_in_any_pieces_finishes_the_same_blocks(text, cuts):
     blocks, tail = split_stable(text)
     renderer = StreamRenderer()

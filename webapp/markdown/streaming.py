@@ -48,12 +48,13 @@ class StreamRenderer:
         self._has_new_line = False
         if blocks:
             self._code.reset()
+        finished = [render(block, self._outline) for block in blocks]  # the tail's headings stand under theirs
         growth = CODE_GROWTH if self._tail.lstrip().startswith(("```", "~~~")) else GROWTH
         self._wait_for_length = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
         if growth == GROWTH and self._tail.count("[") > MANY_BRACKETS:
             self._wait_for_length = 2 * len(self._tail)
         tail = render_growing(self._tail, self._code, self._outline) if self._tail.strip() else Markup("")
-        return Update([render(block, self._outline) for block in blocks], tail)
+        return Update(finished, tail)
 
     def finish(self) -> Update:
         """Return the end of the text: the tail becomes final, nothing is left."""
