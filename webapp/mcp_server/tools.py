@@ -45,10 +45,10 @@ TOOLS = {
 
 def tool_list() -> list[dict[str, Any]]:
     """Return the tools that the token may call, with the schemas of their arguments."""
-    return [{"name": name, **_described(tool)} for name, tool in TOOLS.items() if may_call(name)]
+    return [{"name": name, **_description(tool)} for name, tool in TOOLS.items() if may_call(name)]
 
 
-def _described(tool: Tool) -> dict[str, Any]:
+def _description(tool: Tool) -> dict[str, Any]:
     schema = tool.arguments.model_json_schema()
     del schema["title"]
     for field in schema["properties"].values():
