@@ -9,7 +9,7 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import Row, delete, func, select, true
 
-from webapp.conversations.current_messages import count_current, current
+from webapp.conversations.current_messages import count_current, current, with_last_answers
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
@@ -158,7 +158,7 @@ def _oldest(conversation_id: int) -> Open | None:
     if any(row.status == "streaming" for row in rows):
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
-    said = [row for row in rows if row.role == "user" or row.status in FINISHED]
+    said = [row for row in with_last_answers(rows) if row.role == "user" or row.status in FINISHED]
     return Open(
         conversation.user_id,
         conversation.is_temporary,

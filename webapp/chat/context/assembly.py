@@ -15,6 +15,7 @@ from webapp.chat.context.values import Chunk, Context, Message as ContextMessage
 from webapp.chat.redaction import PromptMemories
 from webapp.config import Settings
 from webapp.conversations import messages
+from webapp.conversations.current_messages import with_last_answers
 from webapp.conversations.models import Message
 from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db
@@ -160,7 +161,7 @@ def _memories_of_prompt(prompt: ComposedPrompt) -> list[tuple[int, str]]:
 def _history(reply: Message, *, after: int) -> list[ContextMessage]:
     return [
         ContextMessage(row.message_id, row.role, row.content, row.status, is_tainted=row.is_tainted)
-        for row in messages.current_messages(reply.conversation_id, after=after)
+        for row in with_last_answers(messages.current_messages(reply.conversation_id, after=after))
         if row.message_id < reply.message_id
     ]
 
