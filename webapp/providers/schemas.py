@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field, model_validator
 from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Integer, Line, ListOut, Output
 from webapp.i18n.marks import say
 from webapp.llm.settings import CHAT_PATH
+from webapp.network.outbound import with_scheme
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
 
@@ -15,8 +16,13 @@ _OURS = {"authorization", "content-type", "content-length", "host", "accept", "a
 
 
 def server_address(value: str) -> str:
-    """Return the URL of a server, cleaned up. Raises ValueError."""
-    parts = urlsplit(value)
+    """Return the URL of a server, completed and cleaned up. Raises ValueError."""
+    value = with_scheme(value)
+    try:
+        parts = urlsplit(value)
+        _ = parts.port
+    except ValueError:
+        raise ValueError("has the wrong form.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -33,7 +39,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
+Address = Annotated[Line, Field(min_length=1, max_length=500), AfterValidator(server_address)]
 
 
 def header_lines(text: str) -> dict[str, str]:
