@@ -24,6 +24,8 @@ from webapp.text.tokens import estimate_tokens, shorten
 
 # A history that does not fit is cut in steps of the prompt's budget divided by this.
 _CUT_STEPS = 4
+# Once messages take up more of their room than this, a summary is due: the next exchange may not fit any more.
+_FULL = 3 / 4
 _OPENS, _CLOSES = Segment("<context>\n"), Segment("\n</context>")
 
 
@@ -66,6 +68,7 @@ def build_context(source: ContextInput) -> Context:
         raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
     filled = [*stable, history, passages]
     sections = [SectionSize(section.name, section.tokens, section.budget, len(section.injected)) for section in filled]
+    needed = history.tokens + sum(item.tokens for item in history.left_out)
     sections.append(SectionSize("overhead", tokens - sum(section.tokens for section in filled), 0, 0))
     return Context(
         made_of=made_of,
@@ -79,6 +82,7 @@ def build_context(source: ContextInput) -> Context:
         ],
         tokens=tokens,
         budget=limits.prompt,
+        spare=int(history.budget * _FULL) - needed,
     )
 
 

@@ -170,7 +170,8 @@ class Omission(NamedTuple):
 class Context:
     """A prompt and the account of it: `messages` as they are sent, `record()` as they are stored.
 
-    `verbatim` are the ids of messages shown in full, `words` the texts whose URLs a tool may be given.
+    `verbatim` are the ids of messages shown in full, `words` the texts whose URLs a tool may be given; `spare` is how
+    many more tokens the conversation may have before its beginning should be summarised.
     """
 
     made_of: list[PromptMessage]
@@ -181,6 +182,7 @@ class Context:
     words: list[str]
     tokens: int
     budget: int
+    spare: int
 
     @property
     def messages(self) -> list[dict[str, Any]]:
