@@ -52,6 +52,11 @@ class Limits:
         """Return the tokens left for the prompt."""
         return self.window - min(self.reply, self.window // 3) - self.tools
 
+    @property
+    def step(self) -> int:
+        """Return the tokens by whose multiples a history that does not fit is cut, to begin alike for a while."""
+        return max(1, self.prompt // 4)
+
     def of(self, section: str) -> int:
         """Return the token budget of `instructions`, `standing`, `known`, `facts`, `summaries` or `retrieved`."""
         share, most = SECTIONS[section]
