@@ -5,7 +5,18 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Integer, Line, ListOut, Output
+from webapp.http.validation import (
+    Changes,
+    Flag,
+    Id,
+    Input,
+    Instant,
+    Line,
+    ListOut,
+    OptionalAmount,
+    OptionalInteger,
+    Output,
+)
 from webapp.i18n.marks import say
 from webapp.llm.settings import CHAT_PATH
 from webapp.network.outbound import with_scheme
@@ -71,14 +82,14 @@ class OfferFields(Input):
         "everyone", description="If left out, `admins` where there are groups."
     )
     group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
-    context_window: Integer | None = Field(None, ge=512, le=100_000_000)
+    context_window: OptionalInteger = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
-    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
-    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
+    input_price: OptionalAmount = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
+    output_price: OptionalAmount = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
     is_default: Flag = Field(
         False, description="Used when nobody has chosen; the environment's model takes precedence."
     )
-    fallback_rank: Integer | None = Field(
+    fallback_rank: OptionalInteger = Field(
         None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
     )
 
