@@ -82,10 +82,10 @@ def add_row(row: Row) -> Row:
 
 
 def insert_row(row: Row) -> Row:
-    """Do the same for a model without listeners, whose defaults are all Python's: the unit of work is thrice the code."""
+    """Do the same, for a model without listeners and with defaults of Python only: a flush is thrice the code."""
     names = _column_names(type(row))
     values = {names[key]: value for key, value in row.__dict__.items() if key in names}
-    result = db.session.connection().execute(_insertion(type(row)), values)
+    result: Any = db.session.connection().execute(_insertion(type(row)), values)
     stored = {**result.last_inserted_params(), **result.inserted_primary_key._mapping}
     row.__dict__.update({key: stored.get(name) for key, name in names.items()})
     make_transient_to_detached(row)  # as if it had been read
