@@ -37,3 +37,6 @@ if (entry && (retry || "nobody" in document.body.dataset)) {
   sessionStorage.removeItem(KEY);
   if (entry.isInterrupted) restore(entry);
 }
+
+// The answer to a form counts as the page at its address: going back to it later would end at a warning of the browser's.
+history.replaceState(history.state, "");
