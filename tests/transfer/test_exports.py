@@ -83,11 +83,15 @@ def test_a_conversation_speaks_the_language_of_its_person(app, client, run_jobs,
 
 
 def test_memories_in_each_form(client, run_jobs):
+    zone = "Pacific/Kiritimati" if now().hour >= 11 else "Etc/GMT+12"  # another day than UTC's, for an hour at least
+    assert client.put("/api/account", json={"settings": {"timezone": zone}}).status_code == 200
+    day = now().astimezone(ZoneInfo(zone)).date()
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees", "until": "2031-05-03"})
     gone = client.post("/api/memories", json={"memory_type": "fact", "content": "Lived in Porto"}).get_json()
     client.delete(f"/api/memories/{gone['memory_id']}")
-    for form, words in (("text", "] - Keeps bees"), ("markdown", "- Keeps bees"), ("json", '"Keeps bees"')):
-        _, file = download_export(client, run_jobs, what="memories", format=form)
+    for form, words in (("text", f"[{day}] - Keeps bees"), ("markdown", "- Keeps bees"), ("json", '"Keeps bees"')):
+        shown, file = download_export(client, run_jobs, what="memories", format=form)
+        assert shown["filename"].startswith(f"memories-{day}.")
         assert words in file.text and "Porto" not in file.text
         assert form == "text" or "2031-05-03" in file.text
         assert form != "json" or file.get_json()["memories"][0]["created_at"].endswith("Z")

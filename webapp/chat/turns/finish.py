@@ -69,6 +69,8 @@ class Outcome:
     thought_ms: int = 0
     is_tainted: bool = True
     """Whether others' words were in the prompt or came from a tool; so they may have been, where nobody knows."""
+    fills_prompt: bool = False
+    """Whether the conversation now takes up so much of a prompt that its beginning should be summarised."""
     stands_in_for: str | None = None
     """The model that was asked but did not answer, if another one did."""
 
@@ -125,6 +127,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     if conversation.seen_at is None:
         conversation.seen_at = conversation.updated_at
     _request_extraction(conversation, row)
+    _request_summary(conversation, outcome)
     _request_indexing(conversation, row)
     if steps:
         db.session.execute(insert(table_of(PipelineStep)), steps)
@@ -223,12 +226,14 @@ def _step_values(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     }
 
 
-def _request_indexing(conversation: Conversation, reply: Message) -> None:
-    """Make the exchange searchable, and note whether a summary is due."""
-    settings = app_settings()
+def _request_summary(conversation: Conversation, outcome: Outcome) -> None:
     # With so few messages in all there cannot be more of them open: most turns need not count.
-    is_long = conversation.message_count > settings.summary_threshold
-    conversation.summary_due = is_long and summaries.is_due(conversation.conversation_id)
+    may_be_due = outcome.fills_prompt or conversation.message_count > app_settings().summary_threshold
+    conversation.summary_due = may_be_due and summaries.is_due(conversation.conversation_id, outcome.fills_prompt)
+
+
+def _request_indexing(conversation: Conversation, reply: Message) -> None:
+    """Make the exchange searchable."""
     if conversation.is_temporary:
         return
     conversation.index_due = True
