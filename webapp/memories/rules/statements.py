@@ -149,6 +149,7 @@ class Statement(BaseModel):
     value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(optional_text)] = None
     until: Annotated[date | None, BeforeValidator(_day)] = None
     confidence: Annotated[Unit, BeforeValidator(_share)] = 0.9
+    importance: Annotated[Unit, BeforeValidator(_share)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -164,6 +165,7 @@ class Statement(BaseModel):
             return None
         kind = {Topic.THEIRS: MemoryType.ENTITY, Topic.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
         key = _key_of(self.key) if self.about is Topic.USER else None
+        importance = _KEYED_IMPORTANCE if key else kind.importance
         return MemoryOperation(
             action=self.action,
             memory_number=self.memory if self.action is not Action.ADD else None,
@@ -176,7 +178,7 @@ class Statement(BaseModel):
             fact_value=self.value if key else None,
             until=self.until,
             confidence=self.confidence,
-            importance=_KEYED_IMPORTANCE if key else kind.importance,
+            importance=importance if self.importance is None else self.importance,
         )
 
 
