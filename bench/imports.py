@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -39,9 +38,8 @@ FLAT = 3.0
 """The most by which the median time of others' requests may be multiplied."""
 
 
-def main(arguments: list[str] | None = None) -> bool:
+def main(given: list[str]) -> bool:
     """Import an export into a fresh product; returns whether the worker stayed small and others were served."""
-    given = arguments or []
     count = next((int(word) for word in given if word.isdecimal()), CONVERSATIONS)
     database = "sqlite" if "sqlite" in given else "mariadb"
     minutes = next((float(word[8:]) for word in given if word.startswith("minutes=")), MINUTES)
@@ -219,7 +217,3 @@ def _wait_until_found(stack: Stack, count: int, end: float) -> bool:
             return False
         time.sleep(0.5)
     return True
-
-
-if __name__ == "__main__":
-    sys.exit(int(not main(sys.argv[1:])))

@@ -8,15 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from bench.product import product
+from bench.product import add_conversation, add_user, product
 from bench.report import percentile, table, verdict
 from testkit.memory_rows import fill_memories, sentence, vocabulary
-from webapp.accounts.models import User
-from webapp.conversations import messages
-from webapp.conversations.models import Conversation, Message
-from webapp.conversations.schemas import NewConversation
-from webapp.conversations.service import create_conversation
-from webapp.db.base import add_row, db, write_transaction
+from webapp.conversations.models import Message
+from webapp.db.base import db, write_transaction
 from webapp.llm.embeddings import normalise_rows
 from webapp.providers.clients import embedder
 from webapp.retrieval.cache import index_cache
@@ -81,8 +77,7 @@ def _fill(size: int, known: list[str]) -> int:
     """A user with this many passages; vectors are random, since only time is measured."""
     maker, numbers = random.Random(size), np.random.default_rng(size)
     model, width = embedder().model, embedder().dim
-    with write_transaction():
-        user_id = add_row(User(email=f"bench{size}@example.org", name="", password_hash="-")).user_id
+    user_id = add_user(f"bench{size}@example.org")
     fill_memories(user_id, size // 2, model=model, width=width, seed=size)
     for number in range(size // 2 // PER_CONVERSATION):
         at = START + timedelta(hours=number)
@@ -96,8 +91,7 @@ def _fill(size: int, known: list[str]) -> int:
         ]
         vectors = normalise_rows(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
         with write_transaction():
-            conversation: Conversation = create_conversation(user_id, NewConversation())
-            messages.add_past_messages(conversation, rows)
+            conversation = add_conversation(user_id, rows)
             pieces = [MessagePiece(row.message_id, 0, 0, len(row.content)) for row in rows]
             store_message_vectors(user_id, model, pieces, vectors)
             conversation.index_due = False
@@ -125,7 +119,3 @@ def _ask(user_id: int, known: list[str]) -> tuple[list[float], list[float], dict
             for name, took in found.durations.items():
                 steps.setdefault(name, []).append(took)
     return replies, typed, steps
-
-
-if __name__ == "__main__":
-    main()

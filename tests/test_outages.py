@@ -158,16 +158,18 @@ def test_readyz_writes(app, anonymous, servers, monkeypatch):
 
 
 @pytest.mark.mysql_only
-def test_readyz_tells_a_read_only_database(app, anonymous, monkeypatch):
-    """It answers every question, and takes nothing."""
+@pytest.mark.parametrize(("code", "state"), [(1290, "away"), (1142, "refuses access")])
+def test_readyz_tells_a_read_only_database(app, anonymous, caplog, code, state):
+    """It answers every question, and takes nothing; the log says why."""
 
     def refuse(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if statement.startswith("INSERT"):
-            raise OperationalError(statement, {}, Exception(1290, "read-only"))
+            raise OperationalError(statement, {}, Exception(code, "read-only"))
 
     with app.app_context(), listener(db.engine, "before_cursor_execute", refuse):
         answer = anonymous.get("/readyz")
-        assert (answer.status_code, answer.get_json()["database"]) == (503, "away")
+        assert (answer.status_code, answer.get_json()["database"]) == (503, state)
+    assert "database not ready: read-only" in caplog.text
     assert scalars(app, db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))) == []
 
 

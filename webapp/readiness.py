@@ -1,5 +1,6 @@
 """Readiness of this process: everything requests need is tried, including writes."""
 
+import logging
 import shutil
 import uuid
 from functools import cache
@@ -20,9 +21,12 @@ from webapp.accounts.models import SiteSetting
 from webapp.db.base import db, expect_writes
 from webapp.db.conflicts import forget_session
 from webapp.db.engine import database_file
-from webapp.db.failures import database_is_full
+from webapp.db.failures import database_is_full, database_refuses
 from webapp.db.migrations import migrate
+from webapp.errors import reason
 from webapp.extensions import app_settings, redis
+
+log = logging.getLogger(__name__)
 
 MIN_FREE = 16 * 1024 * 1024
 """With fewer free bytes on SQLite's disk, there is no guarantee that anything more can be stored."""
@@ -49,7 +53,8 @@ def _database() -> str:
     except SQLAlchemyError as error:
         if "no such table" in str(error) or "doesn't exist" in str(error):
             return "ok"  # the schema is checked separately
-        return "full" if database_is_full(error) else "away"
+        log.warning("database not ready: %s", reason(error))
+        return "full" if database_is_full(error) else "refuses access" if database_refuses(error) else "away"
     finally:
         expect_writes(False)
         forget_session()

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 from pydantic import BaseModel
 from redis.exceptions import ConnectionError as RedisAway
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError as PoolTimeout
+from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, OperationalError, TimeoutError as PoolTimeout
 
 from tests.support.queries import count_queries
 from webapp.conversations import lists
@@ -43,7 +43,7 @@ def _operational(code: int) -> OperationalError:
         (Unavailable("x"), 503, True),
         (RedisAway("secret"), 503, True),
         (_operational(2006), 503, True),
-        (_operational(1213), 503, True),
+        (_operational(1142), 503, True),
         (PoolTimeout("secret"), 503, True),
         (_operational(1064), 500, False),
         (DataError("SELECT secret", {}, Exception(1406)), 500, False),
@@ -115,9 +115,11 @@ def test_a_notice_says_what_is_wrong_with_a_field(app):
 
 
 def test_which_database_errors_pass(app):
-    for code in (1040, 1203, 1205, 1213, 1226, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
+    for code in (1040, 1049, 1142, 1203, 1205, 1213, 1226, 1932, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
         assert database_is_away(_operational(code))
-    assert database_is_away(OperationalError("x", {}, Exception("database is locked")))
+    for words, statement in (("database is locked", "x"), ("any failure to connect", None)):
+        assert database_is_away(OperationalError(statement, {}, Exception(words)))
+    assert database_is_away(DatabaseError("x", {}, Exception("database disk image is malformed")))
     assert database_is_away(PoolTimeout())
     gone = DataError("x", {}, Exception(1), connection_invalidated=True)
     assert database_is_away(gone)

@@ -230,9 +230,12 @@ def test_a_database_that_is_still_starting_is_waited_for(monkeypatch):
     monkeypatch.setattr(engine, "connect", connect)
     monkeypatch.setattr("webapp.db.migrations.time.sleep", lambda _seconds: None)
     assert connect_with_retry(engine, 5) == "a connection"
-    asked.clear()
-    with pytest.raises(OperationalError):
-        connect_with_retry(engine, -1)
+    for code, seconds in ((2003, -1), (1045, 5)):  # nor is one that refuses us
+        asked.clear()
+        away.orig.args = (code, "no")
+        with pytest.raises(OperationalError):
+            connect_with_retry(engine, seconds)
+        assert len(asked) == 1
 
 
 @pytest.mark.mysql_only

@@ -69,8 +69,9 @@ def test_metrics_are_for_loopback_services_and_admins(app, make_user, anonymous)
     assert get(make_user(is_service=True)) == 200
     assert get(make_user(is_admin=True)) == 200
     assert get(REMOTE_ADDR="127.0.0.1") == 200
-    assert get(REMOTE_ADDR="::1") == 200
-    assert get(REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.5") == 403
+    assert get(REMOTE_ADDR="::1", HTTP_HOST="metrics.example.org") == 200
+    for header in ("X_FORWARDED_FOR", "X_REAL_IP"):
+        assert get(REMOTE_ADDR="127.0.0.1", **{f"HTTP_{header}": "203.0.113.5"}) == 403
     assert get(REMOTE_ADDR="") == 403
 
 

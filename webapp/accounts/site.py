@@ -96,13 +96,17 @@ def init_first_account(app: Flask) -> None:
 _PROXY_HEADERS = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Via")
 
 
+def is_from_loopback() -> bool:
+    """Return whether the request comes from this machine, and not through a proxy."""
+    is_passed_on = any(name in request.headers for name in _PROXY_HEADERS)
+    return not is_passed_on and _is_loopback(request.remote_addr or "")
+
+
 def is_local_request() -> bool:
-    """Return whether the request comes from this machine, and neither through a proxy nor from another site's page,
-    whose name may lead here (DNS rebinding): it names this machine."""
+    """Return whether a request from this machine names it: another site's name may lead here, too (DNS rebinding)."""
     host = urlsplit(f"//{request.host}").hostname or ""
     is_own_name = host == "localhost" or host.endswith(".localhost") or _is_loopback(host)
-    is_passed_on = any(name in request.headers for name in _PROXY_HEADERS)
-    return is_own_name and not is_passed_on and _is_loopback(request.remote_addr or "")
+    return is_own_name and is_from_loopback()
 
 
 def _is_loopback(text: str) -> bool:

@@ -17,7 +17,7 @@ from sqlalchemy.schema import ExecutableDDLElement
 
 from webapp.db.base import db
 from webapp.db.engine import database_file
-from webapp.db.failures import database_is_away
+from webapp.db.failures import database_is_away, database_refuses
 from webapp.errors import reason
 
 log = logging.getLogger(__name__)
@@ -73,14 +73,17 @@ def make_database_file(engine: Engine) -> None:
 
 
 def connect_with_retry(engine: Engine, seconds: float) -> Connection:
-    """Return a connection to a database that may still be starting. Raises OperationalError after a while."""
+    """Return a connection to a database that may still be starting.
+
+    Raises OperationalError after a while, or at once if it refuses us.
+    """
     end = time.monotonic() + seconds
     is_logged = False
     while True:
         try:
             return engine.connect()
         except OperationalError as error:
-            if not database_is_away(error) or time.monotonic() > end:
+            if not database_is_away(error) or database_refuses(error) or time.monotonic() > end:
                 raise
             if not is_logged:
                 log.warning("the database is away; waiting for it: %s", reason(error))

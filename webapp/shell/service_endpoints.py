@@ -11,7 +11,7 @@ from rq.registry import FailedJobRegistry
 from sqlalchemy.pool import QueuePool
 
 from webapp.accounts.auth import current_identity, public
-from webapp.accounts.site import is_local_request
+from webapp.accounts.site import is_from_loopback
 from webapp.admin.doctor import proxy
 from webapp.background.job_specs import Queue, rq_queue
 from webapp.chat import sse
@@ -64,7 +64,7 @@ def stream() -> ViewResult:
 def metrics() -> ViewResult:
     """Prometheus metrics, for loopback and for service tokens."""
     identity = current_identity()
-    if not (identity and (identity.is_service or identity.is_admin)) and not is_local_request():
+    if not (identity and (identity.is_service or identity.is_admin)) and not is_from_loopback():
         raise Forbidden("Metrics are only for loopback and service tokens.")
     registry = CollectorRegistry()
     chat = runtime()
