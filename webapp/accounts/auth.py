@@ -67,9 +67,8 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
     identities.link_waiting(user, waiting)
-    identity = session_identity(user, row, secret)
-    login_user(identity)
-    g.identity = identity
+    g.identity = session_identity(user, row, secret)
+    login_user(g.identity)
     if is_renewed:
         sessions.end_others(user.user_id, row.session_id)
     else:
@@ -200,8 +199,7 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         return
     if getattr(view, "session_only", False):
         raise Forbidden(BROWSER_ONLY)
-    if access == "service" and not identity.is_service:
-        access = "admin"  # what is for services is for admins as such
+    access = "admin" if access == "service" and not identity.is_service else access  # where admins act as such
     _require_scope(identity, scopes.required_scopes(request.method, request.path, access, getattr(view, "scope", None)))
     if request.args.get("forget"):  # with a conversation or a space also what was learned there
         _require_scope(identity, {"memory"})
