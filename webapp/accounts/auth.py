@@ -198,8 +198,7 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         return
     if getattr(view, "session_only", False):
         raise Forbidden(BROWSER_ONLY)
-    if access == "service" and not identity.is_service:
-        access = "admin"  # what is for services is for admins as such
+    access = "admin" if access == "service" and not identity.is_service else access  # where admins act as such
     _require_scope(identity, scopes.required_scopes(request.method, request.path, access, getattr(view, "scope", None)))
     if request.args.get("forget"):  # with a conversation or a space also what was learned there
         _require_scope(identity, {"memory"})

@@ -248,7 +248,7 @@ def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
     ).all()
     for row in rows:
         storage.drop_file_of(row)
-        row.status = "expired"
+        row.status, row.error = "expired", N_("Deleted, because something has been forgotten since. Export again.")
 
 
 _README = N_(
