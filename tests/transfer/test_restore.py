@@ -134,7 +134,7 @@ def contents(data: bytes) -> dict[str, Any]:
 
 def export_account(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
-    name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
+    name, *_ = advance("an export", partial(export_jobs._write_account, user_id), Slice(ENDLESS))
     data = storage.path_of(name).read_bytes()
     storage.drop(name)
     return data
