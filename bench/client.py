@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,6 +43,13 @@ class Client:
         if answer.status >= 400:
             raise RuntimeError(f"{method} {path}: {answer.status} {answer.body}")
         return answer.body
+
+    def wait(self, path: str, *statuses: str, seconds: float = 600.0) -> Any:
+        """The body at a path once it has one of these statuses, or as it is after so many seconds."""
+        end = time.monotonic() + seconds
+        while (body := self.ask("GET", path))["status"] not in statuses and time.monotonic() < end:
+            time.sleep(0.05)
+        return body
 
     def upload(self, path: str, name: str, content: bytes) -> Answer:
         """Send a file as a form. Raises what is in AWAY."""

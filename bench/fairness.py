@@ -12,14 +12,13 @@ import uuid
 import zipfile
 
 from redis import Redis
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
 from bench.client import Client
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, add_person, run_stack
 from testkit.exports import claude_conversation, pack
 from webapp.background.job_specs import JobRequest, Queue, push, rq_queue
-from webapp.config import Settings
 
 LINE_SECONDS = 5.0
 """Within this time a line is imported."""
@@ -93,10 +92,9 @@ def _import_line(client: Client, line: str) -> None:
 
 
 def _wait(client: Client, number: int, status: str) -> None:
-    while (found := client.ask("GET", f"/api/imports/{number}"))["status"] != status:
-        if found["status"] in ("failed", "cancelled"):
-            raise RuntimeError(found["error"])
-        time.sleep(0.05)
+    found = client.wait(f"/api/imports/{number}", status, "failed", "cancelled")
+    if found["status"] != status:
+        raise RuntimeError(found["error"])
 
 
 def _mail(stack: Stack) -> float:
@@ -110,9 +108,7 @@ def _mail(stack: Stack) -> float:
 
 
 def _unfinished_work(stack: Stack) -> str:
-    engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
-    with engine.connect() as connection:
+    with stack.connect() as connection:
         imports = connection.scalar(text("SELECT COUNT(*) FROM imports WHERE status IN ('reading', 'running')"))
         talks = connection.scalar(text("SELECT COUNT(*) FROM conversations WHERE index_due"))
-    engine.dispose()
     return f"{imports} imports and the vectors of {talks} conversations"

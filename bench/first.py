@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import sys
 import time
@@ -17,12 +16,11 @@ from bench.report import percentile, table, verdict
 from bench.stack import MODEL, Stack, run_stack
 from testkit.memory_rows import fill_memories
 from testkit.processes import end, free_port, spawn, wait_until
-from webapp import create_app
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
-from webapp.config import Settings
 from webapp.db.base import add_row, db, write_transaction
+from webapp.extensions import app_settings
 from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.providers.catalogue import CACHE_SECONDS
 from webapp.providers.schemas import NewConnection, OfferFields
@@ -57,8 +55,7 @@ def first_tokens(database: str) -> bool:
 
 def connect(stack: Stack) -> None:
     """Add CONNECTIONS model servers, each with a key; the environment's still answers, and the others are fallbacks."""
-    app = create_app(Settings.from_env(stack.environment))
-    with app.app_context(), write_transaction():
+    with stack.application.app_context(), write_transaction():
         for number in range(CONNECTIONS):
             offers = [OfferFields(model=MODEL, label=f"Model {number}", fallback_rank=number + 1)]
             server = {"name": f"Server {number}", "base_url": stack.model_url, "api_key": f"key-{number}"}
@@ -68,16 +65,15 @@ def connect(stack: Stack) -> None:
 
 def remember(stack: Stack) -> None:
     """Give the user MEMORIES memories, and let the web build its index of them."""
-    settings = Settings.from_env(stack.environment)
-    app = create_app(settings)
-    with app.app_context():
+    with stack.application.app_context():
+        settings = app_settings()
         user_id = db.session.scalars(select(User.user_id).order_by(User.user_id).limit(1)).one()
         db.session.rollback()
         around = OpenAIEmbedder(settings.model).embed_passages([load.question(number) for number in range(64)])
         fill_memories(user_id, MEMORIES, model=settings.embedding_model, width=384, around=around)
     stack.script(tokens=3, stamp=True)
     for _ in range(20):  # every web process meets the user at least once
-        asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), 1, spread=0, limit=30, tokens=3))
+        load.first_token(stack.url, load.chat_request(stack.url, stack.token))
 
 
 def one_more(stack: Stack) -> Before:
@@ -99,9 +95,8 @@ def one_more(stack: Stack) -> Before:
 
 def people(stack: Stack, count: int) -> list[str]:
     """Create accounts; returns a token for each."""
-    app = create_app(Settings.from_env(stack.environment))
     tokens = []
-    with app.app_context(), write_transaction():
+    with stack.application.app_context(), write_transaction():
         for number in range(count):
             row = add_row(User(email=f"newcomer{number}@example.com", name="Newcomer", password_hash="-", settings={}))
             tokens.append(create_token(row.user_id, NewToken(name="bench"))[1])
@@ -122,9 +117,9 @@ def _case(stack: Stack, title: str, database: str, before: Before) -> bool:
                 "product": (stack.url, load.chat_request(stack.url, token)),
             }
             for name, (url, request) in requests.items():  # alternating, so that all see the same machine
-                stream = asyncio.run(load.run(url, request, 1, spread=0, limit=10, tokens=3))[0]
+                took = load.first_token(url, request)
                 if number >= WARM_UP:
-                    times[name].append(stream.first_token if stream.first_token is not None else 10_000.0)
+                    times[name].append(took)
     direct = times["direct"]
     added = {
         name: (percentile(found, 50) - percentile(direct, 50), percentile(found, 95) - percentile(direct, 95))

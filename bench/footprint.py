@@ -78,7 +78,3 @@ def _name(pid: int) -> str:
         if part in command:
             return name
     return command[:40]
-
-
-if __name__ == "__main__":
-    main()

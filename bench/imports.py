@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,7 +18,7 @@ from typing import Any
 
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, family, resident, run_stack
-from testkit.exports import chatgpt_conversation
+from testkit.exports import chatgpt_conversation, node
 
 CONVERSATIONS = 50_000
 SHARD = 1_000
@@ -39,9 +38,8 @@ FLAT = 3.0
 """The most by which the median time of others' requests may be multiplied."""
 
 
-def main(arguments: list[str] | None = None) -> bool:
+def main(given: list[str]) -> bool:
     """Import an export into a fresh product; returns whether the worker stayed small and others were served."""
-    given = arguments or []
     count = next((int(word) for word in given if word.isdecimal()), CONVERSATIONS)
     database = "sqlite" if "sqlite" in given else "mariadb"
     minutes = next((float(word[8:]) for word in given if word.startswith("minutes=")), MINUTES)
@@ -82,20 +80,7 @@ def _conversation(number: int, sentences: int) -> dict[str, Any]:
                 f"{role} says something about topic {number % 977} and thing {words.randrange(10**9)}. "
                 for _ in range(sentences)
             )
-            made["mapping"][key] = {
-                "id": key,
-                "parent": parent,
-                "children": [],
-                "message": {
-                    "id": f"m-{number}-{key}",
-                    "author": {"role": role},
-                    "create_time": 1_700_000_100.0 + turn,
-                    "content": {"content_type": "text", "parts": [text]},
-                    "weight": 1.0,
-                    "metadata": {},
-                    "recipient": "all",
-                },
-            }
+            made["mapping"][key] = node(key, parent, role, text, 1_700_000_100.0 + turn)
             parent = key
     made["current_node"] = parent
     return made
@@ -219,7 +204,3 @@ def _wait_until_found(stack: Stack, count: int, end: float) -> bool:
             return False
         time.sleep(0.5)
     return True
-
-
-if __name__ == "__main__":
-    sys.exit(int(not main(sys.argv[1:])))

@@ -6,9 +6,9 @@ else may run. The user has many memories; the model answers at once, in the requ
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bench import load
@@ -31,18 +31,18 @@ def main() -> bool:
         stack.script(tokens=3, stamp=True)
         stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
         _wait_until_idle()
-        note = one_more(stack)
+        note, chat = one_more(stack), partial(_chat, stack)
         rows = [
             ("a memory noted through the API, and its vector", _milliseconds(note, *BUSY)),
-            ("a turn in a new conversation, and its jobs", _milliseconds(lambda _number: _chat(stack), *BUSY)),
-            ("the same, by itself", _milliseconds(lambda _number: _chat(stack), *NOW_AND_THEN)),
+            ("a turn in a new conversation, and its jobs", _milliseconds(chat, *BUSY)),
+            ("the same, by itself", _milliseconds(chat, *NOW_AND_THEN)),
         ]
     table(f"CPU of all processes, {MEMORIES:,} memories, mariadb (ms)", ("", "each"), rows)
     return True
 
 
-def _chat(stack: Stack) -> None:
-    asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), 1, spread=0, limit=10, tokens=3))
+def _chat(stack: Stack, _number: int) -> None:
+    load.first_token(stack.url, load.chat_request(stack.url, stack.token))
 
 
 def _milliseconds(work: Callable[[int], object], times: int, pause: float) -> float:

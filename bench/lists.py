@@ -97,7 +97,3 @@ def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, 
 def _check_status(response: TestResponse) -> None:
     if response.status_code != 200:
         raise RuntimeError(f"{response.request.path} answered {response.status_code}")
-
-
-if __name__ == "__main__":
-    main()

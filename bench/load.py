@@ -86,6 +86,12 @@ async def run(
     return list(await asyncio.gather(*(one(number) for number in range(streams))))
 
 
+def first_token(url: str, request: Callable[[int], bytes]) -> float:
+    """Make one request alone, whose answer has three tokens; return the milliseconds to the first, 10,000 for none."""
+    (stream,) = asyncio.run(run(url, request, 1, spread=0, limit=30, tokens=3))
+    return 10_000.0 if stream.first_token is None else stream.first_token
+
+
 async def _read(host: str | None, port: int | None, request: bytes, stream: Stream, tokens: int) -> None:
     started = time.monotonic_ns()
     reader, writer = await asyncio.open_connection(host, port)

@@ -7,9 +7,7 @@ picture or with a reason; exports in something imported or with a reason, and no
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
-from typing import Any
 
 from bench.client import Answer
 from bench.odd_world import DATA
@@ -57,19 +55,12 @@ def _export(stack: Stack, file: Path) -> str:
     if sent.status >= 400:
         return _refusal(sent)
     place = f"/api/imports/{sent.body['import_id']}"
-    found = _wait(stack, place, ENDED)
+    found = stack.client.wait(place, *ENDED, seconds=60)
     if found["status"] == "ready":
         stack.client.call("POST", f"{place}/start", {})
-        found = _wait(stack, place, ("done", "failed"))
+        found = stack.client.wait(place, "done", "failed", seconds=60)
     counts = ", ".join(f"{name} {count}" for name, count in found["counts"].items())
     return " · ".join(filter(None, (counts, found["error"])))
-
-
-def _wait(stack: Stack, place: str, statuses: tuple[str, ...]) -> Any:
-    end = time.monotonic() + 60
-    while (found := stack.client.ask("GET", place))["status"] not in statuses and time.monotonic() < end:
-        time.sleep(0.1)
-    return found
 
 
 def _refusal(answer: Answer) -> str:

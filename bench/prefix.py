@@ -148,7 +148,3 @@ def _shared_share(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> 
         min(len(kept), len(later)),
     )
     return length / len(kept)
-
-
-if __name__ == "__main__":
-    main()

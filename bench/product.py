@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,13 @@ from fakemodel.wire import CHAT_MODEL, EMBEDDING_MODEL
 from testkit.counting_client import CountingClient
 from testkit.servers import Servers, test_servers
 from webapp import create_app
+from webapp.accounts.models import User
 from webapp.config import Settings
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.db.base import add_row, write_transaction
 
 
 def application(servers: Servers, **call_options: object) -> Flask:
@@ -38,6 +44,20 @@ def product(**call_options: object) -> Iterator[Flask]:
     with test_servers() as servers:
         # The model may be cold when the first question arrives; the tables show how long it takes.
         yield application(servers, **({"embedder": "local", "embedding_query_seconds": 5.0} | call_options))
+
+
+def add_user(email: str) -> int:
+    """Create an account; returns its id."""
+    with write_transaction():
+        return add_row(User(email=email, name="", password_hash="-")).user_id
+
+
+def add_conversation(user_id: int, rows: Sequence[Message]) -> Conversation:
+    """Create a conversation with these messages, if any, as an import does. The caller commits."""
+    conversation: Conversation = create_conversation(user_id, NewConversation())
+    if rows:
+        messages.add_past_messages(conversation, rows)
+    return conversation
 
 
 @contextmanager

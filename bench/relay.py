@@ -168,7 +168,3 @@ def _levels(stack: Stack, tokens: Sequence[str]) -> bool:
         rows,
     )
     return verdict("300 streams: every token in order, added p95 under 150 ms", held)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -31,6 +34,15 @@ def verdict(promise: str, holds: bool) -> bool:
     """Print whether a promise held in this run."""
     print(f"\n{'held' if holds else 'NOT HELD'}: {promise}", flush=True)
     return holds
+
+
+def import_file(path: Path) -> ModuleType:
+    """Return a module that comes with data. Raises FileNotFoundError."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def machine() -> str:

@@ -8,15 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from bench.product import product
+from bench.product import add_conversation, add_user, product
 from bench.report import percentile, table, verdict
 from testkit.memory_rows import fill_memories, sentence, vocabulary
-from webapp.accounts.models import User
-from webapp.conversations import messages
-from webapp.conversations.models import Conversation, Message
-from webapp.conversations.schemas import NewConversation
-from webapp.conversations.service import create_conversation
-from webapp.db.base import add_row, db, write_transaction
+from webapp.conversations.models import Message
+from webapp.db.base import db, write_transaction
 from webapp.llm.embeddings import normalise_rows
 from webapp.providers.clients import embedder
 from webapp.retrieval.cache import index_cache
@@ -46,18 +42,11 @@ def main() -> bool:
             db.session.rollback()
             replies, typed, steps = _ask(user_id, known)
             times = [percentile(values, share) for values in (replies, typed) for share in (50, 95)]
-            rows.append(
-                (
-                    size,
-                    built,
-                    entry.index.nbytes / 2**20,
-                    *times,
-                    *(percentile(values, 50) for values in steps.values()),
-                )
-            )
+            times += [percentile(values, 50) for values in steps.values()]
             looked_up = [sum(step) for step in zip(*(v for n, v in steps.items() if n != "embedding"), strict=True)]
-            quick &= percentile(looked_up, 95) < LIMITS.get(size, float("inf"))
-            rows[-1] = (*rows[-1], percentile(looked_up, 95))
+            longest = percentile(looked_up, 95)
+            rows.append((size, built, entry.index.nbytes / 2**20, *times, longest))
+            quick &= longest < LIMITS.get(size, float("inf"))
     table(
         "Retrieval, one user, half memories and half messages, 384 dimensions",
         (
@@ -81,8 +70,7 @@ def _fill(size: int, known: list[str]) -> int:
     """A user with this many passages; vectors are random, since only time is measured."""
     maker, numbers = random.Random(size), np.random.default_rng(size)
     model, width = embedder().model, embedder().dim
-    with write_transaction():
-        user_id = add_row(User(email=f"bench{size}@example.org", name="", password_hash="-")).user_id
+    user_id = add_user(f"bench{size}@example.org")
     fill_memories(user_id, size // 2, model=model, width=width, seed=size)
     for number in range(size // 2 // PER_CONVERSATION):
         at = START + timedelta(hours=number)
@@ -96,8 +84,7 @@ def _fill(size: int, known: list[str]) -> int:
         ]
         vectors = normalise_rows(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
         with write_transaction():
-            conversation: Conversation = create_conversation(user_id, NewConversation())
-            messages.add_past_messages(conversation, rows)
+            conversation = add_conversation(user_id, rows)
             pieces = [MessagePiece(row.message_id, 0, 0, len(row.content)) for row in rows]
             store_message_vectors(user_id, model, pieces, vectors)
             conversation.index_due = False
@@ -125,7 +112,3 @@ def _ask(user_id: int, known: list[str]) -> tuple[list[float], list[float], dict
             for name, took in found.durations.items():
                 steps.setdefault(name, []).append(took)
     return replies, typed, steps
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -13,9 +12,7 @@ from bench import load
 from bench.first import people
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, run_stack
-from webapp import create_app
 from webapp.accounts.models import User
-from webapp.config import Settings
 from webapp.db.base import db, now, write_transaction
 from webapp.schedules.models import Schedule, ScheduleRun
 
@@ -33,8 +30,7 @@ def main() -> bool:
     with run_stack(database="mariadb", worker=True, schedule=True) as stack:
         stack.script(tokens=3, stamp=True)
         tokens = people(stack, OWNERS)
-        app = create_app(Settings.from_env(stack.environment))
-        with app.app_context():
+        with stack.application.app_context():
             _add_schedules()
             _first_tokens(stack, tokens, 10)
             usual = _first_tokens(stack, tokens, TURNS)
@@ -80,9 +76,7 @@ def _first_tokens(stack: Stack, tokens: Sequence[str], count: int) -> list[float
     """Ask one question after another, each as another person; returns the milliseconds to each first token."""
     found = []
     for number in range(count):
-        request = load.chat_request(stack.url, tokens[number % len(tokens)])
-        stream = asyncio.run(load.run(stack.url, request, 1, spread=0, limit=10, tokens=3))[0]
-        found.append(stream.first_token if stream.first_token is not None else 10_000.0)
+        found.append(load.first_token(stack.url, load.chat_request(stack.url, tokens[number % len(tokens)])))
         time.sleep(PAUSE)
     return found
 

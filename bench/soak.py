@@ -15,11 +15,11 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
-from bench.chaos.workload import TOKEN_DELAY, WORDS, Ledger, People
+from bench.chaos.workload import TOKEN_DELAY, WORDS, Ledger, People, at_work
 from bench.client import Client
 from bench.report import table, verdict
 from bench.stack import Stack, family, resident, run_stack
@@ -57,8 +57,7 @@ class Tidy(People):
             self._forget()
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """The resources of one process at one moment."""
 
     memory: float
@@ -80,13 +79,8 @@ def main(arguments: list[str]) -> bool:
         ledger = Ledger()
         kind = People if wanted.growing else Tidy
         people = [kind(number, Client(stack.url, stack.token), ledger, number) for number in range(wanted.people)]
-        for person in people:
-            person.start()
-        seen = _watch(stack, wanted.minutes * 60)
-        for person in people:
-            person.is_over.set()
-        for person in people:
-            person.join(timeout=60)
+        with at_work(people):
+            seen = _watch(stack, wanted.minutes * 60)
     return _report(seen, ledger, wanted.minutes)
 
 
@@ -130,28 +124,16 @@ def thirds(values: Sequence[float]) -> tuple[float, float]:
 
 def is_flat(samples: Sequence[Sample]) -> bool:
     """Return whether a process grew within the tolerances."""
-    begins, ends = thirds([sample.memory for sample in samples])
-    if ends - begins > max(MB, SHARE * begins):
-        return False
-    for values, allowed in (
-        ([sample.threads for sample in samples], THREADS),
-        ([sample.files for sample in samples], FILES),
-    ):
-        begins, ends = thirds(values)
-        if ends - begins > allowed:
-            return False
-    return True
+    allowed = (max(MB, SHARE * thirds([sample.memory for sample in samples])[0]), THREADS, FILES)
+    growth = [ends - begins for begins, ends in map(thirds, zip(*samples, strict=True))]
+    return all(grown <= most for grown, most in zip(growth, allowed, strict=True))
 
 
 def _report(seen: dict[tuple[str, int], list[Sample]], ledger: Ledger, minutes: float) -> bool:
     rows = []
     for (name, pid), samples in sorted(seen.items()):
         row: list[object] = [f"{name} {pid}"]
-        for values in (
-            [sample.memory for sample in samples],
-            [sample.threads for sample in samples],
-            [sample.files for sample in samples],
-        ):
+        for values in zip(*samples, strict=True):
             begins, ends = thirds(values)
             row += [begins, ends, max(values)]
         rows.append([*row, "flat" if is_flat(samples) else "GROWS"])
@@ -163,7 +145,3 @@ def _report(seen: dict[tuple[str, int], list[Sample]], ledger: Ledger, minutes: 
         print(wrong)
     flat = verdict("memory, threads and open files stay flat", bool(rows) and all(map(is_flat, seen.values())))
     return verdict(f"nothing went wrong ({ledger.refused} refused)", not ledger.wrong and done > 0) and flat
-
-
-if __name__ == "__main__":
-    main([])

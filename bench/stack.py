@@ -13,9 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from flask import Flask
+from sqlalchemy import Connection, create_engine
+
 from bench.client import Client
 from testkit.processes import ROOT, descendants, end, free_port, spawn, wait_until
 from testkit.servers import Servers, test_servers
+from webapp import create_app
+from webapp.config import Settings
 
 MODEL = "bench-model"
 LOG = "bench.log"
@@ -39,6 +44,21 @@ class Stack:
     def client(self) -> Client:
         """Its user's."""
         return Client(self.url, self.token, patience=90.0)
+
+    @property
+    def application(self) -> Flask:
+        """The application on its servers, in this process."""
+        return create_app(Settings.from_env(self.environment))
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Yield a connection to its database, by itself."""
+        engine = create_engine(Settings(database_url=self.servers.database_url).sqlalchemy_url)
+        try:
+            with engine.connect() as connection:
+                yield connection
+        finally:
+            engine.dispose()
 
     def start(self, name: str, command: list[str]) -> None:
         """Start one of its processes; its output goes to the log."""

@@ -51,6 +51,11 @@ class SimulatedUser:
         schema = statements.statements_schema(numbers, list(call.numbered))
         return call, [Part(statements.FIELD, schema, instructions_of([]))]
 
+    def shown_texts(self, call: ExtractionCall) -> dict[int, str]:
+        """Return the memories that a call shows, by their numbers in it."""
+        texts = {memory.ref: memory.content for memory in self.memories}
+        return {number: texts[ref] for number, ref in call.numbered.items() if ref in texts}
+
     def take(
         self,
         call: ExtractionCall,

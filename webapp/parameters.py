@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Input, Integer, Lines, SearchText, valid_fields
+from webapp.http.validation import Input, Lines, OptionalAmount, OptionalInteger, SearchText, valid_fields
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
@@ -25,9 +25,9 @@ class Parameters(Input, JsonColumn):
 
     model_config = ConfigDict(frozen=True)  # as a default it would be copied each time otherwise
 
-    temperature: Amount | None = Field(None, ge=0, le=2)
-    top_p: Amount | None = Field(None, ge=0, le=1)
-    max_tokens: Integer | None = Field(None, ge=16, le=1_000_000)
+    temperature: OptionalAmount = Field(None, ge=0, le=2)
+    top_p: OptionalAmount = Field(None, ge=0, le=1)
+    max_tokens: OptionalInteger = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
     system: Lines | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
@@ -43,10 +43,10 @@ Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
 class RequestParameters(JsonColumn):
     """Parameters of one reply; `max_tokens` counts what is written, `max_completion_tokens` also what is thought."""
 
-    temperature: Amount | None = Field(None, ge=0, le=2)
-    top_p: Amount | None = Field(None, ge=0, le=1)
-    max_tokens: Integer | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
-    max_completion_tokens: Integer | None = Field(
+    temperature: OptionalAmount = Field(None, ge=0, le=2)
+    top_p: OptionalAmount = Field(None, ge=0, le=1)
+    max_tokens: OptionalInteger = Field(None, ge=1, le=1_000_000, description="Of what is written.")
+    max_completion_tokens: OptionalInteger = Field(
         None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
     )
     reasoning_effort: Effort | None = None
@@ -54,9 +54,9 @@ class RequestParameters(JsonColumn):
     stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = Field(
         None, description="The reply ends before any of these."
     )
-    seed: Integer | None = Field(None, ge=-(2**63), lt=2**63)
-    frequency_penalty: Amount | None = Field(None, ge=-2, le=2)
-    presence_penalty: Amount | None = Field(None, ge=-2, le=2)
+    seed: OptionalInteger = Field(None, ge=-(2**63), lt=2**63)
+    frequency_penalty: OptionalAmount = Field(None, ge=-2, le=2)
+    presence_penalty: OptionalAmount = Field(None, ge=-2, le=2)
 
     @property
     def non_empty(self) -> dict[str, Any]:

@@ -9,16 +9,16 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from functools import wraps
 
 from redis import Redis
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
 from bench.chaos.workload import TOKEN_DELAY, WORDS
 from bench.stack import Stack
+from testkit.mariadb import MariaDB
 from testkit.processes import descendants, end
 from webapp.chat.turns.recovery import LOSS_SECONDS
-from webapp.config import Settings
 
 Heal = Callable[[], None]
 Fault = Callable[[Stack, random.Random], Heal | None]
@@ -34,6 +34,22 @@ UNSAVED = {
     }.items()
 }
 """How many characters of a reply may be lost if everything that held them dies."""
+
+
+def _of_mariadb(fault: Callable[[Stack, MariaDB, random.Random], None]) -> Fault:
+    """Return a fault of MariaDB; on SQLite, somebody else holds the write lock instead."""
+
+    @wraps(fault)
+    def hit(stack: Stack, dice: random.Random) -> None:
+        if (mariadb := stack.servers.mariadb) is not None:
+            fault(stack, mariadb, dice)
+            return
+        with sqlite3.connect(stack.servers.directory / "test.sqlite3", timeout=30, isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            time.sleep(dice.uniform(1, 6))
+            other.execute("ROLLBACK")
+
+    return hit
 
 
 def web_killed(stack: Stack, _random: random.Random) -> None:
@@ -100,56 +116,44 @@ def redis_full(stack: Stack, random: random.Random) -> None:
         client.config_set("maxmemory", "0")
 
 
-def database_restarted(stack: Stack, random: random.Random) -> None:
-    """MariaDB is shut down cleanly and started again; on SQLite, somebody else holds the write lock."""
-    if stack.servers.mariadb is None:
-        _hold_sqlite(stack, random.uniform(1, 6))
-        return
+@_of_mariadb
+def database_restarted(stack: Stack, _mariadb: MariaDB, random: random.Random) -> None:
+    """MariaDB is shut down cleanly and started again."""
     stack.servers.stop_database()
     time.sleep(random.uniform(0, 3))
     stack.servers.start_database()
 
 
-def database_killed(stack: Stack, random: random.Random) -> None:
-    """kill -9 of MariaDB, which recovers from its log; on SQLite as `database_restarted`."""
-    if stack.servers.mariadb is None:
-        _hold_sqlite(stack, random.uniform(1, 6))
-        return
-    _signal(stack.servers.mariadb.pid, signal.SIGKILL)
+@_of_mariadb
+def database_killed(stack: Stack, mariadb: MariaDB, random: random.Random) -> None:
+    """kill -9 of MariaDB, which recovers from its log."""
+    _signal(mariadb.pid, signal.SIGKILL)
     time.sleep(random.uniform(0, 2))
-    stack.servers.mariadb.stop()
+    mariadb.stop()
     stack.servers.start_database()
 
 
-def database_silent(stack: Stack, random: random.Random) -> None:
-    """MariaDB accepts connections but never answers; on SQLite as `database_restarted`."""
-    if stack.servers.mariadb is None:
-        _hold_sqlite(stack, random.uniform(1, 8))
-        return
-    stand_still([stack.servers.mariadb.pid], random.uniform(1, 8))
+@_of_mariadb
+def database_silent(_stack: Stack, mariadb: MariaDB, random: random.Random) -> None:
+    """MariaDB accepts connections but never answers."""
+    stand_still([mariadb.pid], random.uniform(1, 8))
 
 
-def database_read_only(stack: Stack, random: random.Random) -> None:
-    """Reading works but nothing can be written, as on a standby; on SQLite as `database_restarted`."""
-    if stack.servers.mariadb is None:
-        _hold_sqlite(stack, random.uniform(1, 6))
-        return
-    engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
-    with engine.connect() as connection:
+@_of_mariadb
+def database_read_only(stack: Stack, _mariadb: MariaDB, random: random.Random) -> None:
+    """Reading works but nothing can be written, as on a standby."""
+    with stack.connect() as connection:
         connection.execute(text("FLUSH TABLES WITH READ LOCK"))
         time.sleep(random.uniform(1, 6))
         connection.execute(text("UNLOCK TABLES"))
-    engine.dispose()
 
 
-def database_stutters(stack: Stack, random: random.Random) -> None:
+@_of_mariadb
+def database_stutters(_stack: Stack, mariadb: MariaDB, random: random.Random) -> None:
     """MariaDB stops for a moment again and again, so that much is committed between two statements of a job, and
-    replies begin and end there; on SQLite as `database_restarted`."""
-    if stack.servers.mariadb is None:
-        _hold_sqlite(stack, random.uniform(1, 6))
-        return
+    replies begin and end there."""
     for _ in range(random.randrange(20, 60)):
-        stand_still([stack.servers.mariadb.pid], random.uniform(0.02, 0.2))
+        stand_still([mariadb.pid], random.uniform(0.02, 0.2))
         time.sleep(random.uniform(0.005, 0.05))
 
 
@@ -221,10 +225,3 @@ def stand_still(pids: Sequence[int | None], seconds: float) -> None:
     finally:
         for pid in pids:
             _signal(pid, signal.SIGCONT)
-
-
-def _hold_sqlite(stack: Stack, seconds: float) -> None:
-    with sqlite3.connect(Path(stack.servers.directory) / "test.sqlite3", timeout=30, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
-        time.sleep(seconds)
-        other.execute("ROLLBACK")

@@ -6,13 +6,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, MetaData, String, create_engine, func, or_, select, text
+from sqlalchemy import Connection, MetaData, String, func, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bench.chaos.workload import REPLY, Ledger
 from bench.stack import Stack
 from webapp.background.job_specs import Queue, rq_queue
-from webapp.config import Settings
 from webapp.redis.clients import open_redis
 
 PATIENCE = 150.0
@@ -35,22 +34,17 @@ def violations(stack: Stack, ledger: Ledger, *, unsaved: int = 0) -> list[str]:
 
     unsaved: how many characters that somebody has seen may be lost, if everything that held them died.
     """
-    engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
-    try:
-        with engine.connect() as connection:
-            found = [*ledger.wrong, *_messages(connection, ledger, unsaved), *_memories(connection, ledger)]
-            forgotten = list(ledger.forgotten.values())
-            found += _traces(connection, forgotten)
-        return found + _traces_in_redis(stack, forgotten)
-    finally:
-        engine.dispose()
+    forgotten = list(ledger.forgotten.values())
+    with stack.connect() as connection:
+        found = [*ledger.wrong, *_messages(connection, ledger, unsaved), *_memories(connection, ledger)]
+        found += _traces(connection, forgotten)
+    return found + _traces_in_redis(stack, forgotten)
 
 
 def _leftovers(stack: Stack) -> list[str]:
-    engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
     left = []
     try:
-        with engine.connect() as connection:
+        with stack.connect() as connection:
             if count := connection.scalar(text("SELECT COUNT(*) FROM messages WHERE status = 'streaming'")):
                 left.append(f"{count} replies being written")
             for column in ("index_due", "extraction_due", "summary_due"):
@@ -63,8 +57,6 @@ def _leftovers(stack: Stack) -> list[str]:
                     left.append(f"{waiting} jobs in {queue.value}")
     except (SQLAlchemyError, OSError) as error:
         left.append(f"{type(error).__name__}: {error}"[:200])
-    finally:
-        engine.dispose()
     return left
 
 

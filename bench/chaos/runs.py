@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from bench.chaos.faults import FAULTS, UNSAVED, Fault
 from bench.chaos.invariants import settle, violations
-from bench.chaos.workload import REPLY, Ledger, People
+from bench.chaos.workload import REPLY, Ledger, People, at_work
 from bench.client import AWAY, Client
 from bench.cluster.faults import FAULTS as CLUSTER_FAULTS
 from bench.cluster.stack import cluster
@@ -68,18 +68,13 @@ def _run(stack: Stack, fault: Fault, seed: int, seconds: float, tally: Tally) ->
     ledger = Ledger()
     client = Client(stack.url, stack.token)
     people = [People(number, client, ledger, dice.randrange(10**9)) for number in range(PEOPLE)]
-    for person in people:
-        person.start()
-    time.sleep(seconds * dice.uniform(0.2, 0.6))
-    heal = fault(stack, dice)
-    tally.serves_after.append(_serves_after(Client(stack.url, stack.token, patience=5)))
-    if heal is not None:
-        heal()
-    time.sleep(seconds * 0.3)
-    for person in people:
-        person.is_over.set()
-    for person in people:
-        person.join(90)
+    with at_work(people):
+        time.sleep(seconds * dice.uniform(0.2, 0.6))
+        heal = fault(stack, dice)
+        tally.serves_after.append(_serves_after(Client(stack.url, stack.token, patience=5)))
+        if heal is not None:
+            heal()
+        time.sleep(seconds * 0.3)
     left = settle(stack)
     found = [f"still owed: {what}" for what in left] + violations(stack, ledger, unsaved=UNSAVED.get(fault.__name__, 0))
     found += [f"{person.name} still waits" for person in people if person.is_alive()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +54,20 @@ class Ledger:
             if status not in (429, 503):
                 self.wrong.append(f"{what} was answered {status}")
         return False
+
+
+@contextmanager
+def at_work(people: Sequence[People], patience: float = 90) -> Iterator[None]:
+    """Have people do what they do; at the end of the block, wait until they have ended."""
+    for person in people:
+        person.start()
+    try:
+        yield
+    finally:
+        for person in people:
+            person.is_over.set()
+        for person in people:
+            person.join(patience)
 
 
 class People(threading.Thread):

@@ -2,8 +2,6 @@
 
     python -m bench extraction --record NAME [--model URL] [--cases FOLDER] [--only id,kind]
     python -m bench extraction [NAME …]          replays recordings/NAME.jsonl, all of them by default
-    python -m bench extraction --ask-twice [NAME …] [--model URL]
-                                                 the same, without what the model says no to when it is asked again
     python -m bench extraction --perfect         an extractor that says exactly what the labels ask for
 
 The folder of cases (EVAL_CASES, ../shared/memory_eval by default) holds cases_*.json and score.py; it is not part of
@@ -15,21 +13,20 @@ rule changes what is kept of an earlier session, a number that would now point t
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from bench.extraction import twice
 from bench.extraction.perfect import perfect_answer
+from bench.report import import_file
 from testkit.memory_extraction import SimulatedUser, as_rows
 from webapp.llm.errors import MalformedOutput
-from webapp.llm.structured import complete_items, parse_object, strict_schema
+from webapp.llm.structured import Part, complete_items, parse_object, strict_schema
 from webapp.memories.learning.model_call import SCHEMA_NAME, TEMPERATURE, call_options
 from webapp.memories.learning.prompt import ExtractionCall
 from webapp.memories.rules.statements import FIELD
@@ -37,38 +34,58 @@ from webapp.memories.rules.statements import FIELD
 RECORDINGS = Path(__file__).parent / "recordings"
 
 
-def scorer(folder: Path) -> ModuleType:
-    """The scorer that comes with the cases."""
-    spec = importlib.util.spec_from_file_location("memory_eval_score", folder / "score.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+Answer = Callable[[SimulatedUser, int, ExtractionCall, list[Part]], tuple[list[Any], dict[int, int] | None]]
+"""Called with a user, the number of a session and what is asked after it; returns the statements of an answer, and the
+memories by the numbers in it if those are not the call's."""
 
 
-def ask(url: str, bench: SimulatedUser, said: list[str]) -> dict[str, Any]:
-    """One real answer, with what the model was shown."""
-    call, parts = bench.call(said)
-    asked = call_options(call, parts)
-    row = post(url, SCHEMA_NAME, call.messages, asked["shown"], asked["max_tokens"])
-    known = {
-        number: memory.content
-        for number, ref in call.numbered.items()
-        for memory in bench.memories
-        if memory.ref == ref
-    }
-    return {"known": known} | row
+def memory_after(case: dict[str, Any], answer: Answer) -> SimulatedUser:
+    """The memory after the answers to a case's sessions."""
+    bench = SimulatedUser()
+    for number, said in enumerate(case["sessions"]):
+        call, parts = bench.call(said)
+        bench.take(call, *answer(bench, number, call, parts))
+    return bench
 
 
-def post(url: str, name: str, messages: Sequence[Any], shown: dict[str, Any], max_tokens: int) -> dict[str, Any]:
+class Recording:
+    """A model's answers by case and session; those that it lacks are asked for at the `url`, if any, and added."""
+
+    def __init__(self, name: str, url: str = "") -> None:
+        self._path, self._url = Path(name) if "/" in name else RECORDINGS / f"{name}.jsonl", url
+        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        self._rows = {(row["case"], row["session"]): row for row in map(json.loads, filter(None, lines))}
+
+    def has(self, case: str) -> bool:
+        """Return whether there are answers of a case, or can be."""
+        return bool(self._url) or any(name == case for name, _ in self._rows)
+
+    def answer(self, case: str, bench: SimulatedUser, number: int, call: ExtractionCall, parts: list[Part]) -> Any:
+        """Return the statements of an answer, and the memories by its numbers, which it was shown by their text."""
+        row = self._rows.get((case, number))
+        if row is None and not self._url:
+            return [], None
+        if row is None:
+            row = {"case": case, "session": number, "known": bench.shown_texts(call), **ask(self._url, call, parts)}
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            print(f"{case} {number}: {row['seconds']} s, {row['usage'].get('completion_tokens')} tokens", flush=True)
+        by_text = {memory.content: memory.ref for memory in bench.memories if memory.is_open}
+        numbered = {int(n): by_text[text] for n, text in row["known"].items() if text in by_text}
+        return items_of(row["answer"]), numbered
+
+
+def ask(url: str, call: ExtractionCall, parts: list[Part]) -> dict[str, Any]:
     """Return a model's raw answer, the seconds that it took, and its usage."""
-    schema, strict = strict_schema(shown)
+    asked = call_options(call, parts)
+    schema, strict = strict_schema(asked["shown"])
+    shape = {"name": SCHEMA_NAME, "schema": schema, "strict": strict}
     body = {
         "model": "m",
-        "messages": list(messages),
-        "max_tokens": max_tokens,
+        "messages": list(call.messages),
+        "max_tokens": asked["max_tokens"],
         "temperature": TEMPERATURE,
-        "response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": strict}},
+        "response_format": {"type": "json_schema", "json_schema": shape},
     }
     began = time.time()
     request = urllib.request.Request(
@@ -88,73 +105,8 @@ def items_of(text: str) -> list[Any]:
         return complete_items(text, FIELD)
 
 
-class SecondLook:
-    """The model's answers to the second question, from a recording; those that it lacks are asked for and added."""
-
-    def __init__(self, name: str, url: str) -> None:
-        self._path, self._url = RECORDINGS / "twice" / f"{Path(name).stem}.jsonl", url
-        self._answers = {tuple(row["sentences"]): row["answer"] for row in _rows(self._path)}
-
-    def __call__(self, call: ExtractionCall, items: Sequence[Any]) -> list[Any]:
-        """Return the statements of an answer that the model does not say no to when it is asked again."""
-        sentences = twice.sentences_of(call, items)
-        asked = tuple(dict.fromkeys(sentences.values()))
-        if asked and asked not in self._answers:
-            row = post(self._url, twice.NAME, *twice.question(asked), twice.MAX_TOKENS_EACH * len(asked))
-            self._path.parent.mkdir(exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"sentences": asked} | row, ensure_ascii=False) + "\n")
-            self._answers[asked] = row["answer"]
-        gone = twice.rejections(self._answers[asked], asked) if asked else set()
-        return twice.without(items, sentences, gone)
-
-
-def replay(
-    case: dict[str, Any],
-    rows: Iterable[dict[str, Any]],
-    look: Callable[[ExtractionCall, Sequence[Any]], Sequence[Any]] = lambda _call, items: items,
-) -> SimulatedUser:
-    """The memory after the recorded answers to a case's sessions, each after a `look` at it."""
-    bench = SimulatedUser()
-    by_session = {row["session"]: row for row in rows}
-    for number, said in enumerate(case["sessions"]):
-        call, _ = bench.call(said)
-        row = by_session.get(number)
-        if row is None:
-            bench.take(call, [])
-            continue
-        by_text = {memory.content: memory.ref for memory in bench.memories if memory.is_open}
-        numbered = {int(n): by_text[text] for n, text in row["known"].items() if text in by_text}
-        bench.take(call, look(call, items_of(row["answer"])), numbered)
-    return bench
-
-
-def record(args: argparse.Namespace, cases: list[dict[str, Any]]) -> None:
-    """Ask the model about every session that has not been recorded yet."""
-    path = RECORDINGS / f"{args.record}.jsonl" if "/" not in args.record else Path(args.record)
-    done = _rows(path)
-    for case in cases:
-        bench = SimulatedUser()
-        for number, said in enumerate(case["sessions"]):
-            row = next((r for r in done if (r["case"], r["session"]) == (case["id"], number)), None)
-            if row is None:
-                row = {"case": case["id"], "session": number, **ask(args.model, bench, said)}
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                print(
-                    f"{case['id']} {number}: {row['seconds']} s, {row['usage'].get('completion_tokens')} tokens",
-                    flush=True,
-                )
-            call, _ = bench.call(said)
-            by_text = {memory.content: memory.ref for memory in bench.memories if memory.is_open}
-            known = {int(n): by_text[text] for n, text in row["known"].items() if text in by_text}
-            bench.take(call, items_of(row["answer"]), known)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+def _perfect(case: str, bench: SimulatedUser, number: int, call: ExtractionCall, _parts: object) -> Any:
+    return perfect_answer(case, number, bench.memories, call), None
 
 
 def _table(name: str, results: list[tuple[SimulatedUser, dict[str, Any]]], summary: dict[str, Any], show: bool) -> None:
@@ -191,38 +143,24 @@ def main(argv: list[str] | None = None) -> bool:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--record")
     parser.add_argument("--perfect", action="store_true")
-    parser.add_argument("--ask-twice", action="store_true", dest="asks_twice")
     parser.add_argument("--model", default="http://127.0.0.1:8350/v1")
     parser.add_argument("--cases", type=Path, default=Path(os.environ.get("EVAL_CASES", "../shared/memory_eval")))
     parser.add_argument("--only", default="")
     parser.add_argument("-v", action="store_true", dest="show")
     args = parser.parse_args(argv or [])
-    score = scorer(args.cases)
+    score = import_file(args.cases / "score.py")
     only = [word for word in args.only.split(",") if word]
     cases = [c for c in score.load_cases(str(args.cases)) if not only or c["id"] in only or c["tags"][0] in only]
-    if args.record:
-        record(args, cases)
-        args.names = [args.record]
-    runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for name in args.names or ([] if args.perfect else sorted(path.stem for path in RECORDINGS.glob("*.jsonl"))):
-        runs[name] = {}
-        for row in _rows(RECORDINGS / f"{name}.jsonl" if "/" not in name else Path(name)):
-            runs[name].setdefault(row["case"], []).append(row)
-    if args.perfect:
-        runs["perfect"] = {}
-    for name, rows in runs.items():
-        look = {"look": SecondLook(name, args.model)} if args.asks_twice else {}
+    names = [args.record] if args.record else args.names
+    if not (names or args.perfect):
+        names = sorted(path.stem for path in RECORDINGS.glob("*.jsonl"))
+    for name in [*names, *(["perfect"] if args.perfect else [])]:
+        recording = Recording(name, args.model if args.record else "")
+        answer = _perfect if args.perfect and name == "perfect" else recording.answer
         results = []
         for case in cases:
-            if name == "perfect":
-                bench = SimulatedUser()
-                for number, said in enumerate(case["sessions"]):
-                    call, _ = bench.call(said)
-                    bench.take(call, perfect_answer(case["id"], number, bench.memories, call))
-            elif case["id"] in rows:
-                bench = replay(case, rows[case["id"]], **look)
-            else:
-                continue
-            results.append((bench, score.score_case(case, as_rows(bench.memories))))
+            if answer is _perfect or recording.has(case["id"]):
+                bench = memory_after(case, partial(answer, case["id"]))
+                results.append((bench, score.score_case(case, as_rows(bench.memories))))
         _table(name, results, score.summary([result for _, result in results]), args.show)
     return True

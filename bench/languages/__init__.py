@@ -15,14 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.languages import relatedness
-from bench.product import product
+from bench.product import add_conversation, add_user, product
 from bench.report import table, verdict
-from webapp.accounts.models import User
-from webapp.conversations import messages
 from webapp.conversations.models import Message
-from webapp.conversations.schemas import NewConversation
-from webapp.conversations.service import create_conversation
-from webapp.db.base import add_row, db, write_transaction
+from webapp.db.base import db, write_transaction
 from webapp.retrieval.service import search
 from webapp.retrieval.vector_jobs import index_user
 
@@ -62,14 +58,12 @@ def main(arguments: Sequence[str] = ()) -> bool:
 
 
 def _tell(language: str, facts: Sequence[tuple[str, str]]) -> tuple[int, dict[int, str]]:
-    with write_transaction():
-        user_id = add_row(User(email=f"{language}@example.org", name="", password_hash="-")).user_id
+    user_id = add_user(f"{language}@example.org")
     by_message: dict[int, str] = {}
     for place, (key, text) in enumerate(facts):
         with write_transaction():
-            conversation = create_conversation(user_id, NewConversation())
             row = Message(role="user", content=text, created_at=START + timedelta(days=place))
-            messages.add_past_messages(conversation, [row])
+            add_conversation(user_id, [row])
             by_message[row.message_id] = key
     while index_user(user_id).has_more:
         pass

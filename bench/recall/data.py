@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import ModuleType
+
+from bench.report import import_file
 
 ADVERSARIAL = 5
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -52,7 +51,7 @@ def load(name: str, directory: Path) -> list[Account]:
 def _locomo(directory: Path) -> list[Account]:
     """One account per dialogue: the first speaker is the user, the second the assistant."""
     accounts = []
-    for dialogue in _metric(directory).load_locomo(directory / "locomo_dev.json"):
+    for dialogue in import_file(directory / "recall_metric.py").load_locomo(directory / "locomo_dev.json"):
         sessions: dict[int, list[Said]] = defaultdict(list)
         for turn in dialogue.turns:
             text = f"{turn.text} [shares a photo: {turn.caption}]" if turn.caption else turn.text
@@ -104,17 +103,6 @@ def _beam(directory: Path) -> list[Account]:
         ]
         accounts.append(Account(f"beam-{chat['chat']}", sessions, questions))
     return accounts
-
-
-def _metric(directory: Path) -> ModuleType:
-    path = directory / "recall_metric.py"
-    spec = importlib.util.spec_from_file_location("recall_metric", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        sys.exit(f"no metric at {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["recall_metric"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 SETS: dict[str, Callable[[Path], list[Account]]] = {"locomo": _locomo, "longmemeval": _longmemeval, "beam": _beam}

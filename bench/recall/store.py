@@ -12,13 +12,10 @@ from pathlib import Path
 import numpy as np
 from flask import Flask
 
+from bench.product import add_conversation, add_user
 from bench.recall.data import Account, Asked
-from webapp.accounts.models import User
-from webapp.conversations import messages
 from webapp.conversations.models import Message
-from webapp.conversations.schemas import NewConversation
-from webapp.conversations.service import create_conversation
-from webapp.db.base import add_row, write_transaction
+from webapp.db.base import write_transaction
 from webapp.llm.embeddings import Embedder, Vector
 from webapp.llm.errors import ModelUnavailable
 from webapp.llm.packaged_models import Embeddings
@@ -103,17 +100,15 @@ def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
 
 def store(account: Account) -> Stored:
     """Write an account, as the product imports conversations from elsewhere, and index it."""
-    with write_transaction():
-        user_id = add_row(User(email=f"{account.name}@example.org", name="", password_hash="-")).user_id
+    user_id = add_user(f"{account.name}@example.org")
     units: dict[int, str] = {}
     for lines in account.sessions:
         with write_transaction():
-            conversation = create_conversation(user_id, NewConversation())
             rows = [Message(role=line.role, content=line.text, created_at=line.at) for line in lines]
-            messages.add_past_messages(conversation, rows)
+            add_conversation(user_id, rows)
             units |= {row.message_id: line.unit for row, line in zip(rows, lines, strict=True)}
     with write_transaction():
-        asking = create_conversation(user_id, NewConversation()).conversation_id
+        asking = add_conversation(user_id, []).conversation_id
     while index_user(user_id).has_more:
         pass
     return Stored(user_id, asking, account.questions, units)

@@ -117,6 +117,8 @@ def test_a_question_is_edited_a_reply_written_anew_and_each_version_kept(app, ta
     expect(field).to_be_focused()
     page.keyboard.type(", please")
     expect(field).to_have_value("Tell me of cats, please")
+    page.reload()
+    expect(field).to_have_value("Tell me of cats, please")
     page.keyboard.press("Escape")
     expect(said.locator(".message-text")).to_have_text("Tell me of cats")
     expect(edit).to_be_focused()

@@ -63,6 +63,9 @@ def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, mod
     model.script(fault={"http_status": 401}, times=1)
     failed = _again(client, reply, json={"model": other_model, "instruction": "Shorter"})
     assert failed["status"] == "failed"
+    # Until then the conversation goes on from the version that the failed one was to replace.
+    sent = client.post("/api/chat/stream", json={"conversation_id": failed["conversation_id"], "message": "And then?"})
+    assert sent.get_data() and "The first one." in str(model.calls()[-1]["messages"])
     made = client.post(f"/api/chat/turns/{failed['message_id']}/retry").get_json()["response_id"]
     again = client.get(f"/api/messages/{made}/response?wait=20").get_json()
     assert (again["content"], again["model"]) == ("By another.", "other-chat")

@@ -126,7 +126,8 @@ def test_nobody_is_told_any_more(app, family, model, run_jobs, goes):
     assert "walnuts" not in str(ben.get("/api/saved_prompts?limit=100").get_json())
     with app.app_context():
         assert digests.find_digest(talk) is None
-        assert db.session.scalars(select(Export.status)).one() == "expired"
+        status, reason = db.session.execute(select(Export.status, Export.error)).one()
+        assert status == "expired" and "forgotten" in reason
         told = db.session.scalars(select(ConversationChunk.content)).one()
         assert "walnuts" not in told and "They parted." in told
     run_jobs()

@@ -72,6 +72,12 @@ def test_addresses_of_the_internet_may_be_asked(address):
     outbound.check_host(f"https://{address}/", AllowedHosts())
 
 
+@pytest.mark.parametrize("host", ["localhost:11434", "127.0.0.1:1234/v1", "[::1]:80", "ollama", "nas.lan/v1", "box:1"])
+def test_an_address_within_is_completed_with_http_and_another_with_https(host):
+    assert outbound.with_scheme(host) == outbound.with_scheme(f"http://{host}") == f"http://{host}"
+    assert outbound.with_scheme("api.example.org:8443/v1") == "https://api.example.org:8443/v1"
+
+
 @pytest.mark.parametrize(
     "url",
     [

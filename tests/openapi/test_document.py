@@ -194,14 +194,14 @@ def _takes(info: FieldInfo, value: Any) -> bool:
     return True
 
 
-def test_no_number_of_a_body_can_be_true_or_false(app):
+def test_no_number_of_a_body_can_be_true_or_false_and_its_limits_are_described(app):
     found: set[type[BaseModel]] = set()
     for view in app.view_functions.values():
         body = get_type_hints(inspect.unwrap(view)).get("body")
         if _is_model(body):
             _models(body, found)
     assert len(found) > 50
-    loose = []
+    loose = [model.__name__ for model in found if re.search("'(ge|gt|le|lt)':", str(model.model_json_schema()))]
     for model in found:
         for name, info in model.model_fields.items():
             parts = list(_parts(info.annotation))

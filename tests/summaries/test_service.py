@@ -10,8 +10,9 @@ from testkit.counting_client import CountingClient
 from testkit.long_conversation import ask_about_facts, hold_conversation, mean
 from tests.memories.conversing import answers, operation
 from tests.support.dialogue import write_dialogue
-from webapp.chat.context.assembly import assemble
+from webapp.chat.context.assembly import AssembledPrompt, assemble
 from webapp.chat.turns.finish import Outcome, finish_turn
+from webapp.chat.turns.progress import Progress
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, write_transaction
@@ -136,20 +137,23 @@ def test_temporary_conversations_are_summarised_but_never_searched(app, user, mo
         assert search(user.user_id, "bees Porto").items == []
 
 
-@pytest.mark.parametrize(("exchanges", "closed"), [(36, 3), pytest.param(150, 14, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("exchanges", "words", "closed"), [(36, 40, 3), (24, 800, 7), pytest.param(150, 40, 14, marks=pytest.mark.slow)]
+)
 def test_turn_by_turn_the_job_keeps_the_prompt_short_and_no_message_is_lost(
-    app, user, model, run_jobs, settings, exchanges, closed
+    app, user, model, run_jobs, settings, exchanges, words, closed
 ):
-    """Every message is verbatim or covered, the prompt within budget, one call in ten turns."""
+    """Every message is verbatim or covered, the prompt within budget; one call in ten turns, in three if long."""
     script(model)
     with app.app_context():
         talk = write_dialogue(user.user_id, [("user", "My bee hives stand near Porto."), ("assistant", "Lovely.")], AT)
         summaries = 0
         for number in range(exchanges - 1):
-            reply = _begin(talk.conversation_id, f"Remark {number}: " + "word " * 40)
+            reply = _begin(talk.conversation_id, f"Remark {number}: " + "word " * words)
+            assembled = assemble(reply, settings)
             if number % 7 == 0 or number > exchanges - 10:
-                _check_cover(talk.conversation_id, reply, settings)
-            _end(reply, "Fine. " * 20)
+                _check_cover(talk.conversation_id, reply, assembled)
+            _end(reply, "Fine. " * (words // 2), assembled)
             while service.summarise(talk.conversation_id) is not None:
                 summaries += 1
         # Whenever more than 30 messages are open the oldest 20 are closed.
@@ -180,13 +184,12 @@ def _begin(conversation_id: int, text: str) -> int:
         return reply.message_id
 
 
-def _end(reply_id: int, text: str) -> None:
+def _end(reply_id: int, text: str, assembled: AssembledPrompt) -> None:
     with write_transaction():
-        finish_turn(reply_id, Outcome("complete", text))
+        finish_turn(reply_id, Progress(text=text).complete(Outcome("complete", text), assembled))
 
 
-def _check_cover(conversation_id: int, reply_id: int, settings) -> None:
-    assembled = assemble(reply_id, settings)
+def _check_cover(conversation_id: int, reply_id: int, assembled: AssembledPrompt) -> None:
     data = assembled.step.record
     assert data["tokens"] <= data["budget"]
     prompt = str(assembled.messages)

@@ -11,7 +11,7 @@ from webapp.accounts.passwords import MAX_PASSWORD, password_problem
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges, UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
 from webapp.accounts.site import MAX_SCHEDULES
-from webapp.http.validation import Changes, Flag, Input, Instant, Integer, Line, ListOut, Output, PageQuery
+from webapp.http.validation import Changes, Flag, Input, Instant, Line, ListOut, OptionalInteger, Output, PageQuery
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -101,7 +101,7 @@ class NewToken(Input):
     """An API token to create."""
 
     name: TokenName
-    expires_in_days: Integer | None = Field(
+    expires_in_days: OptionalInteger = Field(
         90, ge=1, le=MAX_TOKEN_DAYS, description="How long it can be used; null for no end."
     )
     scopes: list[Scope] | None = Field(
@@ -227,6 +227,6 @@ class SiteChanges(Changes):
     nullable = ("schedules_per_person",)
 
     registration_open: Flag | None = None
-    schedules_per_person: Annotated[Integer, Field(ge=0, le=MAX_SCHEDULES)] | None = Field(
-        None, description="Null for as many as the server is configured for."
+    schedules_per_person: OptionalInteger = Field(
+        None, ge=0, le=MAX_SCHEDULES, description="Null for as many as the server is configured for."
     )

@@ -1,7 +1,7 @@
 """Accounts: registering, signing in, changing, deleting, and what admins do with them."""
 
 from collections.abc import Iterable
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any
 
 from sqlalchemy import delete, or_, select, update
@@ -88,6 +88,11 @@ def get_user(user_id: int) -> User:
 def time_zone_of(user_id: int) -> tzinfo:
     """Return the time zone of a user, in which models are told their days. Raises NotFound."""
     return dates.zone(UserSettings.of(get_user(user_id).settings).timezone)
+
+
+def today_of(user_id: int) -> date:
+    """Return the day that it is for a user. Raises NotFound."""
+    return now().astimezone(time_zone_of(user_id)).date()
 
 
 def find_user(email: str) -> User:

@@ -14,6 +14,7 @@ from webapp.accounts.models import User
 from webapp.chat.context.composition import compose
 from webapp.chat.context.values import BudgetTooSmall, Chunk, Message as ContextMessage
 from webapp.config import Settings
+from webapp.conversations.current_messages import with_last_answers
 from webapp.conversations.messages import current_messages
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, get_or_raise
@@ -87,7 +88,7 @@ def preview(name: str, text: str, conversation_id: int, settings: Settings) -> P
     if name == "chat":
         rows = [
             ContextMessage(row.message_id, row.role, row.content, row.status)
-            for row in current_messages(conversation_id)
+            for row in with_last_answers(current_messages(conversation_id))
         ]
         last_question = max((place for place, row in enumerate(rows) if row.role == "user"), default=-1)
         title = conversation.title

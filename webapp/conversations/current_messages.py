@@ -1,15 +1,21 @@
-"""The current messages of a conversation, without those edited away, and all replies to one person."""
+"""The current messages of a conversation, without those edited away; their versions; all replies to one person."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy.orm import aliased
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now
 
+MessageRow = TypeVar("MessageRow", bound=Row[*tuple[Any, ...]] | Message)
+
 RECENT = timedelta(minutes=15)
+_ENDED_EARLY = ("failed", "stopped", "interrupted")
 
 
 def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
@@ -44,6 +50,36 @@ def before_unfinished(messages: Sequence[Message]) -> list[Message]:
     if reply is None:
         return list(messages)
     return [message for message in messages if message.message_id < (reply.reply_to_id or reply.message_id)]
+
+
+def earlier_versions(message_ids: Collection[int]) -> dict[int, list[Message]]:
+    """Return the versions whose place messages took, latest first, by the message."""
+    now_there, before = aliased(Message), aliased(Message)
+    is_version = (before.superseded_by_id == now_there.message_id) & (before.role == now_there.role)
+    statement = select(now_there.message_id, before).join(
+        before, is_version & before.parent_id.is_not_distinct_from(now_there.parent_id)
+    )
+    found: dict[int, list[Message]] = defaultdict(list)
+    latest = {number: number for number in message_ids}
+    while latest:
+        rows = db.session.execute(statement.where(now_there.message_id.in_(latest))).all()
+        for number, version in rows:
+            found[latest[number]].append(version)
+        latest = {version.message_id: latest[number] for number, version in rows}
+    return found
+
+
+def with_last_answers(messages: Iterable[MessageRow]) -> list[MessageRow | Message]:
+    """Return messages, with the last version that says something in place of each reply that came to nothing."""
+    rows = list(messages)
+    failed = [row.message_id for row in rows if row.status in _ENDED_EARLY and not _says_something(row)]
+    versions_of = earlier_versions(failed) if failed else {}
+    answers = {number: next(filter(_says_something, versions), None) for number, versions in versions_of.items()}
+    return [answers.get(row.message_id) or row for row in rows]
+
+
+def _says_something(row: Row[*tuple[Any, ...]] | Message) -> bool:
+    return row.status != "failed" and bool(row.content.strip())
 
 
 def is_answering() -> bool:

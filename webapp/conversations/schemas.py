@@ -17,6 +17,7 @@ from webapp.http.validation import (
     JsonObject,
     Line,
     ListOut,
+    OptionalInteger,
     Output,
     PageQuery,
     SearchText,
@@ -75,7 +76,7 @@ class ConversationQuery(PageQuery):
 class MessagesQuery(BaseModel):
     limit: Integer = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
-    after: Integer | None = Field(
+    after: OptionalInteger = Field(
         None, ge=0, le=MAX_ID, description="Only messages newer than this one, oldest first; 0 for all."
     )
     cursor: str | None = Field(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, PlainValidator, ValidationError
 from webapp.gateway import wire
 from webapp.gateway.functions import UnsupportedRequest, read_flat_format, read_tools
 from webapp.gateway.wire import MAX_MESSAGES, Completion, GatewayRequest, WireMessage
-from webapp.http.validation import Amount, Integer, Line, SearchText, encodable, parse_id
+from webapp.http.validation import Integer, Line, OptionalAmount, OptionalInteger, SearchText, encodable, parse_id
 from webapp.parameters import Effort
 
 PREFIX, ITEM = "resp_", "msg_"
@@ -73,9 +73,9 @@ class ResponseRequest(BaseModel):
     background: bool | None = None
     conversation: Any = None
     prompt: Any = None
-    temperature: Amount | None = Field(None, ge=0, le=2)
-    top_p: Amount | None = Field(None, ge=0, le=1)
-    max_output_tokens: Integer | None = Field(None, ge=1, le=1_000_000)
+    temperature: OptionalAmount = Field(None, ge=0, le=2)
+    top_p: OptionalAmount = Field(None, ge=0, le=1)
+    max_output_tokens: OptionalInteger = Field(None, ge=1, le=1_000_000)
     reasoning: Reasoning | None = None
 
     @property

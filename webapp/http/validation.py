@@ -188,13 +188,18 @@ MessageText = Annotated[
 Flag = StrictBool
 """True or false, and nothing that merely resembles it."""
 
-Integer = Annotated[int, BeforeValidator(_plain_number)]
+PLAIN_NUMBER = BeforeValidator(_plain_number)
+"""Refuses what pydantic would read as a number; it stands after the number's limits, or no schema names them."""
+
+Integer = Annotated[int, PLAIN_NUMBER]
 """A whole number; `true` is not one."""
+OptionalInteger = Annotated[int | None, PLAIN_NUMBER]
 
-Amount = Annotated[float, BeforeValidator(_plain_number), Field(allow_inf_nan=False)]
+Amount = Annotated[float, Field(allow_inf_nan=False), PLAIN_NUMBER]
 """A finite number; `true` is not one."""
+OptionalAmount = Annotated[float | None, Field(allow_inf_nan=False), PLAIN_NUMBER]
 
-Id = Annotated[Integer, Field(ge=1, le=MAX_ID)]
+Id = Annotated[int, Field(ge=1, le=MAX_ID), PLAIN_NUMBER]
 """A row's id."""
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]

@@ -1,6 +1,6 @@
 """JSON endpoints of journeys: the list, a conversation's points, answers to them, its summary, and writing journeys."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from flask import Response, jsonify, url_for
 from pydantic import BaseModel, Field, ValidationError
@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.db.base import now
 from webapp.errors import Invalid
 from webapp.http.json_api import Responses, api_blueprint
-from webapp.http.validation import Id, Input, Instant, Integer, Output, PageQuery
+from webapp.http.validation import Id, Input, Instant, OptionalInteger, Output, PageQuery
 from webapp.http.views import ViewResult, download
 from webapp.journeys import answers, authoring, reports, service
 from webapp.journeys.authoring import Work
@@ -200,8 +200,8 @@ class JourneyWork(BaseModel):
 
 
 class PublishRequest(Input):
-    version: Annotated[Integer, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="An earlier version to restore; without it the draft is published."
+    version: OptionalInteger = Field(
+        None, ge=1, le=1_000_000, description="An earlier version to restore; without it the draft is published."
     )
 
 

@@ -132,6 +132,17 @@ def check_host(url: str, allowed: AllowedHosts) -> None:
             raise RequestRefused(LOCAL_ADDRESS) from None
 
 
+def with_scheme(address: str) -> str:
+    """Return an address with its scheme, where that was left out: http within one's own network, otherwise https."""
+    if "://" in address:
+        return address
+    try:
+        check_host(f"https://{address}", AllowedHosts())
+    except RequestRefused:
+        return f"http://{address}"
+    return f"https://{address}" if "." in address.partition("/")[0] else f"http://{address}"
+
+
 def outside_url(field: str, url: str, allowed: AllowedHosts) -> str:
     """Return an address as it is. Raises Invalid, for this field, where `check_host` refuses it."""
     try:

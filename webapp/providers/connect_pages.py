@@ -13,6 +13,7 @@ from webapp.http.forms import first_sentence, sentences, validate
 from webapp.http.views import PageBlueprint, ViewResult, wants_partial
 from webapp.i18n.marks import N_
 from webapp.i18n.request_language import gettext as _, language_of
+from webapp.network.outbound import with_scheme
 from webapp.providers import connection_setup, downloads, local_servers, service
 from webapp.providers.api import run_test
 from webapp.providers.key_encryption import Secrets, seal, unseal
@@ -133,7 +134,7 @@ def _fields() -> NewConnection:
     form, provider = request.form, PROVIDERS.get(request.form.get("provider", ""))
     before = unseal(form.get("sealed"))
     base_url = form.get("base_url", "").strip() or (provider.base_url if provider else "")
-    host = base_url.partition("://")[2].partition("/")[0]
+    host = with_scheme(base_url).partition("://")[2].partition("/")[0]
     values = {
         "name": form.get("name", "").strip() or (provider.name if provider else host[:100]),
         "base_url": base_url,

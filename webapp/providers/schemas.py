@@ -5,9 +5,21 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from webapp.http.validation import Amount, Changes, Flag, Id, Input, Instant, Integer, Line, ListOut, Output
+from webapp.http.validation import (
+    Changes,
+    Flag,
+    Id,
+    Input,
+    Instant,
+    Line,
+    ListOut,
+    OptionalAmount,
+    OptionalInteger,
+    Output,
+)
 from webapp.i18n.marks import say
 from webapp.llm.settings import CHAT_PATH
+from webapp.network.outbound import with_scheme
 from webapp.parameters import Parameters as Parameters
 from webapp.providers.models import MemoryGrade, ModelConnection, ModelOffer
 
@@ -15,8 +27,13 @@ _OURS = {"authorization", "content-type", "content-length", "host", "accept", "a
 
 
 def server_address(value: str) -> str:
-    """Return the URL of a server, cleaned up. Raises ValueError."""
-    parts = urlsplit(value)
+    """Return the URL of a server, completed and cleaned up. Raises ValueError."""
+    value = with_scheme(value)
+    try:
+        parts = urlsplit(value)
+        _ = parts.port
+    except ValueError:
+        raise ValueError("has the wrong form.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -33,7 +50,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
+Address = Annotated[Line, Field(min_length=1, max_length=500), AfterValidator(server_address)]
 
 
 def header_lines(text: str) -> dict[str, str]:
@@ -65,14 +82,14 @@ class OfferFields(Input):
         "everyone", description="If left out, `admins` where there are groups."
     )
     group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
-    context_window: Integer | None = Field(None, ge=512, le=100_000_000)
+    context_window: OptionalInteger = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
-    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
-    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
+    input_price: OptionalAmount = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
+    output_price: OptionalAmount = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
     is_default: Flag = Field(
         False, description="Used when nobody has chosen; the environment's model takes precedence."
     )
-    fallback_rank: Integer | None = Field(
+    fallback_rank: OptionalInteger = Field(
         None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
     )
 

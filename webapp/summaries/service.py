@@ -1,15 +1,17 @@
 """Rolling summaries: when too many messages are open, the oldest become a chunk, by one model call, all or nothing."""
 
 import logging
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 import numpy as np
 from sqlalchemy import Row, delete, func, select, true
 
-from webapp.conversations.current_messages import count_current, current
+from webapp.conversations.current_messages import count_current, current, with_last_answers
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
@@ -31,8 +33,15 @@ from webapp.retrieval.passage_rows import CHUNKS_ONLY, FINISHED
 from webapp.summaries.overviews import ask
 from webapp.summaries.prompt import LegacySummary
 from webapp.text.canonical import plain_text
+from webapp.text.tokens import estimate_tokens
 
 log = logging.getLogger(__name__)
+
+
+MIN_BATCH = 4
+"""A summary takes the place of a turn's extraction; standing for two turns, it leaves every other one to that."""
+FEW_OPEN = MIN_BATCH + 1
+"""The last exchange stays open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +96,10 @@ def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime
     ).all()
 
 
-def is_due(conversation_id: int) -> bool:
-    """Return whether more messages are open than the context should hold verbatim."""
-    return count_current(conversation_id, after=closed_through(conversation_id)) > app_settings().summary_threshold
+def is_due(conversation_id: int, fills_prompt: bool) -> bool:
+    """Return whether more messages are open than the context should hold verbatim: few, if they fill a prompt."""
+    open_count = count_current(conversation_id, after=closed_through(conversation_id))
+    return open_count > (FEW_OPEN if fills_prompt else app_settings().summary_threshold)
 
 
 def summarise(conversation_id: int) -> ClosedChunk | None:
@@ -140,25 +150,27 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
             ConversationChunk.message_range_end >= first_id,
         )
     )
-    conversation.summary_due = is_due(conversation.conversation_id)
+    conversation.summary_due = is_due(conversation.conversation_id, fills_prompt=False)
 
 
 def _oldest(conversation_id: int) -> Open | None:
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
     if conversation is None or conversation.deleted_at is not None:
         return None
-    if not is_due(conversation_id):
+    # What fills a prompt is known at the end of a turn only, which has noted it.
+    if not is_due(conversation_id, conversation.summary_due):
         if conversation.summary_due:
             with write_transaction():
                 row = get_or_raise(Conversation, conversation_id, lock=True)
-                row.summary_due = is_due(conversation_id)
+                row.summary_due = is_due(conversation_id, fills_prompt=False)
         return None
     still_holds = watch(conversation.user_id)
-    rows = _open_rows(conversation_id, app_settings().summary_batch)
+    settings = app_settings()
+    rows = _batch(_open_rows(conversation_id, max(settings.summary_threshold + 1, settings.summary_batch)))
     if any(row.status == "streaming" for row in rows):
         return None  # this is asked again when that reply ends
     before = _newest_summary(conversation_id)
-    said = [row for row in rows if row.role == "user" or row.status in FINISHED]
+    said = [row for row in with_last_answers(rows) if row.role == "user" or row.status in FINISHED]
     return Open(
         conversation.user_id,
         conversation.is_temporary,
@@ -169,6 +181,18 @@ def _oldest(conversation_id: int) -> Open | None:
         conversation.space_id,
         subject_of(conversation),
     )
+
+
+def _batch(rows: Sequence[Message]) -> Sequence[Message]:
+    """Return the oldest of the open messages, which a summary is to cover: of a few that fill a prompt about half."""
+    settings = app_settings()
+    if len(rows) > settings.summary_threshold:
+        return rows[: settings.summary_batch]
+    sizes = list(accumulate(estimate_tokens(row.content) for row in rows))
+    half = bisect_left(sizes, sizes[-1] // 2) + 1
+    count = min(max(half, MIN_BATCH), len(rows) - 2)
+    end = next((place for place in range(count, len(rows)) if rows[place].role == "user"), count)
+    return rows[: min(end, settings.summary_batch)]
 
 
 def _newest_summary(conversation_id: int) -> str:
@@ -227,7 +251,7 @@ def _store(
     add_row(chunk)
     if open_chunk.subject is not None and extracts_facts(conversation):
         keep_facts(conversation_id, open_chunk.subject, facts, [item.id for item in open_chunk.messages], vectors)
-    has_more = is_due(conversation_id)
+    has_more = is_due(conversation_id, fills_prompt=False)
     conversation.summary_due = has_more
     if not conversation.is_temporary:
         changes.note(open_chunk.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))

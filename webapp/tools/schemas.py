@@ -37,7 +37,7 @@ class WebAccessOut(Output):
 
 
 ServerName = Annotated[Line, Field(min_length=1, max_length=60)]
-ServerUrl = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
+ServerUrl = Annotated[Line, Field(min_length=1, max_length=500), AfterValidator(server_address)]
 
 
 class NewToolServer(Input):

@@ -6,9 +6,9 @@ import zipfile
 from collections.abc import Sequence
 from typing import IO
 
+from webapp.accounts.service import today_of
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.db.base import now
 from webapp.errors import Invalid, NotFound
 from webapp.transfer.export_jobs import conversation_as
 
@@ -37,7 +37,7 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
         file.close()
         raise
     file.seek(0)
-    return f"conversations-{now():%Y-%m-%d}.zip", "application/zip", file
+    return f"conversations-{today_of(user_id)}.zip", "application/zip", file
 
 
 def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:

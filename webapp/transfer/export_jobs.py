@@ -11,6 +11,7 @@ from sqlalchemy import Select, select
 
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
+from webapp.accounts.service import time_zone_of, today_of
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.background import time_slices
@@ -125,12 +126,12 @@ def make(export_id: int, *, seconds: float | None = None) -> str:
                         enqueue_after_commit("export", export_id=export_id)
                     return "waiting"
                 name, size = result
-                stem = f"commonplace-{now():%Y-%m-%d}"
+                stem = f"commonplace-{today_of(user_id)}"
             else:
                 stem, data = (
                     conversation_as(user_id, conversation_id or 0, form)
                     if scope == "conversation"
-                    else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
+                    else (f"memories-{today_of(user_id)}", _memories(user_id, form))
                 )
                 with storage.open_new_file() as (name, file):
                     size = file.write(data)
@@ -230,7 +231,8 @@ def _memories(user_id: int, form: str) -> bytes:
         return memories.as_bundle(rows, db.session.scalars(stones).all())
     if form == "markdown":
         return memories.as_markdown(rows, quotes, memory_wording_for(user_id)).encode()
-    return (memories.as_text(rows) if form == "text" else memories.as_json(rows, quotes)).encode()
+    text = memories.as_text(rows, time_zone_of(user_id)) if form == "text" else memories.as_json(rows, quotes)
+    return text.encode()
 
 
 def _exports_of(user_id: int) -> Select[Export]:
@@ -246,7 +248,7 @@ def _end_exports(_sender: Any, *, user_id: int, **_: Any) -> None:
     ).all()
     for row in rows:
         storage.drop_file_of(row)
-        row.status = "expired"
+        row.status, row.error = "expired", N_("Deleted, because something has been forgotten since. Export again.")
 
 
 _README = N_(

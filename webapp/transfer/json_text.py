@@ -23,7 +23,7 @@ MAX_SAMPLE = 20
 WRAPPERS = (
     *("conversations", "data", "chats", "items", "results", "memories", "history", "threads", "state", "messages"),
     *("entities", "relations", "facts", "edges", "blocks", "documents"),
-    *("chat-next-web-store", "chat-sessions", "sessions", "histories", "indexedDB", "topics"),
+    *("chat-next-web-store", "chat-sessions", "sessions", "histories", "indexedDB", "topics", "list"),
 )
 """The keys under which programs put the array of what they export."""
 _NAME = re.compile(rb"\s*[\w.$]+\s*=\s*(?=[\[{])")

@@ -6,14 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.http.validation import (
     MAX_ID,
-    Amount,
     Flag,
     Id,
     Input,
     Instant,
-    Integer,
     Line,
     ListOut,
+    OptionalAmount,
+    OptionalInteger,
     Output,
     PageQuery,
     Time,
@@ -40,8 +40,8 @@ class Range(Input):
 class LearnFields(Input):
     """Up to how much is to be learned for; both left out is as much as it takes."""
 
-    most_tokens: Integer | None = Field(None, ge=1_000, le=MAX_ID)
-    most_dollars: Amount | None = Field(None, gt=0, le=100_000)
+    most_tokens: OptionalInteger = Field(None, ge=1_000, le=MAX_ID)
+    most_dollars: OptionalAmount = Field(None, gt=0, le=100_000)
 
 
 class Estimate(BaseModel):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Day, Input, Integer
+from webapp.http.validation import Day, Input, OptionalAmount, OptionalInteger
 from webapp.usage.models import Quota
 
 Grouping = Literal["day", "model", "conversation", "user"]
@@ -78,8 +78,8 @@ class UsageReport(BaseModel):
 
 class QuotaFields(Input):
     period: Literal["day", "month"]
-    tokens: Integer | None = Field(None, ge=0, le=2_000_000_000)
-    dollars: Amount | None = Field(None, ge=0, le=1e6)
+    tokens: OptionalInteger = Field(None, ge=0, le=2_000_000_000)
+    dollars: OptionalAmount = Field(None, ge=0, le=1e6)
 
 
 class Quotas(Input):

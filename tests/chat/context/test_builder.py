@@ -278,11 +278,14 @@ def test_retrieval_does_not_move_the_history():
     assert build_context(source).messages[:-1] == build_context(with_found).messages[:-1]
 
 
-def test_budget_wins_over_an_unsummarised_tail_and_says_so():
-    context = build(messages=dialogue(300, words=40), limits=Limits(window=4096))
+@pytest.mark.parametrize("turns", [30, 33, 36, 300])
+def test_budget_wins_over_an_unsummarised_tail_and_says_so(turns):
+    messages = dialogue(turns, words=40)
+    context = build("Be kind. " * 200, messages=messages, limits=Limits(window=4096))
     missing = [item for item in context.left_out if item.kind == "message"]
+    assert all(item.id < sections.first_within(messages, Limits(window=4096)) for item in missing), "all are looked for"
     assert missing and f"{len(missing)} earlier messages" in context.messages[1]["content"]
-    assert len(missing) + len(context.verbatim) == 599
+    assert len(missing) + len(context.verbatim) == len(messages)
     assert context.messages[1]["role"] == "user"
     assert context.tokens > context.budget * 0.5
 

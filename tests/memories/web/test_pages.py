@@ -427,8 +427,10 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     assert post_form(browser, "/memories/many", ids=gone, action="forget", confirm=1).status_code == 303
     assert [row.memory_id for row in memories_of(app, user.user_id)] == ids[:2]
     theirs = api(make_user()).post("/api/memories", json=kind | {"content": "Owns a barge"}).json["memory_id"]
-    for wrong, status in (({"ids": [theirs], "action": "archive"}, 404), ({"ids": [], "action": "pin"}, 422)):
-        assert post_form(browser, "/memories/many", **wrong).status_code == status
+    forget, keep = {"ids": [theirs], "action": "forget", "confirm": 1}, {"decision": "accept"}
+    for path, fields in (("many", forget), ("many", {"action": "pin"}), ("review", keep)):
+        answer = post_form(browser, f"/memories/{path}", **fields)
+        assert "Select at least one memory." in browser.get(answer.location).text
     assert post_form(browser, "/memories/many", ids=ids[:1], action="sell").status_code == 422
 
 

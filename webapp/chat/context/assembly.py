@@ -15,6 +15,7 @@ from webapp.chat.context.values import Chunk, Context, Message as ContextMessage
 from webapp.chat.redaction import PromptMemories
 from webapp.config import Settings
 from webapp.conversations import messages
+from webapp.conversations.current_messages import with_last_answers
 from webapp.conversations.models import Message
 from webapp.conversations.tool_records import outside_texts
 from webapp.db.base import db
@@ -36,7 +37,8 @@ class AssembledPrompt:
     """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
     `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
-    and actions at the end of its text; `is_tainted`: others' words are in the prompt.
+    and actions at the end of its text; `is_tainted`: others' words are in the prompt; a reply of more than `spare`
+    tokens makes a summary due.
     """
 
     messages: list[dict[str, Any]]
@@ -51,6 +53,7 @@ class AssembledPrompt:
     seen: PromptMemories = PromptMemories()
     offers: bool = False
     tokens: int = 0
+    spare: int = 0
     is_tainted: bool = False
     words: Sequence[str] = ()
 
@@ -65,9 +68,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     rows = read_rows(turn_id)
     if rows is None or rows.reply.status != "streaming" or rows.reply.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, question, request, tool_servers, marks, active = rows
-    # A summary covers a batch of messages, which still count: with fewer messages than that there is none.
-    has_chunks = conversation.message_count >= settings.summary_batch
+    reply, conversation, owner, question, request, tool_servers, has_chunks, marks, active = rows
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
     summary_end = chunks[-1].end if chunks else 0
     is_first_exchange = conversation.message_count == 2
@@ -146,6 +147,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         ),
         offers=composed.offers,
         tokens=composed.context.tokens + tail.tokens,
+        spare=composed.context.spare,
         is_tainted=reply.is_tainted or tail.is_tainted or composed.is_tainted or any(m.is_tainted for m in history),
     )
 
@@ -160,7 +162,7 @@ def _memories_of_prompt(prompt: ComposedPrompt) -> list[tuple[int, str]]:
 def _history(reply: Message, *, after: int) -> list[ContextMessage]:
     return [
         ContextMessage(row.message_id, row.role, row.content, row.status, is_tainted=row.is_tainted)
-        for row in messages.current_messages(reply.conversation_id, after=after)
+        for row in with_last_answers(messages.current_messages(reply.conversation_id, after=after))
         if row.message_id < reply.message_id
     ]
 

@@ -22,8 +22,8 @@ from webapp.chat.context.segments import Line, PromptMessage, Segment, join_segm
 from webapp.chat.context.values import MESSAGE_OVERHEAD, BudgetTooSmall, Context, ContextInput, SectionSize
 from webapp.text.tokens import estimate_tokens, shorten
 
-# A history that does not fit is cut in steps of the prompt's budget divided by this.
-_CUT_STEPS = 4
+# Once messages take up more of their room than this, a summary is due: the next exchange may not fit any more.
+_FULL = 3 / 4
 _OPENS, _CLOSES = Segment("<context>\n"), Segment("\n</context>")
 
 
@@ -53,7 +53,7 @@ def build_context(source: ContextInput) -> Context:
         + estimate_tokens(_missing_note(len(tail), len(source.chunks)))
     )
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
-        history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS))
+        history = fit_history(tail, max(room, 1), limits.step)
         present = standing.injected | memories.injected | facts.injected | summaries.injected | history.injected
         passages = fit_retrieved(source, found_budget, present)
         made_of = _assemble(stable, history, passages, [source.file_pages, task], len(tail), len(summaries.left_out))
@@ -66,6 +66,7 @@ def build_context(source: ContextInput) -> Context:
         raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
     filled = [*stable, history, passages]
     sections = [SectionSize(section.name, section.tokens, section.budget, len(section.injected)) for section in filled]
+    needed = history.tokens + sum(item.tokens for item in history.left_out)
     sections.append(SectionSize("overhead", tokens - sum(section.tokens for section in filled), 0, 0))
     return Context(
         made_of=made_of,
@@ -79,6 +80,7 @@ def build_context(source: ContextInput) -> Context:
         ],
         tokens=tokens,
         budget=limits.prompt,
+        spare=int(history.budget * _FULL) - needed,
     )
 
 

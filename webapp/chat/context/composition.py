@@ -124,7 +124,7 @@ def compose(
     )
     remembers = memory_is_on(conversation)
     preferences = UserSettings.of(owner.settings)
-    question = _question(conversation, preferences, history, remembers, limits.prompt // 2)
+    question = _question(conversation, preferences, history, remembers, limits)
     if opening:
         question = replace(question, text=opening.about, before="")
     # Opening a point is a task in itself; every other reply of a journey is told where the journey stands.
@@ -208,20 +208,20 @@ def _directive(*parts: str) -> str:
 
 
 def _question(
-    conversation: Conversation, settings: UserSettings, history: Sequence[ContextMessage], remembers: bool, room: int
+    conversation: Conversation, chosen: UserSettings, history: Sequence[ContextMessage], remembers: bool, limits: Limits
 ) -> Question:
     """Return what to look up: the last user message, with the one before it in case it says little on its own."""
     questions = [message.content for message in history if message.role == "user"]
-    includes_past = settings.past_conversations_enabled and not conversation.is_temporary
+    includes_past = chosen.past_conversations_enabled and not conversation.is_temporary
     return Question(
         user_id=conversation.user_id,
         text=questions[-1] if questions else "",
         before=questions[-2] if len(questions) > 1 else "",
         conversation_id=conversation.conversation_id,
-        verbatim_from=first_within(history, room),
+        verbatim_from=first_within(history, limits),
         memories=remembers,
         other_conversations=includes_past,
-        space_documents=settings.space_documents_enabled or conversation.space_id is not None,
+        space_documents=chosen.space_documents_enabled or conversation.space_id is not None,
         space_id=conversation.space_id,
     )
 

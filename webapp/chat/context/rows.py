@@ -12,6 +12,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.prompts import service as prompts
 from webapp.retrieval.changes import PassageMarks, mark_columns
+from webapp.retrieval.models import ConversationChunk
 from webapp.tools.models import ToolServer
 
 PROMPT = "chat"
@@ -19,7 +20,8 @@ PROMPT = "chat"
 
 class PromptRows(NamedTuple):
     """The rows a prompt is made from. `question` is the text of the user's message, `request` what came with it,
-    `tool_servers` how many the owner can use, `active` the prompt's version and text."""
+    `tool_servers` how many the owner can use, `has_chunks` whether there are summaries, `active` the prompt's version
+    and text."""
 
     reply: Message
     conversation: Conversation
@@ -27,6 +29,7 @@ class PromptRows(NamedTuple):
     question: str | None
     request: dict[str, Any] | None
     tool_servers: int
+    has_chunks: bool
     marks: PassageMarks
     active: Sequence[Any]
 
@@ -36,10 +39,10 @@ def read_rows(turn_id: int) -> PromptRows | None:
     row = db.session.execute(_statement(), {"turn": turn_id}).one_or_none()
     if row is None:
         return None
-    reply, conversation, owner, question, request, tool_servers, *rest = row
+    reply, conversation, owner, question, request, tool_servers, has_chunks, *rest = row
     split = len(PassageMarks._fields)
     marks, active = PassageMarks(*rest[:split]), rest[split:]
-    return PromptRows(reply, conversation, owner, question, request, tool_servers, marks, active)
+    return PromptRows(reply, conversation, owner, question, request, tool_servers, has_chunks, marks, active)
 
 
 @cache
@@ -62,6 +65,10 @@ def _statement() -> Select[*tuple[Any, ...]]:
             question.content,
             question.custom_payload,
             tool_servers,
+            select(ConversationChunk.chunk_id)
+            .where(ConversationChunk.conversation_id == Conversation.conversation_id)
+            .correlate(Conversation)
+            .exists(),
             *mark_columns(Conversation.user_id, Conversation),
             *prompts.active_columns(PROMPT),
         )

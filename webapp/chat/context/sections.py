@@ -1,8 +1,9 @@
 """The sections of a prompt: each fits its items into its budget and accounts for them."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from operator import itemgetter
 
 from webapp.chat.context.excerpts import NO_ROOM, pack
@@ -17,7 +18,15 @@ from webapp.chat.context.segments import (
     stored_text,
     tokens_of,
 )
-from webapp.chat.context.values import MESSAGE_OVERHEAD, Chunk, ContextInput, Message, Omission, RetrievedPassage
+from webapp.chat.context.values import (
+    MESSAGE_OVERHEAD,
+    Chunk,
+    ContextInput,
+    Limits,
+    Message,
+    Omission,
+    RetrievedPassage,
+)
 from webapp.files.picture import Picture
 from webapp.i18n.dates import full_date, is_dated
 from webapp.memories.schemas import KnownItem
@@ -199,14 +208,16 @@ def _fit_memories(section: Section, ranked: Sequence[KnownItem], tokens_left: in
     return lines
 
 
-def first_within(messages: Sequence[Message], room: int) -> int:
-    """Return the id of the first of the last messages that fit into `room` tokens; of the very last, if none does.
+def first_within(messages: Sequence[Message], limits: Limits) -> int:
+    """Return the id of the first of the last messages that fit into half of a prompt, or of the very last.
 
-    Those before may be left out of a prompt, so that they are looked for as others are.
+    Those before may be left out of it, and a whole step if anything is, so that they are looked for as others are.
     """
-    sizes = accumulate(estimate_tokens(message.content) for message in reversed(messages))
-    count = sum(1 for _ in takewhile(lambda size: size <= room, sizes))
-    return messages[-max(count, 1)].id if messages else 0
+    sizes = list(accumulate(estimate_tokens(message.content) + MESSAGE_OVERHEAD for message in reversed(messages)))
+    room = limits.prompt // 2
+    if sizes and sizes[-1] > room:
+        room -= limits.step
+    return messages[-max(bisect_right(sizes, room), 1)].id if messages else 0
 
 
 def fit_history(tail: Sequence[Message], room: int, step: int) -> Section:

@@ -52,6 +52,11 @@ class Limits:
         """Return the tokens left for the prompt."""
         return self.window - min(self.reply, self.window // 3) - self.tools
 
+    @property
+    def step(self) -> int:
+        """Return the tokens by whose multiples a history that does not fit is cut, to begin alike for a while."""
+        return max(1, self.prompt // 4)
+
     def of(self, section: str) -> int:
         """Return the token budget of `instructions`, `standing`, `known`, `facts`, `summaries` or `retrieved`."""
         share, most = SECTIONS[section]
@@ -170,7 +175,8 @@ class Omission(NamedTuple):
 class Context:
     """A prompt and the account of it: `messages` as they are sent, `record()` as they are stored.
 
-    `verbatim` are the ids of messages shown in full, `words` the texts whose URLs a tool may be given.
+    `verbatim` are the ids of messages shown in full, `words` the texts whose URLs a tool may be given; `spare` is how
+    many more tokens the conversation may have before its beginning should be summarised.
     """
 
     made_of: list[PromptMessage]
@@ -181,6 +187,7 @@ class Context:
     words: list[str]
     tokens: int
     budget: int
+    spare: int
 
     @property
     def messages(self) -> list[dict[str, Any]]:

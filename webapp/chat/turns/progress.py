@@ -145,6 +145,7 @@ class Progress:
             receipt=assembled.receipt if assembled else (),
             seen=assembled.seen if assembled else PromptMemories(),
             is_tainted=self.is_tainted,
+            fills_prompt=assembled is not None and estimate_tokens(outcome.text) > assembled.spare,
             steps=self._steps(assembled, model) if assembled else [],
         )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from webapp.conversations import default_titles, titles
+from webapp.conversations.current_messages import earlier_versions
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import set_automatic_title
 from webapp.db.base import db, reads_only, write_transaction
@@ -25,7 +26,7 @@ from webapp.memories.rules.statements import Extraction
 from webapp.memories.showing import texts
 from webapp.memories.store import versions, writing
 from webapp.memories.store.journal import Journal
-from webapp.memories.store.tombstones import earlier_versions, read_again, tombstone_set, watch
+from webapp.memories.store.tombstones import read_again, tombstone_set, watch
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
@@ -248,7 +249,7 @@ def follow_version(conversation: Conversation, version: Message) -> None:
         return
     user_id, space_id = conversation.user_id, conversation.space_id
     versions.begin_change(user_id)
-    others = tuple(earlier_versions([version.message_id])[version.message_id])
+    others = tuple((row.message_id, row.content) for row in earlier_versions([version.message_id])[version.message_id])
     source = SourceMessage(1, version.message_id, "user", version.content, version.said_at, previous=others)
     plan = decide([], writing.load_state(user_id, space_id, [source]))
     if plan.effects:

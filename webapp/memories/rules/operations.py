@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webapp.http.validation import Amount, Integer
+from webapp.http.validation import PLAIN_NUMBER
 from webapp.memories.rules.kinds import MemoryType
 from webapp.text.canonical import plain_text
 
@@ -27,8 +27,8 @@ def one_line(value: object) -> object:
     return plain_text(value) if isinstance(value, str) else value
 
 
-Unit = Annotated[Amount, Field(ge=0, le=1)]
-Number = Annotated[Integer, Field(ge=1, le=1_000_000)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), PLAIN_NUMBER]
+Number = Annotated[int, Field(ge=1, le=1_000_000), PLAIN_NUMBER]
 
 
 class MemoryOperation(BaseModel):

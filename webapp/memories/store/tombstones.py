@@ -3,7 +3,6 @@
 import base64
 import hmac
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,9 +11,9 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
 from sqlalchemy import func, insert, select
-from sqlalchemy.orm import aliased
 
 from webapp.accounts.service import time_zone_of
+from webapp.conversations.current_messages import earlier_versions
 from webapp.conversations.models import Message
 from webapp.db.base import db
 from webapp.db.encryption import keyed_hash
@@ -54,27 +53,10 @@ def read_again(messages: Sequence[SourceMessage], tombstones: TombstoneSet) -> t
         replace(
             item,
             spans=(*item.spans, *((start, end, FORGOTTEN) for start, end in forgotten.get(item.message_id, ()))),
-            previous=tuple(versions_of.get(item.message_id, ())),
+            previous=tuple((row.message_id, row.content) for row in versions_of.get(item.message_id, ())),
         )
         for item in messages
     )
-
-
-def earlier_versions(message_ids: Collection[int]) -> dict[int, list[tuple[int, str]]]:
-    """Return the ids and the words of the versions whose place messages took, latest first, by the message."""
-    now, before = aliased(Message), aliased(Message)
-    is_version = (before.superseded_by_id == now.message_id) & (before.role == now.role)
-    statement = select(now.message_id, before.message_id, before.content).join(
-        before, is_version & before.parent_id.is_not_distinct_from(now.parent_id)
-    )
-    found: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    latest = {number: number for number in message_ids}
-    while latest:
-        rows = db.session.execute(statement.where(now.message_id.in_(latest))).all()
-        for number, before_id, text in rows:
-            found[latest[number]].append((before_id, text))
-        latest = {before_id: latest[number] for number, before_id, _ in rows}
-    return found
 
 
 def readable_transcript(user_id: int, messages: Iterable[Message]) -> list[TranscriptMessage]:

@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,10 @@ class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says not
         return self._tombstones
 
 
-def as_text(rows: Sequence[Memory]) -> str:
-    """Return one memory per line, with its date in front: what other assistants ask people to paste."""
-    return "".join(f"[{(row.asserted_at or row.created_at):%Y-%m-%d}] - {row.content}\n" for row in rows)
+def as_text(rows: Sequence[Memory], zone: tzinfo) -> str:
+    """Return one memory per line, with its day in front: what other assistants ask people to paste."""
+    days = ((row.asserted_at or row.created_at).astimezone(zone).date() for row in rows)
+    return "".join(f"[{day}] - {row.content}\n" for day, row in zip(days, rows, strict=True))
 
 
 def as_markdown(rows: Sequence[Memory], quotes: Quotes, wording: MemoryWording) -> str:
@@ -61,8 +62,7 @@ def as_markdown(rows: Sequence[Memory], quotes: Quotes, wording: MemoryWording) 
         parts.append(f"\n## {wording.heading(kind)}\n")
         for row in rows:
             if row.memory_type == kind:
-                ended = row.valid_to or row.until
-                end = wording.until.replace("{when}", f"{ended:%Y-%m-%d}") if ended else ""
+                end = wording.until.replace("{when}", f"{row.until}") if row.until else ""
                 parts.append(f"- {row.content}" + (f" ({end})" if end else ""))
                 parts += [f"  > {' '.join(quote.split())}" for quote in quotes.get(row.memory_id, ())]
     return "\n".join(parts) + "\n"

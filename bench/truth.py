@@ -44,13 +44,7 @@ def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
     bench = SimulatedUser(is_trusted=trusted)
     for session in case["sessions"]:
         call, _ = bench.call(session["said"])
-        known = {
-            number: memory.content.casefold()
-            for number, ref in call.numbered.items()
-            for memory in bench.memories
-            if memory.ref == ref
-        }
-        items = [_item(statement, known) for statement in session["statements"]]
+        items = [_item(statement, bench.shown_texts(call)) for statement in session["statements"]]
         plan = bench.take(call, items)
         kept = [statement for statement in session["statements"] if statement["about"] in MEMORY_TOPICS]
         for index, statement in enumerate(kept):
@@ -60,7 +54,7 @@ def fates(case: dict[str, Any], *, trusted: bool) -> Iterable[Fate]:
 def _item(statement: dict[str, Any], known: dict[int, str]) -> dict[str, Any]:
     item = {name: value for name, value in statement.items() if name not in ("of", "wrong")}
     if "of" in statement:
-        item["memory"] = next((n for n, text in known.items() if statement["of"].casefold() in text), 0)
+        item["memory"] = next((n for n, text in known.items() if statement["of"].casefold() in text.casefold()), 0)
     return item
 
 
