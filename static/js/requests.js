@@ -1,5 +1,5 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
-import { $, $$, on } from "./dom.js";
+import { $, $$, isOffline, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -37,7 +37,7 @@ const isBackground = (from, event) =>
   ["composer", "thread", "side-list"].includes(from.id) || from.dataset.turn || from.dataset.seen || /:|^every$/.test(event?.type);
 
 const sayUnreachable = () =>
-  toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
+  toast(isOffline ? t("You are offline. Try again when the connection is back.") : t("The server did not answer. Try again."));
 
 document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
   if (ctx && !isBackground(ctx.sourceElement, ctx.sourceEvent)) sayUnreachable();
@@ -55,8 +55,8 @@ document.addEventListener("htmx:before:swap", ({ detail: { ctx }, defaultPrevent
 // One that waits for another server says so, and is sent once however long it takes.
 on("submit", "form", (event, form) => {
   if (event.defaultPrevented || form.method !== "post") return;
-  if (!navigator.onLine) sayUnreachable();
-  if (!navigator.onLine || event.timeStamp - form.sentAt < 1000) return event.preventDefault();
+  if (isOffline) sayUnreachable();
+  if (isOffline || event.timeStamp - form.sentAt < 1000) return event.preventDefault();
   form.sentAt = event.timeStamp;
   const button = event.submitter;
   if (!button?.dataset.busy) return;
