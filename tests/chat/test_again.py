@@ -38,12 +38,6 @@ def _again(client, reply, **wishes):
     return client.get(f"/api/messages/{made}/response?wait=20").get_json()
 
 
-def test_without_wishes_no_body_is_needed(client, model, reply):
-    model.script(reply="The second one.")
-    second = _again(client, reply)
-    assert second["content"] == "The second one."
-
-
 def test_another_model_writes_it_and_the_conversation_keeps_its_own(client, model, other_model, reply):
     model.script(reply="By another.")
     again = _again(client, reply, json={"model": other_model, "instruction": "Shorter"})
