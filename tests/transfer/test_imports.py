@@ -185,7 +185,7 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
         ("Keeps bees.", None),
         ("Due in May.", space["space_id"]),
     }
-    made = _upload(client, pack({"conversations.json": [claude_conversation(2)]})).get_json()["import_id"]
+    made = upload(client, pack({"conversations.json": [claude_conversation(2)]})).get_json()["import_id"]
     run_jobs()
     client.post(f"/api/imports/{made}/start", json={"space_id": space["space_id"]})
     client.delete(f"/api/spaces/{space['space_id']}")
