@@ -24,13 +24,6 @@ def test_the_first_visitor_makes_the_first_account(anonymous):
     assert "Administration" in page and "Ada" in page
 
 
-def test_the_second_account_is_no_admin(anonymous, make_user):
-    make_user(is_admin=True)
-    assert "This is the first account" not in anonymous.get("/register").text
-    post_form(anonymous, "/register", "/register", name="Bob", email="bob@example.org", password=GOOD)
-    assert "Administration" not in anonymous.get("/").text
-
-
 @pytest.mark.parametrize(
     ("form", "said"),
     [
@@ -51,11 +44,13 @@ def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said)
 
 
 @pytest.mark.parametrize(("wanted", "lands"), [("/memory", "/memory"), ("//evil.example", "/"), (None, "/")])
-def test_after_registering_one_is_where_one_wanted_to_be(anonymous, make_user, wanted, lands):
-    make_user()
+def test_the_second_account_is_no_admin_and_comes_where_it_wanted_to_be(anonymous, make_user, wanted, lands):
+    make_user(is_admin=True)
     page = "/register" + (f"?next={wanted}" if wanted else "")
+    assert "This is the first account" not in anonymous.get(page).text
     answer = post_form(anonymous, page, page, name="Bob", email="bob@example.org", password=GOOD)
     assert (answer.status_code, answer.location) == (303, lands)
+    assert "Administration" not in anonymous.get("/").text
 
 
 def test_registration_can_be_closed_and_opened(anonymous, admin_browser):

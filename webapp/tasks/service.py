@@ -9,7 +9,7 @@ from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from sqlalchemy import select
 
-from webapp.accounts.auth import Identity
+from webapp.accounts.identity import Identity
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.errors import NotFound
