@@ -51,11 +51,10 @@ def first_of(item: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def as_whole(item: Any) -> dict[str, Any]:
     """Return a conversation as one object with what stands in others of it: its head, what was asked, the reply."""
-    whole = {**as_dict(item)}
-    for name in FIELDS.nested:
-        if part := as_dict(whole.get(name)) or object_in(whole.get(name)):
-            whole = {**as_whole(part), **whole}
-    return whole
+    parts = [as_dict(item)]
+    for part in parts:  # and what is found in these
+        parts += filter(None, (as_dict(value) or object_in(value) for value in map(part.get, FIELDS.nested)))
+    return {name: value for part in reversed(parts) for name, value in part.items()}
 
 
 def turns_in(item: Any) -> list[Any]:
