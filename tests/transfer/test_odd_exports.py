@@ -310,7 +310,7 @@ def test_every_format_has_a_name_of_its_own():
 @pytest.mark.parametrize(
     ("filename", "content"),
     [
-        ("m.json", [{"id": "1", "text": "Likes tea."}, {"id": "2", "text": "Has a cat, Rex."}]),
+        ("m.json", [{"text": "Likes tea.", "ts": 1, "src": "x"}, {"text": "Has a cat, Rex.", "creator": "me"}]),
         ("m.json", {"memories": [{"content": "Likes tea."}, {"content": "Has a cat, Rex.", "state": "active"}]}),
         ("m.json", {"memories": ["Likes tea.", "Has a cat, Rex."]}),
         ("m.json", ["Likes tea.", "Has a cat, Rex."]),

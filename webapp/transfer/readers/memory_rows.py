@@ -14,8 +14,9 @@ from webapp.transfer.sources import Upload
 
 _TEXTS = ("memory", "content", "text", "fact", "statement", "value")
 _TIMES = ("updated_at", "created_at", "updatedat", "createdat", "valid_at", "created", "date", "timestamp")
-_OF_MESSAGES = {*map(str.lower, (*FIELDS.roles, *FIELDS.is_person)), "creator", "ts", "segments", "messages", "mapping"}
-"""Fields that what somebody said in a conversation has, and no memory, unless it calls itself one (mem0)."""
+_OF_MESSAGES = {*map(str.lower, (*FIELDS.roles, *FIELDS.is_person)), "segments", "messages", "mapping"} - {"src"}
+"""Fields that only what somebody said in a conversation has; a memory may have come from a `src`."""
+_NAMES = {*map(str.lower, FIELDS.names)}
 _RELATION = ("source", "relationship", "target")
 MEMORY_FILE = re.compile(r"(?:^|/)(?:\w+[_-])?memories[^/]*\.jsonl?$", re.IGNORECASE)
 """The name of a file of memories beside those of conversations."""
@@ -70,12 +71,19 @@ def _words(value: Any) -> str | None:
     return text if text and any(map(str.isalpha, text)) else None
 
 
+def _is_message(fields: Mapping[str, Any]) -> bool:
+    """Return whether a row is of a conversation; one that calls itself a memory is not (mem0)."""
+    is_of_slack = "ts" in fields and bool(_NAMES & fields.keys())
+    is_of_google = isinstance(fields.get("creator"), Mapping)
+    return not _words(fields.get("memory")) and (is_of_slack or is_of_google or bool(_OF_MESSAGES & fields.keys()))
+
+
 def memory_of(item: Any) -> ReadMemory | None:
     """Return the memory in an item, if it is one; its text may be a field of an object."""
     if not isinstance(item, Mapping):
         return ReadMemory(text) if (text := _words(item)) else None
     fields = _lower(item)
-    if _OF_MESSAGES & fields.keys() and not _words(fields.get("memory")):
+    if _is_message(fields):
         return None
     values = [fields.get(name) for name in _TEXTS]
     inner = (memory_of(value) for value in values if isinstance(value, Mapping))
