@@ -76,6 +76,7 @@ def test_addresses_of_the_internet_may_be_asked(address):
 def test_an_address_within_is_completed_with_http_and_another_with_https(host):
     assert outbound.with_scheme(host) == outbound.with_scheme(f"http://{host}") == f"http://{host}"
     assert outbound.with_scheme("api.example.org:8443/v1") == "https://api.example.org:8443/v1"
+    assert outbound.with_scheme(f"http:/{host}") == f"http:/{host}", "no host is called http"
 
 
 @pytest.mark.parametrize(
