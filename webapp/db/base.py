@@ -82,7 +82,7 @@ def add_row(row: Row) -> Row:
 
 
 def insert_row(row: Row) -> Row:
-    """Do the same, for a model without listeners and with defaults of Python only: a flush is thrice the code."""
+    """Insert a row of a model without listeners, and with defaults of Python only: a flush is thrice the code."""
     statement, names = _insertion(type(row))
     values = {names[key]: value for key, value in row.__dict__.items() if key in names}
     result: Any = db.session.connection().execute(statement, values)
