@@ -119,7 +119,6 @@ def _statements(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 "key": key or "none",
                 "value": found["value"] if key else "",
                 "confidence": 0.9,
-                "importance": 0.6,
             }
 
 

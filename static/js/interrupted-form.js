@@ -37,3 +37,7 @@ if (entry && (retry || "nobody" in document.body.dataset)) {
   sessionStorage.removeItem(KEY);
   if (entry.isInterrupted) restore(entry);
 }
+
+// The answer to a form counts, once it is left, as the page at its address: going back to it would otherwise end at a
+// warning of the browser's. Whoever reloads it gets it again.
+addEventListener("pagehide", () => history.replaceState(history.state, ""));

@@ -13,6 +13,7 @@ function showCount(form) {
   selectAll.indeterminate = chosen > 0 && chosen < all.length;
 }
 
+addEventListener("pageshow", () => $$("[data-choose]").forEach(showCount)); // back on the page, the browser ticks them again
 on("change", "[data-choose] input[type='checkbox']", (_event, box) => {
   const form = box.closest("[data-choose]");
   if (box.matches("[data-choose-all]")) for (const other of boxes(form)) other.checked = box.checked;

@@ -354,13 +354,6 @@ def test_bad_requests_are_said_as_openai_says_them(app, client):
     assert talks(app) == []
 
 
-def test_a_failed_response_is_an_error_that_clients_do_not_repeat(client, model):
-    model.script(fault={"http_status": 401})
-    answer = send(client, "Hello")
-    assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
-    assert answer.get_json()["error"]["code"] == "unauthorized"
-
-
 def test_responses_are_their_owners(app, client, user, api, make_user):
     first, conversation = respond(client, "One")
     output = [{"type": "function_call_output", "call_id": "x", "output": "y"}]

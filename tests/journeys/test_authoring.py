@@ -159,7 +159,7 @@ def test_the_editor(garden, admin, login, model):
     assert wrong.status_code == 422 and 'value="My week"' in wrong.text
     assert 'href="#p0-completion_criteria"' in wrong.text and "“When it is done” is missing." in wrong.text
     more = browser.post("/journeys/new", data={**fields, **point, "do": "add"}).text
-    assert "Topic 2" in more and "One\nTwo" in more
+    assert '/journeys/new#p1">Add a topic' in wrong.text and 'id="p1"' in more and "One\nTwo" in more
     assert browser.post("/journeys/new", data={**fields, **point, "do": "save"}).status_code == 303
     model.script(match="Conversation Point: Well", reply="What went well?", times=1)
     tried = browser.post("/journeys/my-week/edit", data={**fields, **point, "do": "try"}).text

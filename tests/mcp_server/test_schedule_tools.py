@@ -136,8 +136,13 @@ def test_what_cannot_be_scheduled_is_explained(app, client, user, anonymous):
     secret = token(app, user, "mcp", "chat")
     for wrong, said in (
         ({"at": "2020-01-01T10:00"}, "at: has passed; nothing would be sent"),
+        ({"at": "2020-01-01T10:00", "rrule": "FREQ=DAILY;COUNT=2"}, "rrule: has passed; nothing would be sent"),
         ({"at": "soon"}, "at: "),
-        *(({"rrule": f"FREQ={rule}"}, "rrule: ") for rule in ("SECONDLY", "DAILY;COUNT=0", "DAILY;UNTIL=20200101")),
+        ({"rrule": "FREQ=SECONDLY"}, "rrule: "),
+        *(
+            ({"rrule": f"FREQ={rule}"}, "rrule: never comes due; nothing would be sent")
+            for rule in ("YEARLY;BYMONTH=2;BYMONTHDAY=30", "DAILY;COUNT=0", "DAILY;UNTIL=20200101")
+        ),
         ({"journey": "nowhere"}, "There is no such journey."),
         ({"is_paused": True}, "is_paused: "),
     ):

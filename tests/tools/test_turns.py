@@ -52,13 +52,14 @@ def test_a_sum_is_calculated_recorded_and_exported(app, client, model):
     assert second["messages"][: len(first["messages"])] == first["messages"]
 
 
-def test_dates_are_in_the_persons_time_zone(client, model):
-    zone = "Pacific/Kiritimati"
-    assert client.put("/api/account", json={"settings": {"timezone": zone}}).status_code == 200
+def test_dates_and_times_are_in_the_persons_time_zone(client, model):
+    zone = ZoneInfo("Pacific/Kiritimati")
+    assert client.put("/api/account", json={"settings": {"timezone": zone.key}}).status_code == 200
     calls_tool(model, "dates")
-    before = datetime.now(ZoneInfo(zone)).date()
-    (call,) = send(client, "What day is it?")["tool_calls"]
-    assert call["output"]["date"] in (before.isoformat(), datetime.now(ZoneInfo(zone)).date().isoformat())
+    before = datetime.now(zone).replace(second=0, microsecond=0)
+    (call,) = send(client, "What time is it?")["tool_calls"]
+    moment = datetime.fromisoformat("{date}T{time_now}".format_map(call["output"])).replace(tzinfo=zone)
+    assert before <= moment <= datetime.now(zone)
 
 
 def test_the_browsers_zone_is_kept_for_an_account_without_one(app, user, model, browser):

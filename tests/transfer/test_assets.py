@@ -2,30 +2,22 @@
 
 import base64
 import io
-import struct
-import zlib
+from functools import partial
 
 import pytest
 
 from testkit.exports import chatgpt_conversation, claude_conversation, pack
+from tests.files.test_pictures import photo
 from tests.support.interleaving import killed_at
 from tests.support.queries import scalars
-from tests.transfer.test_imports import _bring, _talks, _upload
+from tests.transfer.moving import bring, list_talks, upload
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.files import uploads
 from webapp.files.models import File, MessageFile
 from webapp.transfer import import_jobs
 
-
-def png(shade: int = 0) -> bytes:
-    """A picture of one dot."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes([0, shade]))) + chunk(b"IEND", b"")
+png = partial(photo, form="PNG")
 
 
 def talk_with(number: int, *pointers: str, **metadata: object) -> dict:
@@ -49,16 +41,16 @@ def export() -> bytes:
     return pack(
         {
             "conversations.json": rows,
-            "file-AbC123-hive.png": png(1),
-            "user-x/file_00ff-1.dat": png(2),
+            "file-AbC123-hive.png": png(10),
+            "user-x/file_00ff-1.dat": png(20),
             "file-Doc7-plan.md": b"# Plan\nKeep bees.",
-            "file-Unused1-other.png": png(3),
+            "file-Unused1-other.png": png(30),
         }
     )
 
 
 def _files_of(client, title):
-    talk = next(talk for talk in _talks(client) if talk["title"] == title)
+    talk = next(talk for talk in list_talks(client) if talk["title"] == title)
     page = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()
     return [
         (message["content"], [file["name"] for file in (message["custom_payload"] or {}).get("files", ())])
@@ -67,10 +59,10 @@ def _files_of(client, title):
 
 
 def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, client, run_jobs, export):
-    _bring(client, run_jobs, export, take=["memories"])
-    _bring(client, run_jobs, export, take=["conversations"], between={"from": "2030-01-01T00:00:00Z"})
+    bring(client, run_jobs, export, take=["memories"])
+    bring(client, run_jobs, export, take=["conversations"], between={"from": "2030-01-01T00:00:00Z"})
     assert scalars(app, db.select(File)) == [], "what is not taken brings no files"
-    done = _bring(client, run_jobs, export)
+    done = bring(client, run_jobs, export)
     assert done["counts"]["conversations imported"] == 2
     assert _files_of(client, "Talk 1")[0] == ("Question 1", ["hive.png", "1.png"])
     assert _files_of(client, "Talk 2")[0] == ("Question 2", ["plan.md"])
@@ -83,7 +75,7 @@ def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, cl
 
 def test_what_uploads_may_not_be_is_left_out_and_said(app, client, login, user, run_jobs, monkeypatch, export):
     monkeypatch.setattr(uploads, "MAX_FILES", 2)
-    done = _bring(client, run_jobs, export)
+    done = bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     reasons = [item["reason"] for item in items if item["kind"] == "conversation"]
     assert reasons[0] is None and reasons[1].startswith("“plan.md” was left out: You already have 2 files.")
@@ -104,7 +96,7 @@ def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monke
             "file-Zip3-c.zip": b"PK\x03\x04 broken",
         }
     )
-    done = _bring(client, run_jobs, export)
+    done = bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     (item,) = [row for row in items if row["kind"] == "conversation"]
     assert item["outcome"] == "imported" and item["reason"].startswith("“a.png” was left out: ")
@@ -112,7 +104,7 @@ def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monke
 
 
 def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, monkeypatch, export):
-    made = _upload(client, export).get_json()
+    made = upload(client, export).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
     with app.app_context():
@@ -121,14 +113,14 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
         assert db.session.query(File).count() == 3
         assert import_jobs.run(made["import_id"]) == "done"
         assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
-    _bring(client, run_jobs, export)
+    bring(client, run_jobs, export)
     assert len(scalars(app, db.select(File))) == len(scalars(app, db.select(MessageFile))) == 3
 
 
 def test_undoing_takes_the_files_back_but_those_that_are_used(app, client, run_jobs, export):
-    mine = {"file": (io.BytesIO(png(1)), "hive.png")}
+    mine = {"file": (io.BytesIO(png(10)), "hive.png")}
     assert client.post("/api/files", data=mine, content_type="multipart/form-data").status_code == 201
-    done = _bring(client, run_jobs, export)
+    done = bring(client, run_jobs, export)
     client.post(f"/api/imports/{done['import_id']}/undo", json={})
     assert [row.name for row in scalars(app, db.select(File))] == ["hive.png"], "it was there before"
 
@@ -142,7 +134,7 @@ def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):
         {"file_name": "empty.pdf", "extracted_content": ""},
         "nonsense",
     ]
-    _bring(client, run_jobs, pack({"conversations.json": [talk]}))
+    bring(client, run_jobs, pack({"conversations.json": [talk]}))
     with app.app_context():
         (row,) = db.session.query(File)
         assert (row.name, row.status) == ("report.pdf.txt", "ready")
@@ -153,7 +145,7 @@ def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):
 
 
 def test_open_webui_and_librechat_bring_what_their_export_holds(app, client, run_jobs):
-    url = "data:image/png;base64," + base64.b64encode(png(9)).decode()
+    url = "data:image/png;base64," + base64.b64encode(png(90)).decode()
     files = [
         {"type": "file", "file": {"filename": "n.md", "data": {"content": "Notes on bees"}}},
         {"type": "image", "url": "https://elsewhere.example/x.png"},
@@ -164,11 +156,11 @@ def test_open_webui_and_librechat_bring_what_their_export_holds(app, client, run
     message = {"id": "a", "role": "user", "content": content, "timestamp": 1_700_000_000, "files": files}
     history = {"currentId": "a", "messages": {"a": message}}
     webui = {"id": "w", "title": "Web", "chat": {"history": history}}
-    _bring(client, run_jobs, pack({"chats.json": [webui]}))
+    bring(client, run_jobs, pack({"chats.json": [webui]}))
     assert _files_of(client, "Web") == [("Look", ["picture.png", "n.md"])]
     content = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": url}}]
     files = [{"filename": "t.docx", "text": "What it said"}, {"filename": "none.bin"}]
     message = {"messageId": "m", "isCreatedByUser": True, "content": content, "files": files}
     libre = {"conversationId": "l", "title": "Libre", "messages": [message]}
-    _bring(client, run_jobs, pack({"libre.json": libre}))
+    bring(client, run_jobs, pack({"libre.json": libre}))
     assert _files_of(client, "Libre") == [("See", ["picture.png", "t.docx.txt"])]

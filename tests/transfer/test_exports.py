@@ -13,6 +13,7 @@ from sqlalchemy import insert, select
 from testkit.people import post_form
 from tests.conversations.rows import add_conversation
 from tests.support.queries import change_row, count_queries, scalar
+from tests.transfer.moving import bring, download_export
 from webapp.accounts.service import delete_user
 from webapp.conversations.messages import add_past_messages
 from webapp.conversations.models import Conversation, Message
@@ -43,25 +44,13 @@ def talk(app, user):
         return row.conversation_id
 
 
-def _export(client, run_jobs, **fields):
-    made = client.post("/api/exports", json=fields)
-    assert made.status_code == 202, made.text
-    run_jobs()
-    number = made.get_json()["export_id"]
-    shown = client.get(f"/api/exports/{number}").get_json()
-    assert shown["status"] == "ready", shown
-    with client.get(f"/api/exports/{number}/download") as file:
-        assert file.data and file.content_type.count("charset") <= 1
-        return shown, file
-
-
 def test_a_conversation_in_each_form(client, run_jobs, talk):
     for form, kind, words in (
         ("markdown", "text/markdown", "# Bees: a talk\n"),
         ("json", "application/json", '"role": "user"'),
         ("html", "text/html", "&lt;b&gt;bees&lt;/b&gt;"),
     ):
-        shown, file = _export(client, run_jobs, what="conversation", conversation_id=talk, format=form)
+        shown, file = download_export(client, run_jobs, what="conversation", conversation_id=talk, format=form)
         assert file.status_code == 200 and file.headers["Content-Type"].startswith(kind)
         assert shown["filename"].startswith("Bees a talk.") and shown["size"] == len(file.data)
         assert words in file.text and "Nectar" in file.text and "Old words" not in file.text, form
@@ -77,19 +66,19 @@ def test_a_conversation_speaks_the_language_of_its_person(app, client, run_jobs,
     settings = {"language": code, "timezone": "Asia/Tokyo"}
     assert client.put("/api/account", json={"settings": settings}).status_code == 200
 
-    def export(form: str):
-        return _export(client, run_jobs, what="conversation", conversation_id=talk, format=form)[1]
+    def export_as(form: str):
+        return download_export(client, run_jobs, what="conversation", conversation_id=talk, format=form)[1]
 
-    page, text = export("html").text, export("markdown").text
+    page, text = export_as("html").text, export_as("markdown").text
     said = scalar(app, select(Message.created_at).where(Message.conversation_id == talk))
     at = said.astimezone(ZoneInfo("Asia/Tokyo"))  # its own time: a minute may end since the conversation began
     assert f"{at:%H:%M}" in text and f"{at:%Y-%m-%d}" not in text
     assert opening in page and "You" not in page + text
     for heading in headings:
         assert f"<h2>{heading}" in page and f"## {heading}" in text
-    assert export("json").get_json()["messages"][0]["role"] == "user"
+    assert export_as("json").get_json()["messages"][0]["role"] == "user"
     if code == "ar":
-        pages = export("pdf").data
+        pages = export_as("pdf").data
         assert pages.startswith(b"%PDF-") and len(pages) > 2_000 and b"/Lang (ar)" in pages
 
 
@@ -101,12 +90,12 @@ def test_memories_in_each_form(client, run_jobs):
     gone = client.post("/api/memories", json={"memory_type": "fact", "content": "Lived in Porto"}).get_json()
     client.delete(f"/api/memories/{gone['memory_id']}")
     for form, words in (("text", f"[{day}] - Keeps bees"), ("markdown", "- Keeps bees"), ("json", '"Keeps bees"')):
-        shown, file = _export(client, run_jobs, what="memories", format=form)
+        shown, file = download_export(client, run_jobs, what="memories", format=form)
         assert shown["filename"].startswith(f"memories-{day}.")
         assert words in file.text and "Porto" not in file.text
         assert form == "text" or "2031-05-03" in file.text
         assert form != "json" or file.get_json()["memories"][0]["created_at"].endswith("Z")
-    _, file = _export(client, run_jobs, what="memories", format="mem")
+    _, file = download_export(client, run_jobs, what="memories", format="mem")
     with zipfile.ZipFile(io.BytesIO(file.data)) as bundle:
         assert "Keeps bees" in bundle.read("items/fact.jsonl").decode()
         assert "targetID" in bundle.read("audit/tombstones.jsonl").decode()
@@ -118,22 +107,12 @@ def test_memories_come_in_again(client, run_jobs, api, make_user):
         known = {"memory_type": "fact", "fact_key": "identity/location", "fact_value": place}
         assert client.post("/api/memories", json={"content": f"Lives in {place}", **known}).status_code == 201
     for form in ("text", "markdown", "json", "mem"):
-        shown, file = _export(client, run_jobs, what="memories", format=form)
+        shown, file = download_export(client, run_jobs, what="memories", format=form)
         other = api(make_user())
-        done = import_file(other, run_jobs, file.data, shown["filename"])
+        done = bring(other, run_jobs, file.data, shown["filename"])
         known = [memory["content"] for memory in other.get("/api/memories?needs_review=true").get_json()["memories"]]
         assert "Lives in Lisbon" in known, (form, done)
         assert form != "json" or known == ["Lives in Lisbon"]
-
-
-def import_file(client, run_jobs, data, name, **wishes):
-    """Bring a file in; the import when it is done."""
-    form = {"file": (io.BytesIO(data), name)}
-    made = client.post("/api/imports", data=form, content_type="multipart/form-data").get_json()
-    run_jobs()
-    client.post(f"/api/imports/{made['import_id']}/start", json=wishes)
-    run_jobs()
-    return client.get(f"/api/imports/{made['import_id']}").get_json()
 
 
 @pytest.mark.parametrize(
@@ -148,9 +127,9 @@ def test_memories_and_the_account_are_headed_in_the_language_of_their_person(
 ):
     assert client.put("/api/account", json={"settings": {"language": code}}).status_code == 200
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
-    _, file = _export(client, run_jobs, what="memories", format="markdown")
+    _, file = download_export(client, run_jobs, what="memories", format="markdown")
     assert file.text == f"# {title}\n\n\n## {kind}\n\n- Keeps bees\n"
-    _, file = _export(client, run_jobs, what="account")
+    _, file = download_export(client, run_jobs, what="account")
     with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
         said = archive.read("README.txt").decode()
     assert said.startswith(about) and "tombstone_keys.jsonl" in said
@@ -160,7 +139,7 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     client.post("/api/folders", json={"name": "Garden"})
     client.post("/api/spaces", json={"kind": "project", "name": "Hive", "instructions": "Be brief."})
-    _, file = _export(client, run_jobs, what="account")
+    _, file = download_export(client, run_jobs, what="account")
     with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
         manifest = json.loads(archive.read("manifest.json"))
         schema = json.loads(archive.read("schema.json"))
@@ -185,12 +164,18 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
 
 def test_an_export_comes_back_in_as_any_other_programs_where_that_is_wished(client, api, make_user, run_jobs, talk):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
-    _, file = _export(client, run_jobs, what="account")
+    for _ in range(2):
+        folder_id = client.post("/api/folders", json={"name": "Garden"}).get_json()["folder_id"]
+    client.put(f"/api/conversations/{talk}", json={"folder_id": folder_id})
+    _, file = download_export(client, run_jobs, what="account")
     other = api(make_user())
-    done = import_file(other, run_jobs, file.data, "me.zip", restore=False)
+    other.post("/api/folders", json={"name": "Garden"})
+    done = bring(other, run_jobs, file.data, "me.zip", restore=False)
     assert (done["format"], done["counts"]["conversations imported"]) == ("commonplace", 1)
     assert done["counts"]["memories proposed"] == 1
     (found,) = other.get("/api/conversations").get_json()["conversations"]
+    names = {row["folder_id"]: row["name"] for row in other.get("/api/folders").get_json()["folders"]}
+    assert names[found["folder_id"]] == "Garden (2)"  # the second of one name is not the first
     said = other.get(f"/api/conversations/{found['conversation_id']}").get_json()["messages"]
     assert [m["content"] for m in said] == ["What do <b>bees</b> eat?", "**Nectar** and 花粉"]
 
@@ -217,7 +202,7 @@ def earlier_files(app):
 
 
 def test_files_go_after_their_day(app, client, run_jobs, earlier_files):
-    shown, _ = _export(client, run_jobs, what="memories")
+    shown, _ = download_export(client, run_jobs, what="memories")
     change_row(app, Export, shown["export_id"], expires_at=now() - timedelta(seconds=1))
     assert client.get(f"/api/exports/{shown['export_id']}/download").status_code == 404
     with app.app_context():
@@ -229,7 +214,7 @@ def test_files_go_after_their_day(app, client, run_jobs, earlier_files):
 
 def test_files_of_exports_and_imports_go_with_the_account(app, api, make_user, run_jobs, earlier_files):
     leaver = make_user()
-    _export(api(leaver), run_jobs, what="memories")
+    download_export(api(leaver), run_jobs, what="memories")
     assert api(leaver).post("/api/imports", json={"text": "- Keeps bees"}).status_code == 202
     with app.app_context():
         assert len(set(storage.folder().iterdir()) - earlier_files) == 2
@@ -281,7 +266,7 @@ def test_nobody_waits_while_an_export_is_written(app, client, run_jobs, monkeypa
 
     monkeypatch.setattr(account_tables, "lines", lines)
     monkeypatch.setattr(file_storage.of(app), "pieces", bytes_of)
-    _, file = _export(client, run_jobs, what="account")
+    _, file = download_export(client, run_jobs, what="account")
     assert set(seen) == {("may write", False), ("in a transaction", False)}
     members = zipfile.ZipFile(io.BytesIO(file.data))
     assert [members.read(name) for name in members.namelist() if name.startswith("files/")] == [b"Bees dance."]

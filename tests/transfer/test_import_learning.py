@@ -7,7 +7,7 @@ from testkit.people import post_form
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.interleaving import killed_at
 from tests.support.queries import change_row, count_queries, scalars
-from tests.transfer.test_imports import _bring
+from tests.transfer.moving import bring
 from webapp.db.base import db, now, write_transaction
 from webapp.errors import Conflict
 from webapp.memories.learning import past_conversations
@@ -31,7 +31,7 @@ def talk(number: int, said: str) -> dict:
 def import_id(client, run_jobs) -> int:
     """An import of three conversations, the newest first in its file; its id."""
     rows = [talk(3, "I live in Lisbon now"), talk(1, "I live in Porto"), talk(2, "I keep bees at home")]
-    return _bring(client, run_jobs, pack({"conversations.json": rows}), take=["conversations"])["import_id"]
+    return bring(client, run_jobs, pack({"conversations.json": rows}), take=["conversations"])["import_id"]
 
 
 def _place(import_id: int) -> str:
@@ -186,12 +186,12 @@ def test_the_sweep_finds_what_stands_still(app, client, user, import_id):
 
 def test_it_can_be_wished_with_the_import_and_goes_with_its_undo(app, client, user, model, run_jobs):
     hidden = pack({"conversations.json": [talk(2, "I live in Porto") | {"is_do_not_remember": True}]})
-    done = _bring(client, run_jobs, hidden, take=["conversations"])
+    done = bring(client, run_jobs, hidden, take=["conversations"])
     assert client.get(_place(done["import_id"])).get_json()["conversations"] == 0, "it is not to be remembered"
     assert client.post(_place(done["import_id"]), json={}).status_code == 409
     answers(model, operation("I live in Porto", "Lives in Porto."))
     export = pack({"conversations.json": [talk(1, "I live in Porto")]})
-    done = _bring(client, run_jobs, export, take=["conversations"], learn=True)
+    done = bring(client, run_jobs, export, take=["conversations"], learn=True)
     assert done["learn_status"] == "done"
     assert [row.content for row in memories_of(app, user.user_id)] == ["Lives in Porto."]
     client.post(f"/api/imports/{done['import_id']}/undo", json={})

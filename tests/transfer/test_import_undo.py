@@ -9,7 +9,7 @@ import pytest
 from testkit.exports import chatgpt_conversation
 from testkit.people import ApiClient
 from tests.support.interleaving import killed_at
-from tests.transfer.test_imports import _talks, _upload
+from tests.transfer.moving import list_talks, upload
 from tests.transfer.test_restore import export_account, furnish, restore_account
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
@@ -30,11 +30,11 @@ def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def taken_in(client: ApiClient, run_jobs: Callable[..., Any]) -> int:
     """An import of three conversations that is done; its id."""
-    made = _upload(client, json.dumps(TALKS).encode(), "conversations.json").get_json()
+    made = upload(client, json.dumps(TALKS).encode(), "conversations.json").get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={"take": ["conversations"]})
     run_jobs()
-    assert len(_talks(client)) == 3
+    assert len(list_talks(client)) == 3
     return int(made["import_id"])
 
 
@@ -43,14 +43,14 @@ def test_a_job_takes_a_large_import_back(client, login, user, taken_in, run_jobs
     begun = client.post(f"{place}/undo", json={})
     assert (begun.status_code, begun.get_json()["status"]) == (202, "undoing")
     assert (begun.get_json()["position"], begun.get_json()["total"]) == (0, 3)
-    assert len(_talks(client)) == 3
+    assert len(list_talks(client)) == 3
     assert client.post(f"{place}/undo", json={}).status_code == 409
     assert client.post(f"{place}/learning", json={}).status_code == 409
     page = browser.get(f"/imports/{taken_in}").text
     assert "0 of 3 parts undone" in page and "Undo this import" not in page and 'href="/c/' in page
     assert "Undoing" in browser.get("/transfer").text
     run_jobs()
-    assert _talks(client) == []
+    assert list_talks(client) == []
     assert client.get(place).get_json()["status"] == "undone"
     assert client.post(f"{place}/undo", json={}).status_code == 409
     page = browser.get(f"/imports/{taken_in}").text
@@ -70,7 +70,7 @@ def test_it_goes_on_where_it_was_killed_and_counts_what_stays_once(app, client, 
         assert import_undo.run(taken_in) == "undone"
         assert import_undo.run(taken_in) == "undone", "twice is once"
         assert db.session.get_one(Import, taken_in).error == "1 part was changed since, and stayed."
-    assert len(_talks(client)) == 1
+    assert len(list_talks(client)) == 1
 
 
 def test_it_makes_room_for_others_between_slices(app, client, taken_in, run_jobs):
@@ -80,7 +80,7 @@ def test_it_makes_room_for_others_between_slices(app, client, taken_in, run_jobs
         assert db.session.get_one(Import, taken_in).options["undone"] == {"parts": 1, "of": 3}
         db.session.rollback()
     run_jobs()
-    assert _talks(client) == []
+    assert list_talks(client) == []
 
 
 def test_a_restore_is_taken_back_by_the_job_with_all_that_goes_with_it(app, make_user):

@@ -12,6 +12,7 @@ from testkit.exports import HIDDEN, chatgpt_conversation, claude_conversation, n
 from testkit.people import post_form
 from tests.memories.conversing import answers, converse, operation
 from tests.support.queries import scalars
+from tests.transfer.moving import bring, download_export, lines_of, list_talks, upload
 from webapp.background import job_specs
 from webapp.conversations.messages import add_exchange
 from webapp.conversations.models import Conversation, Message
@@ -23,41 +24,6 @@ from webapp.transfer import import_jobs, pages, service, storage
 from webapp.transfer.models import Import
 
 
-def _upload(client, content, name="export.zip", **fields):
-    data = {"file": (io.BytesIO(content), name), **fields}
-    return client.post("/api/imports", data=data, content_type="multipart/form-data")
-
-
-def _bring(client, run_jobs, content, **wishes):
-    """Upload, look, start and run; the import as it stands then."""
-    made = _upload(client, content)
-    assert made.status_code == 202, made.text
-    run_jobs()
-    number = made.get_json()["import_id"]
-    ready = client.get(f"/api/imports/{number}").get_json()
-    assert ready["status"] == "ready", ready
-    assert client.post(f"/api/imports/{number}/start", json=wishes).status_code == 202
-    run_jobs()
-    return client.get(f"/api/imports/{number}").get_json()
-
-
-def _export(client, run_jobs):
-    """The whole account as it is now."""
-    made = client.post("/api/exports", json={"what": "account"}).get_json()
-    run_jobs()
-    with client.get(f"/api/exports/{made['export_id']}/download") as file:
-        return file.data
-
-
-def _talks(client):
-    return client.get("/api/conversations?limit=100").get_json()["conversations"]
-
-
-def _lines(client, conversation_id):
-    rows = client.get(f"/api/conversations/{conversation_id}?limit=100").get_json()["messages"]
-    return [(row["role"], row["content"]) for row in rows]
-
-
 @pytest.fixture
 def chatgpt():
     """An export of two conversations with memories."""
@@ -65,7 +31,7 @@ def chatgpt():
 
 
 def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run_jobs, model, chatgpt):
-    made = _upload(client, chatgpt).get_json()
+    made = upload(client, chatgpt).get_json()
     assert made["status"] == "reading"
     run_jobs()
     ready = client.get(f"/api/imports/{made['import_id']}").get_json()
@@ -80,9 +46,9 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
     assert done["counts"]["memories proposed"] == 4
     noted = client.get("/api/audit").get_json()["events"]
     assert [event["what"] for event in noted if event["action"] == "import_made"] == [made["filename"]]
-    (talk,) = _talks(client)
+    (talk,) = list_talks(client)
     assert (talk["title"], talk["updated_at"][:10]) == ("Talk 2", "2023-11-14")
-    assert _lines(client, talk["conversation_id"]) == [("user", "Question 2"), ("assistant", "Answer 2.")]
+    assert lines_of(client, talk["conversation_id"]) == [("user", "Question 2"), ("assistant", "Answer 2.")]
     archived = client.get("/api/conversations?archived=true").get_json()["conversations"]
     assert [row["title"] for row in archived] == ["Talk 1"]
     memories = client.get("/api/memories?needs_review=true").get_json()["memories"]
@@ -97,37 +63,37 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
     assert listed == ["Talk 1", "Talk 2"] and rest["next_cursor"] is None
     assert client.get(f"{place}/items?cursor=x").status_code == client.get("/api/imports?cursor=x").status_code == 422
     assert client.post(f"{place}/undo", json={}).status_code == 202
-    assert _talks(client) == client.get("/api/memories?needs_review=true").get_json()["memories"] == []
+    assert list_talks(client) == client.get("/api/memories?needs_review=true").get_json()["memories"] == []
     assert client.post(f"{place}/undo", json={}).status_code == 409
 
 
 def test_again_nothing_is_doubled_new_messages_are_added_and_edits_are_versions(client, run_jobs):
     first = chatgpt_conversation(1)
-    _bring(client, run_jobs, pack({"conversations.json": [first]}))
-    again = _bring(client, run_jobs, pack({"conversations.json": [first]}))
+    bring(client, run_jobs, pack({"conversations.json": [first]}))
+    again = bring(client, run_jobs, pack({"conversations.json": [first]}))
     assert again["counts"]["conversations unchanged"] == 1
     assert "conversations imported" not in again["counts"]
     assert again["error"].startswith("Nothing new")
     longer = chatgpt_conversation(1)
     longer["mapping"]["q2"] = node("q2", "a1", "user", "And then?", 1_700_000_020.0)
     longer["current_node"] = "q2"
-    more = _bring(client, run_jobs, pack({"conversations.json": [longer]}))
+    more = bring(client, run_jobs, pack({"conversations.json": [longer]}))
     assert (more["counts"]["conversations updated"], more["counts"]["messages"]) == (1, 1)
-    (talk,) = _talks(client)
-    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["Question 1", "Answer 1.", "And then?"]
+    (talk,) = list_talks(client)
+    assert [text for _, text in lines_of(client, talk["conversation_id"])] == ["Question 1", "Answer 1.", "And then?"]
     edited = chatgpt_conversation(1)
     edited["mapping"]["a9"] = node("a9", "q1", "assistant", "Another answer", 1_700_000_030.0)
     edited["current_node"] = "a9"
-    last = _bring(client, run_jobs, pack({"conversations.json": [edited]}))
-    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["Question 1", "Another answer"]
+    last = bring(client, run_jobs, pack({"conversations.json": [edited]}))
+    assert [text for _, text in lines_of(client, talk["conversation_id"])] == ["Question 1", "Another answer"]
     shown = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()
     assert shown["message_count"] == 2
     versions = client.get(f"/api/messages/{shown['messages'][1]['message_id']}/versions").get_json()
     assert "Answer 1." in json.dumps(versions)
     client.post(f"/api/imports/{last['import_id']}/undo", json={})
-    (talk,) = _talks(client)
+    (talk,) = list_talks(client)
     before = ["Question 1", "Answer 1.", "And then?"]
-    assert [text for _, text in _lines(client, talk["conversation_id"])] == before, "undoing it leaves the others"
+    assert [text for _, text in lines_of(client, talk["conversation_id"])] == before, "undoing it leaves the others"
     assert talk["message_count"] == 3
 
 
@@ -135,29 +101,29 @@ def test_importing_again_completes_what_was_missing_before(app, client, run_jobs
     bare = chatgpt_conversation(1)
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-abc"}
     bare["mapping"]["q1"]["message"]["content"] = {"content_type": "multimodal_text", "parts": [picture, "Look"]}
-    first = _bring(client, run_jobs, pack({"conversations.json": [bare]}))
+    first = bring(client, run_jobs, pack({"conversations.json": [bare]}))
     assert first["counts"]["files that are not in the export left out"] == 1
     (item,) = client.get(f"/api/imports/{first['import_id']}/items?outcome=incomplete").get_json()["items"]
     missing = {"kind": "files that are not in the export", "count": 1}
     assert missing in first["left_out"] and missing in item["left_out"]
-    (talk,) = _talks(client)
-    assert _lines(client, talk["conversation_id"])[0] == ("user", "[image]\n\nLook")
+    (talk,) = list_talks(client)
+    assert lines_of(client, talk["conversation_id"])[0] == ("user", "[image]\n\nLook")
     bare["mapping"]["a1"]["message"]["content"]["parts"] = ["Another wording."]
     whole = pack({"conversations.json": [bare], "file-abc-hive.md": b"# Hive"})
-    again = _bring(client, run_jobs, whole)
+    again = bring(client, run_jobs, whole)
     assert again["counts"]["conversations updated"] == 1
-    (talk,) = _talks(client)
-    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["Look", "Another wording."]
+    (talk,) = list_talks(client)
+    assert [text for _, text in lines_of(client, talk["conversation_id"])] == ["Look", "Another wording."]
     shown = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"][0]
     assert [file["name"] for file in shown["custom_payload"]["files"]] == ["hive.md"]
-    assert _bring(client, run_jobs, whole)["counts"]["conversations unchanged"] == 1
+    assert bring(client, run_jobs, whole)["counts"]["conversations unchanged"] == 1
 
 
 def test_importing_again_brings_back_no_words_changed_and_no_file_deleted_here(app, client, run_jobs):
     talk = chatgpt_conversation(1)
     talk["mapping"]["q1"]["message"]["metadata"] = {"attachments": [{"id": "file-abc", "name": "hive.md"}]}
     export = pack({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"})
-    _bring(client, run_jobs, export)
+    bring(client, run_jobs, export)
     with app.app_context():
         reply = db.session.scalar(db.select(Message).where(Message.role == "assistant"))
         reply.content = "Taken out."  # as forgetting does
@@ -165,9 +131,9 @@ def test_importing_again_brings_back_no_words_changed_and_no_file_deleted_here(a
     (file,) = client.get("/api/files").get_json()["files"]
     assert client.delete(f"/api/files/{file['file_id']}").status_code == 204
     talk["mapping"]["a1"]["message"]["content"]["parts"] = ["Another wording."]
-    _bring(client, run_jobs, pack({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"}))
-    (shown,) = _talks(client)
-    assert [text for _, text in _lines(client, shown["conversation_id"])] == ["Question 1", "Taken out."]
+    bring(client, run_jobs, pack({"conversations.json": [talk], "file-abc-hive.md": b"# Hive"}))
+    (shown,) = list_talks(client)
+    assert [text for _, text in lines_of(client, shown["conversation_id"])] == ["Question 1", "Taken out."]
     assert scalars(app, db.select(MessageFile)) == []
 
 
@@ -176,27 +142,27 @@ def test_what_has_no_date_is_not_dated_today(client, login, user, run_jobs):
     for part in talk["mapping"].values():
         if part["message"]:
             part["message"]["create_time"] = None
-    done = _bring(client, run_jobs, pack({"conversations.json": [talk]}))
+    done = bring(client, run_jobs, pack({"conversations.json": [talk]}))
     (item,) = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     assert item["reason"] == "It has no date in the export."
     german = login(user).get(f"/imports/{done['import_id']}", headers={"Accept-Language": "de"}).text
     assert "Im Export steht kein Datum." in german
-    (shown,) = _talks(client)
+    (shown,) = list_talks(client)
     assert shown["created_at"].startswith("1971-01-01")
     page = login(user).get(f"/c/{shown['conversation_id']}").text
     assert "no date" in page and "Undated" in page and "1971</time>" not in page
 
 
 def test_what_was_gone_on_with_here_is_left_alone(app, client, run_jobs):
-    _bring(client, run_jobs, pack({"conversations.json": [chatgpt_conversation(1)]}))
-    (talk,) = _talks(client)
+    bring(client, run_jobs, pack({"conversations.json": [chatgpt_conversation(1)]}))
+    (talk,) = list_talks(client)
     with app.app_context():
         db.session.add(Message(conversation_id=talk["conversation_id"], role="user", content="Here"))
         db.session.commit()
     longer = chatgpt_conversation(1)
     longer["mapping"]["q2"] = node("q2", "a1", "user", "There", 1_700_000_020.0)
     longer["current_node"] = "q2"
-    done = _bring(client, run_jobs, pack({"conversations.json": [longer]}))
+    done = bring(client, run_jobs, pack({"conversations.json": [longer]}))
     assert done["counts"]["conversations skipped"] == 1
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     assert items[0]["reason"] == "You have continued it here."
@@ -210,7 +176,7 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
         "memories.json": [{"conversations_memory": "Keeps bees.", "project_memories": {"p": "Due in May."}}],
     }
     content = pack(members)
-    done = _bring(client, run_jobs, content)
+    done = bring(client, run_jobs, content)
     assert done["counts"]["projects imported"] == 1
     (space,) = client.get("/api/spaces").get_json()["spaces"]
     assert (space["name"], space["instructions"]) == ("Thesis", "Be strict.")
@@ -219,13 +185,19 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
         ("Keeps bees.", None),
         ("Due in May.", space["space_id"]),
     }
+    made = upload(client, pack({"conversations.json": [claude_conversation(2)]})).get_json()["import_id"]
+    run_jobs()
+    client.post(f"/api/imports/{made}/start", json={"space_id": space["space_id"]})
+    client.delete(f"/api/spaces/{space['space_id']}")
+    run_jobs()
+    assert client.get(f"/api/imports/{made}").get_json()["counts"]["conversations imported"] == 1, "by itself, then"
 
 
 def test_only_what_was_chosen_is_taken(client, run_jobs, chatgpt):
-    done = _bring(client, run_jobs, chatgpt, take=["memories"])
-    assert _talks(client) == []
+    done = bring(client, run_jobs, chatgpt, take=["memories"])
+    assert list_talks(client) == []
     assert done["counts"]["memories proposed"] == 4
-    late = _bring(client, run_jobs, chatgpt, take=["conversations"], between={"from": "2024-01-01T00:00:00Z"})
+    late = bring(client, run_jobs, chatgpt, take=["conversations"], between={"from": "2024-01-01T00:00:00Z"})
     assert late["counts"]["conversations skipped"] == 2
 
 
@@ -258,15 +230,18 @@ def test_an_export_made_before_a_forgetting_brings_nothing_of_it_back(app, clien
     memory = client.post("/api/memories", json={"memory_type": "fact", "content": statement}).get_json()
     digest = {"main_topics": [statement], "action": [], "typical_observation": "Tells of a cat"}
     client.post("/api/memories", json={"conversation_id": conversation_id, "memory_data": digest})
-    export = _export(client, run_jobs)
+    export = download_export(client, run_jobs, what="account")[1].data
     assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
     client.delete(f"/api/conversations/{conversation_id}")
-    done = _bring(client, run_jobs, export, restore=restore)
+    done = bring(client, run_jobs, export, restore=restore)
     assert done["status"] == "done", done
-    (talk,) = _talks(client)
+    (talk,) = list_talks(client)
     assert client.get("/api/memories").get_json()["memories"] == []
     assert "Zebulon" not in talk["title"]
-    assert [text for _, text in _lines(client, talk["conversation_id"])] == ["And the cat?", "As I know: [forgotten]."]
+    assert [text for _, text in lines_of(client, talk["conversation_id"])] == [
+        "And the cat?",
+        "As I know: [forgotten].",
+    ]
     assert client.get(f"/api/conversations/{talk['conversation_id']}/memory").status_code == 404
 
 
@@ -294,7 +269,7 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(
         reply.content = f"You wrote that my cat Zebulon lives in Porto. So: {memory['content']}!"
         db.session.get(Conversation, talk).title_source = "auto"
     client.put(f"/api/memories/{memory['memory_id']}", json=later)
-    export = _export(client, run_jobs)
+    export = download_export(client, run_jobs, what="account")[1].data
 
     def forget():
         client.delete(f"/api/memories/{memory['memory_id']}")
@@ -305,11 +280,11 @@ def test_nor_what_it_said_before_or_as_more_than_a_current_memory(
         forget()
     else:
         monkeypatch.setattr(import_jobs, "write_transaction", forget)
-    assert _bring(client, run_jobs, export, **way)["status"] == "done"
-    (back,) = _talks(client)
+    assert bring(client, run_jobs, export, **way)["status"] == "done"
+    (back,) = list_talks(client)
     assert "Zebulon" not in back["title"]
     assert "Zebulon" not in client.get("/api/search?q=By+the+way").text
-    texts = [text for _, text in _lines(client, back["conversation_id"])]
+    texts = [text for _, text in lines_of(client, back["conversation_id"])]
     assert texts[0] == said and "Zebulon" not in texts[1]
 
 
@@ -321,9 +296,9 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
         words = "I live in Oslo. Is that right?"
         _, reply = add_exchange(row, words, parent_id=None, spans=[(0, 15, "pasted")])
         reply.content, reply.status = "It is.", "complete"
-    export = _export(client, run_jobs)
+    export = download_export(client, run_jobs, what="account")[1].data
     client.delete(f"/api/conversations/{conversation_id}")
-    assert _bring(client, run_jobs, export, restore=restore)["status"] == "done"
+    assert bring(client, run_jobs, export, restore=restore)["status"] == "done"
     with app.app_context():
         condition = Message.conversation_id != conversation_id, Message.role == "user"
         (message,) = db.session.scalars(select(Message).where(*condition))
@@ -334,7 +309,7 @@ def test_what_was_not_typed_in_a_message_is_known_where_it_comes_in(app, client,
 
 def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):
     monkeypatch.setattr(import_jobs, "BATCH", 2)
-    made = _upload(client, pack({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
+    made = upload(client, pack({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={"take": ["conversations"]})
     write, calls = import_jobs.write_conversation, []
@@ -365,7 +340,7 @@ def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client
 
 
 def test_files_that_a_killed_process_left_are_swept(app, client, run_jobs):
-    named = _upload(client, b"[]", "conversations.json").get_json()["import_id"]
+    named = upload(client, b"[]", "conversations.json").get_json()["import_id"]
     with app.app_context():
         kept = storage.path_of(db.session.get_one(Import, named).stored_as)
         left, new = storage.folder() / "left", storage.folder() / "new"
@@ -382,7 +357,7 @@ def test_files_that_a_killed_process_left_are_swept(app, client, run_jobs):
 
 
 def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
-    made = _upload(client, chatgpt).get_json()
+    made = upload(client, chatgpt).get_json()
     with app.app_context():
         assert not any(service.stalled_jobs().values())
         row = db.session.get(Import, made["import_id"])
@@ -394,31 +369,31 @@ def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
 def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
     with app.app_context():
         before = set(storage.folder().iterdir())
-    made = _upload(client, chatgpt).get_json()
+    made = upload(client, chatgpt).get_json()
     run_jobs()
     client.post(f"/api/imports/{made['import_id']}/start", json={})
     assert client.post(f"/api/imports/{made['import_id']}/cancel", json={}).status_code == 202
     run_jobs()
     assert client.get(f"/api/imports/{made['import_id']}").get_json()["status"] == "cancelled"
-    assert _talks(client) == []
+    assert list_talks(client) == []
     with app.app_context():
         assert set(storage.folder().iterdir()) == before
 
 
 def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run_jobs, browser):
     rows = [chatgpt_conversation(1), {"title": "Broken"}, chatgpt_conversation(2, title="x\x00y" * 200)]
-    seen = _upload(client, pack({"conversations.json": rows})).get_json()["import_id"]
+    seen = upload(client, pack({"conversations.json": rows})).get_json()["import_id"]
     run_jobs()
     assert "“Broken”</bdi> · it has no messages" in browser.get(f"/imports/{seen}").text
-    done = _bring(client, run_jobs, pack({"conversations.json": rows}))
+    done = bring(client, run_jobs, pack({"conversations.json": rows}))
     assert done["counts"]["conversations imported"] == 2
     assert done["counts"]["problems skipped"] == 1
     items = client.get(f"/api/imports/{done['import_id']}/items?outcome=skipped").get_json()["items"]
     assert [(item["title"], item["kind"]) for item in items] == [("“Broken”", "problem")]
-    assert HIDDEN not in json.dumps(_talks(client))
+    assert HIDDEN not in json.dumps(list_talks(client))
     chat = openwebui_chat()
     chat["meta"] = {"tags": ["bee_keeping", "Bee keeping", "x" * 80, *map(str, range(30))]}
-    _bring(client, run_jobs, pack({"chats.json": [chat]}))
+    bring(client, run_jobs, pack({"chats.json": [chat]}))
     (talk,) = client.get("/api/conversations?archived=true").get_json()["conversations"]
     assert talk["tags"][:2] == ["Bee keeping", "x" * 50] and len(talk["tags"]) == MAX_TAGS
 
@@ -426,16 +401,16 @@ def test_bad_parts_are_reported_and_stop_nothing_and_tags_come_along(client, run
 def test_what_is_no_export_or_none_that_fits_is_refused(app, client, run_jobs, monkeypatch):
     for fields in ({}, {"format": "nonsense"}):
         assert client.post("/api/imports", data=fields, content_type="multipart/form-data").status_code == 422, fields
-        assert _upload(client, b"", **fields).status_code == 422, fields
+        assert upload(client, b"", **fields).status_code == 422, fields
     assert client.post("/api/imports", json={"text": ""}).status_code == 422
     assert client.post("/api/imports", data=b"x", content_type="application/octet-stream").status_code == 415
-    made = _upload(client, b"not json at all", "x.json").get_json()
+    made = upload(client, b"not json at all", "x.json").get_json()
     run_jobs()
     failed = client.get(f"/api/imports/{made['import_id']}").get_json()
     assert failed["status"] == "failed" and "not an export" in failed["error"]
     assert client.post(f"/api/imports/{made['import_id']}/start", json={}).status_code == 409
     monkeypatch.setitem(app.config, "MAX_IMPORT_BYTES", 10)
-    assert _upload(client, b"x" * 1_000).status_code == 413
+    assert upload(client, b"x" * 1_000).status_code == 413
 
 
 def test_too_much_at_once_is_refused(client, run_jobs):

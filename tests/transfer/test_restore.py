@@ -26,6 +26,7 @@ from tests.journeys.rows import assessment, begin, extraction, load, say, write_
 from tests.memories.conversing import operation
 from tests.support.commands import command_app
 from tests.support.queries import count_queries
+from tests.transfer.moving import upload
 from webapp.accounts.service import delete_user
 from webapp.background.time_slices import ENDLESS, Slice, advance
 from webapp.config import Settings
@@ -133,22 +134,28 @@ def contents(data: bytes) -> dict[str, Any]:
 
 def export_account(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
-    name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
+    name, *_ = advance("an export", partial(export_jobs._write_account, user_id), Slice(ENDLESS))
     data = storage.path_of(name).read_bytes()
     storage.drop(name)
     return data
 
 
-def restore_account(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
-    """Upload, look, start and run until it is done; the import."""
+def begin_restore(user_id: int, data: bytes, **wishes: Any) -> int:
+    """Upload, look and start; the id of the import."""
     with write_transaction():
         with storage.open_new_file() as (name, file):
             file.write(data)
-        row = service._add(user_id, "me.zip", name, len(data), None)
+        row = service.add_stored(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
     assert preview.inspect_upload(import_id) == "ready", db.session.get(Import, import_id).error
     with write_transaction():
         service.start(user_id, import_id, StartImport(**wishes))
+    return import_id
+
+
+def restore_account(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
+    """Begin and run until it is done; the import."""
+    import_id = begin_restore(user_id, data, **wishes)
     while import_jobs.run(import_id, seconds=slices) == "running":
         pass
     done = db.session.get(Import, import_id)
@@ -450,13 +457,7 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
     with app.app_context():
         furnish(person.user_id, [["One", "Two"], ["Three"], ["Four", "Five"]], ["Tea"])
         data = export_account(person.user_id)
-        with write_transaction():
-            with storage.open_new_file() as (name, file):
-                file.write(data)
-            import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
-        preview.inspect_upload(import_id)
-        with write_transaction():
-            service.start(other.user_id, import_id, StartImport())
+        import_id = begin_restore(other.user_id, data)
         write, calls = job.write, []
 
         def kill_write(*args):
@@ -561,13 +562,9 @@ def test_only_an_empty_account_is_restored_into_and_by_one_at_a_time(app, api, l
     other, empty = api(make_user()), make_user()
     other.post("/api/conversations", json={"title": "Mine"})
 
-    def upload(client) -> str:
-        form = {"file": (io.BytesIO(data), "a.zip")}
-        made = client.post("/api/imports", data=form, content_type="multipart/form-data")
-        return f"/api/imports/{made.get_json()['import_id']}"
-
     browser = login(empty)
-    place, second = upload(other), upload(api(empty))
+    ids = [upload(client, data).get_json()["import_id"] for client in (other, api(empty))]
+    place, second = (f"/api/imports/{number}" for number in ids)
     page = post_form(browser, "/imports", page="/transfer", file=(io.BytesIO(data), "me.zip")).location
     run_jobs()
     assert other.post(f"{place}/start", json={"restore": True}).status_code == 409

@@ -11,7 +11,7 @@ from webapp.conversations.current_messages import current
 from webapp.conversations.models import Conversation, Message, MessageReasoning, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
-from webapp.db.base import add_row, db, now, rows_changed, table_of
+from webapp.db.base import db, insert_row, now, rows_changed, table_of
 from webapp.errors import Conflict, NotFound, require
 from webapp.http.validation import MAX_ID, Page
 from webapp.text.provenance import Spans, spans_of_others
@@ -108,7 +108,7 @@ def add_exchange(
         spans=[*spans] or None,
         is_tainted=bool(spans_of_others(content, tuple(spans))),
     )
-    add_row(question)
+    insert_row(question)
     reply = _add_streaming(
         conversation.conversation_id,
         question.message_id,
@@ -150,7 +150,7 @@ def _add_streaming(conversation_id: int, parent_id: int | None, **values: Any) -
         created_at=now(),
         **values,
     )
-    return add_row(row)
+    return insert_row(row)
 
 
 def _count(conversation: Conversation, row: Message) -> Message:

@@ -16,7 +16,7 @@ from webapp.conversations.journey_links import find_journey
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
-from webapp.db.base import add_row, db, get_or_raise, now, rows_changed
+from webapp.db.base import db, get_or_raise, insert_row, now, rows_changed
 from webapp.errors import NotFound, require
 from webapp.extensions import redis
 from webapp.spaces.service import persona_in
@@ -74,7 +74,7 @@ def create_conversation(
         message_count=messages,
     )
     row.tags = fields.tags
-    return add_row(row)
+    return insert_row(row)
 
 
 def current_conversation(user_id: int) -> Conversation:

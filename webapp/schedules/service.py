@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
@@ -211,4 +211,7 @@ def _rrule(repeat: Simple | None, rrule: str | None, local: datetime) -> str:
 def _set_next(row: Schedule, after: datetime) -> None:
     row.next_at = next_time(row.rrule, row.at, row.timezone, after)
     if row.next_at is None:
+        beginning = to_instant(row.at, row.timezone) - timedelta(days=1)
+        if next_time(row.rrule, row.at, row.timezone, beginning) is None:
+            raise Invalid.field("rrule", "never comes due; nothing would be sent")
         raise Invalid.field("rrule" if row.rrule else "at", "has passed; nothing would be sent")

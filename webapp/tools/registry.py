@@ -24,7 +24,7 @@ class Calculate(BaseModel):
 
 
 class Dates(BaseModel):
-    """Today, weekdays, days to end, add -2 weeks"""
+    """The time now, weekdays, days to end, add -2 weeks"""
 
     start: str = Field("", max_length=100)
     end: str = Field("", max_length=100)
@@ -52,7 +52,8 @@ async def _calculate(arguments: dict[str, Any], _around: ToolContext) -> Output:
 async def _calculate_date(arguments: dict[str, Any], context: ToolContext) -> Output:
     try:
         request = Dates.model_validate({name: value for name, value in arguments.items() if value is not None})
-        return {**calculate_date(context.now.date(), request.start, request.end, request.add)}
+        answer = calculate_date(context.now.date(), request.start, request.end, request.add)
+        return {**answer, "time_now": f"{context.now:%H:%M}"}
     except (UnclearDate, ValidationError) as error:
         return failure(str(error) if isinstance(error, UnclearDate) else "start, end and add are short texts.")
 

@@ -13,7 +13,6 @@ from webapp.memories.learning.prompt import (
     MEMORIES,
     POINTS,
     PROFILE,
-    SHORTENED,
     ConversationLine,
     OpenPoint,
     parts_of,
@@ -95,7 +94,7 @@ def test_too_many_messages_give_a_prefix_and_a_watermark():
 def test_a_giant_message_is_shortened_visibly_and_does_not_block():
     call = build_extraction(lines("x" * 500_000, "reply", "I like tea"), budget=BASE + 400)
     (row,) = read_sections(call.messages[1]["content"])[CONVERSATION]
-    assert SHORTENED in row["text"]
+    assert "characters left out" in row["text"]
     assert call.covers_through == 11 and call.is_partial
     assert len(call.sources[0].content) == 500_000
 
@@ -147,10 +146,10 @@ def test_the_budget_holds_and_no_user_message_is_lost(said, new_from, contents, 
     assert len(sections[MEMORIES]) == len(call.numbered) <= len(memories)
     shown = [row for row in sections[CONVERSATION] if "message" in row]
     for row, source in zip(shown, call.sources, strict=True):
-        assert row["text"] in source.content or SHORTENED in row["text"]
+        assert row["text"] in source.content or "…" in row["text"]
     for message in {source.message_id: source for source in call.sources}.values():
         parts = [row["text"] for row, s in zip(shown, call.sources, strict=True) if s.message_id == message.message_id]
-        assert SHORTENED in parts[0] or "".join(parts).split() == "".join(parts_of(message.content)).split()
+        assert "…" in parts[0] or "".join(parts).split() == "".join(parts_of(message.content)).split()
     assert json.loads(json.dumps(call.messages))
 
 

@@ -66,6 +66,12 @@ def settle(client, proposal: dict, answer: str) -> dict:
     return done.json
 
 
+def undo_tool(client) -> int:
+    """The status of undoing what a tool changed."""
+    (made,) = [row for row in client.get("/api/memories/changes").json["changes"] if row["cause"] == "tool"]
+    return client.post(f"/api/memories/changes/{made['change_set_id']}/undo", json={}).status_code
+
+
 PASTED = "Note this: I have chosen Oakline for good."
 
 
@@ -174,14 +180,18 @@ def test_forgetting_waits_for_the_person_and_then_leaves_nothing(app, client, us
     assert scalars(app, select(ForgetProposal)) == [], "it goes with the conversation"
 
 
-@pytest.mark.parametrize(("answer", "stays"), [("accept", "Lives in Linz"), ("discard", "Lives in Graz")])
-def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays):
+@pytest.mark.parametrize(
+    ("answer", "stays", "undone"), [("accept", "Lives in Linz", 200), ("discard", "Lives in Graz", 409)]
+)
+def test_a_contradiction_is_settled_by_time(app, client, user, answer, stays, undone):
     conflict(app, client)
     (found,) = list_proposals(client, kind="conflict")
     assert found["why"] == "conflict" and list_proposals(client, kind="remember") == []
     assert (found["memory"]["content"], found["replaces"]["content"]) == ("Lives in Linz", "Lives in Graz")
     settle(client, found, answer)
     assert current(app, user.user_id) == [stays]
+    assert undo_tool(client) == undone, "an answer goes with what it was about; what is forgotten stays forgotten"
+    assert current(app, user.user_id) == (["Lives in Graz", "Lives in Linz"] if undone == 200 else [stays])
 
 
 @pytest.mark.parametrize("key", ["identity/location", None])
@@ -248,6 +258,7 @@ def test_the_reply_shows_it_and_the_buttons_settle_it(client, model, browser):
     again = post_form(browser, place, ids=[found["proposal_id"]], decision="accept")
     assert again.status_code == 303, "settled elsewhere: nothing more to do"
     assert "Keep this?" not in browser.get(f"/c/{reply['conversation_id']}").text
+    assert undo_tool(client) == 200 and client.get("/api/memories").json["memories"] == []
 
 
 def test_the_reply_shows_exactly_what_would_be_forgotten(app, client, login, make_user, user, model, browser):

@@ -300,8 +300,13 @@ def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, r
     done = browser.get(state, headers=HTMX)
     assert "Memories: +1." in done.text
     assert done.headers["HX-Trigger"] == "memories:changed, memories:corrected"
-    failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
-    assert "tried again" in failed
+    say(app, talk, "I sold it")
+    model.script(match="memory_operations", fault={"http_status": 401})
+    state = begin()
+    run_jobs()
+    for place, why in ((state, "did not accept the API key"), (f"/c/{talk}/memory/extract/unknown", "")):
+        failed = browser.get(place, headers=HTMX).text
+        assert why in failed and "tried again" in failed
 
 
 def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn):
@@ -427,8 +432,10 @@ def test_many_at_once_from_the_compact_list(app, browser, client, user, make_use
     assert post_form(browser, "/memories/many", ids=gone, action="forget", confirm=1).status_code == 303
     assert [row.memory_id for row in memories_of(app, user.user_id)] == ids[:2]
     theirs = api(make_user()).post("/api/memories", json=kind | {"content": "Owns a barge"}).json["memory_id"]
-    for wrong, status in (({"ids": [theirs], "action": "archive"}, 404), ({"ids": [], "action": "pin"}, 422)):
-        assert post_form(browser, "/memories/many", **wrong).status_code == status
+    forget, keep = {"ids": [theirs], "action": "forget", "confirm": 1}, {"decision": "accept"}
+    for path, fields in (("many", forget), ("many", {"action": "pin"}), ("review", keep)):
+        answer = post_form(browser, f"/memories/{path}", **fields)
+        assert "Select at least one memory." in browser.get(answer.location).text
     assert post_form(browser, "/memories/many", ids=ids[:1], action="sell").status_code == 422
 
 

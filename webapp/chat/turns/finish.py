@@ -1,12 +1,11 @@
 """The end of a turn: one transaction that makes the reply final, whoever gets there first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, Update, bindparam, insert, select, update
+from sqlalchemy import Select, Update, bindparam, func, insert, select, update
 from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
@@ -21,7 +20,8 @@ from webapp.conversations.messages import store_reasoning
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.conversations.tool_records import open_client_calls
-from webapp.db.base import db, now, rows_changed, table_of
+from webapp.db.base import db, now, read_columns, rows_changed, table_of
+from webapp.db.columns import Timestamp
 from webapp.extensions import app_settings
 from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, RefusedByModel, Unauthorized
@@ -92,11 +92,10 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     # Before anything is locked: a long prompt takes a while to serialise, and SQLite has one writer.
     steps = [_step_values(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
     # The conversation first, like everyone who changes one: two orders of locking end in deadlocks.
-    stored = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
-    if stored is None:
+    conversation: Any = read_columns(_conversation_of(), {"turn": turn_id}).one_or_none()
+    if conversation is None:
         return None
-    conversation, version, began_at = stored
-    scope = TurnScope(conversation.user_id, conversation.space_id, began_at, version or 0)
+    scope = TurnScope(conversation.user_id, conversation.space_id, conversation.began_at, conversation.version or 0)
     text, thoughts, tool_calls = redact(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
     values: dict[str, Any] = {
         "status": outcome.status,
@@ -123,12 +122,13 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     if rows_changed(_claim(), {"turn": turn_id, **values}) != 1:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
-    conversation.updated_at = now()
-    if conversation.seen_at is None:
-        conversation.seen_at = conversation.updated_at
-    _request_extraction(conversation, row)
-    _request_summary(conversation, outcome)
-    _request_indexing(conversation, row)
+    due = _due_work(conversation, row, outcome)
+    changed = {"conversation": row.conversation_id, "moment": now(), **due}
+    db.session.connection().execute(_update_conversation(), changed)
+    if not conversation.is_temporary:
+        first_id = min(row.reply_to_id or turn_id, turn_id)
+        # Whatever makes its vectors announces it.
+        changes.note(conversation.user_id, Change("conversation", row.conversation_id, first_id), channel=None)
     if steps:
         db.session.execute(insert(table_of(PipelineStep)), steps)
     receipts.store(turn_id, outcome.receipt)
@@ -149,10 +149,11 @@ def finish_turn(turn_id: int, outcome: Outcome) -> FinishedTurn | None:
     kind, data = final_event(row, retryable=outcome.retryable)
     memory_ids = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
     is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
-    return FinishedTurn(kind, data, _jobs_of_turn(conversation, row), memory_ids, text if is_changed else None)
+    jobs = _jobs_of_turn(conversation, row, _job_with_model(row, due, has_title=conversation.title_source != "none"))
+    return FinishedTurn(kind, data, jobs, memory_ids, text if is_changed else None)
 
 
-def _report_events(conversation: Conversation, reply: Message, hooked: bool) -> None:
+def _report_events(conversation: Any, reply: Message, hooked: bool) -> None:
     if conversation.is_temporary:
         return
     ids = {"conversation_id": conversation.conversation_id}
@@ -165,36 +166,38 @@ def _report_events(conversation: Conversation, reply: Message, hooked: bool) -> 
 
 
 # Building a statement costs about as much as sending it: those of every reply are built once.
+# And the columns of a conversation are read and written past the ORM, which takes twice the code.
 @cache
-def _conversation_of() -> Select[Conversation, int | None, datetime]:
+def _conversation_of() -> Select[*tuple[Any, ...]]:
     """Return the conversation of a turn and the version of its user's memory, both locked, and when the turn began."""
     conversation_id = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
     began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
-        select(Conversation, MemoryVersion.version, began_at)
+        select(
+            Conversation.conversation_id,
+            Conversation.user_id,
+            Conversation.message_count,
+            Conversation.uses_memory,
+            Conversation.makes_memory,
+            Conversation.is_temporary,
+            Conversation.deleted_at,
+            Conversation.space_id,
+            Conversation.title_source,
+            Conversation.extracted_through,
+            MemoryVersion.version,
+            began_at.label("began_at"),
+        )
         .outerjoin(MemoryVersion, MemoryVersion.user_id == Conversation.user_id)
         .where(Conversation.conversation_id == conversation_id)
         .with_for_update()
-        .options(
-            load_only(
-                Conversation.user_id,
-                Conversation.message_count,
-                Conversation.uses_memory,
-                Conversation.makes_memory,
-                Conversation.is_temporary,
-                Conversation.deleted_at,
-                Conversation.space_id,
-                Conversation.title_source,
-                Conversation.extraction_due,
-                Conversation.extracted_through,
-                Conversation.summary_due,
-                Conversation.index_due,
-                Conversation.updated_at,
-                Conversation.seen_at,
-            )
-        )
-        .execution_options(populate_existing=True)
     )
+
+
+@cache
+def _update_conversation() -> Update:
+    table, moment = table_of(Conversation), bindparam("moment", type_=Timestamp)
+    values = {"updated_at": moment, "seen_at": func.coalesce(table.c.seen_at, moment)}
+    return update(table).where(table.c.conversation_id == bindparam("conversation")).values(values)
 
 
 @cache
@@ -226,20 +229,19 @@ def _step_values(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     }
 
 
-def _request_summary(conversation: Conversation, outcome: Outcome) -> None:
+def _due_work(conversation: Any, reply: Message, outcome: Outcome) -> dict[str, Any]:
+    """Return the conversation's columns that say which work a final reply asks for.
+
+    While memory is off only the watermark of its extraction moves.
+    """
     # With so few messages in all there cannot be more of them open: most turns need not count.
     may_be_due = outcome.fills_prompt or conversation.message_count > app_settings().summary_threshold
-    conversation.summary_due = may_be_due and summaries.is_due(conversation.conversation_id, outcome.fills_prompt)
-
-
-def _request_indexing(conversation: Conversation, reply: Message) -> None:
-    """Make the exchange searchable."""
-    if conversation.is_temporary:
-        return
-    conversation.index_due = True
-    first = min(reply.reply_to_id or reply.message_id, reply.message_id)
-    # Whatever makes its vectors announces it.
-    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first), channel=None)
+    is_due = may_be_due and summaries.is_due(conversation.conversation_id, outcome.fills_prompt)
+    due: dict[str, Any] = {"summary_due": is_due}
+    due["extraction_due"] = is_extraction_on(conversation)
+    if not due["extraction_due"]:
+        due["extracted_through"] = max(conversation.extracted_through or 0, reply.message_id)
+    return due if conversation.is_temporary else {**due, "index_due": True}
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
@@ -255,22 +257,15 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
     }
 
 
-def _request_extraction(conversation: Conversation, reply: Message) -> None:
-    """Mark the conversation as due for memory extraction; while memory is off only the watermark moves."""
-    conversation.extraction_due = is_extraction_on(conversation)
-    if not conversation.extraction_due:
-        conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
-
-
-def _jobs_of_turn(conversation: Conversation, reply: Message) -> list[JobRequest]:
+def _jobs_of_turn(conversation: Any, reply: Message, with_model: str | None) -> list[JobRequest]:
     """Return the background work a final reply asks for: one job that may report to the turn, and vectors."""
-    owner, name = conversation.user_id, _job_with_model(conversation, reply)
-    ids: Ids = {"conversation_id": conversation.conversation_id}
-    jobs = [JobRequest(name, ids, reply.message_id, person=owner)] if name else []
+    owner = conversation.user_id
+    ids: Ids = {"conversation_id": reply.conversation_id}
+    jobs = [JobRequest(with_model, ids, reply.message_id, person=owner)] if with_model else []
     return jobs if conversation.is_temporary else [*jobs, JobRequest("index", {"user_id": owner}, person=owner)]
 
 
-def _job_with_model(conversation: Conversation, reply: Message) -> str | None:
+def _job_with_model(reply: Message, due: Mapping[str, Any], *, has_title: bool) -> str | None:
     """Return the job that calls the model, at most once: the extraction also titles.
 
     Work with a call of its own replaces the extraction, which waits for the next turn or the sweep.
@@ -279,11 +274,11 @@ def _job_with_model(conversation: Conversation, reply: Message) -> str | None:
         return None
     if open_client_calls(reply.tool_calls):
         return None
-    if conversation.summary_due:
+    if due["summary_due"]:
         return "summary"
-    if conversation.extraction_due:
+    if due["extraction_due"]:
         return "extract"
-    return "title" if conversation.title_source == "none" else None
+    return None if has_title else "title"
 
 
 def fit_column(text: str) -> str:

@@ -143,12 +143,15 @@ def _view(
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:
-    """Undo a change set as one of its own. Raises NotFound, and Conflict with every memory that prevents it."""
+    """Undo a change set as one of its own, with the user's answers to what it asked. Raises NotFound, and Conflict with
+    every memory that prevents it."""
     lock_withdrawal(user_id, [change["memory_id"] for change in _own_change_set(user_id, change_set_id).changes])
     versions.begin_change(user_id)
     original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
         raise AlreadyUndone("This has already been undone.")
+    for answer_id in _answers(original):
+        undo(user_id, answer_id)
     changes = _changes_of(original)
     plan = undoing.plan_undo(changes, _present(user_id, changes))
     if plan.obstacles:
@@ -190,6 +193,21 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     ]
     db.session.flush()
     return view_change_sets([row])[0]
+
+
+def _answers(original: MemoryChangeSet) -> Sequence[int]:
+    """Return the user's later decisions, each about one of the memories in a change set, latest first."""
+    revised = select(MemoryRevision.change_set_id).where(
+        MemoryRevision.memory_id.in_([c["memory_id"] for c in original.changes if c["before"] != c["after"]])
+    )
+    later = select(MemoryChangeSet).where(
+        MemoryChangeSet.change_set_id.in_(revised),
+        MemoryChangeSet.change_set_id > original.change_set_id,
+        MemoryChangeSet.cause.startswith("review_", autoescape=True),
+        MemoryChangeSet.undone_at.is_(None),
+    )
+    rows = db.session.scalars(later.order_by(MemoryChangeSet.change_set_id.desc()))
+    return [row.change_set_id for row in rows if row.counts.get("updated") == 1]
 
 
 def _withdrawals(plan: UndoPlan) -> list[Memory]:

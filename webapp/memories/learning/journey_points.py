@@ -1,13 +1,13 @@
 """Points of a journey in the call after a turn: its shape, and its grounding."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from webapp.llm.structured import object_schema, readable_items
-from webapp.memories.rules.evidence import find_quote, has_substance, is_whole
+from webapp.memories.rules.evidence import find_quote, has_substance
 from webapp.memories.rules.operations import Number, Unit, one_line
 from webapp.memories.rules.secrets import find_secret
 from webapp.memories.rules.state import Evidence, SourceMessage
@@ -81,7 +81,7 @@ class GroundedAssessment:
 
 
 def ground_assessments(
-    assessments: Iterable[PointAssessment],
+    assessments: Sequence[PointAssessment],
     sources: Sequence[SourceMessage],
     open_points: int,
     is_forgotten: Callable[[str], bool] = lambda _: False,
@@ -91,7 +91,6 @@ def ground_assessments(
     Rejected are unknown points, those without a quote of what the user typed, secrets, and what was forgotten.
     """
     best: dict[int, GroundedAssessment] = {}
-    rejected = 0
     for assessment in assessments:
         evidence = tuple(passage for quote in assessment.relevant_quotes if (passage := _ground(quote, sources)))
         statements = [*assessment.extracted_points, *map(str, assessment.structured_data.values())]
@@ -102,14 +101,11 @@ def ground_assessments(
             or find_secret(*statements, *(e.quote for e in evidence))
             or any(map(is_forgotten, statements))
         ):
-            rejected += 1
-        elif previous is None or previous.assessment.confidence_score < assessment.confidence_score:
-            rejected += previous is not None
+            continue
+        if previous is None or previous.assessment.confidence_score < assessment.confidence_score:
             grounded = assessment.model_copy(update={"relevant_quotes": [item.quote for item in evidence]})
             best[assessment.point_number] = GroundedAssessment(grounded, evidence)
-        else:
-            rejected += 1
-    return [best[number] for number in sorted(best)], rejected
+    return [best[number] for number in sorted(best)], len(assessments) - len(best)
 
 
 def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
@@ -117,7 +113,7 @@ def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
     for source in reversed(sources):
         if source.role == "user" and (span := find_quote(quote, source.content, source.others)):
             words = source.content[span.start : span.end]
-            # Here a bare "no" is evidence when it is the whole answer: it is quoted with the question.
-            if has_substance(words, source.content) or is_whole(words, source.content):
+            # A bare "no" is evidence when it is the whole answer: it is quoted with the question.
+            if has_substance(words, source.content):
                 return Evidence(source.message_id, words, span.start, span.end, source.said_at)
     return None

@@ -32,11 +32,10 @@ from webapp.i18n.dates import is_dated
 from webapp.memories.rules.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.text.provenance import Spans, spans_of_others
 from webapp.text.sentences import sentences_of
-from webapp.text.tokens import estimate_tokens
+from webapp.text.tokens import estimate_tokens, shorten
 
 PROFILE, MEMORIES, POINTS, CONVERSATION = "# Profile", "# Known memories", "# Open points", "# Conversation"
 SECTIONS = (PROFILE, MEMORIES, POINTS, CONVERSATION)
-SHORTENED = " […shortened…] "
 # What is known may take up this share of the room, so that a large memory cannot crowd out what the user just said.
 KNOWN_SHARE = 0.4
 _MIN_TEXT = 40
@@ -224,19 +223,11 @@ def _fit(rows: list[str], room: int) -> list[str]:
 
 
 def _shorten(text: str, day: Mapping[str, str], number: int, room: int) -> str:
-    """Return the beginning and the end of a message, as much as fits, with a mark between."""
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _cost(_row(_message_row(day, number, _ends(text, middle)))) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return _ends(text, low)
-
-
-def _ends(text: str, size: int) -> str:
-    return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
+    """Return a message with as much of its beginning and end as fits in a row."""
+    limit = room
+    while (excess := _cost(_row(_message_row(day, number, shorten(text, limit)))) - room) > 0:
+        limit -= excess
+    return shorten(text, limit)
 
 
 def _message_row(day: Mapping[str, str], number: int, text: str, continued: bool = False) -> dict[str, Any]:

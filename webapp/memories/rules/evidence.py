@@ -32,13 +32,8 @@ def has_substance(quote: str, message: str) -> bool:
     """Return whether a quote is more than a fragment of its message; a short answer ("42", "🍕") is all of it."""
     if _weight(quote) >= MIN_LETTERS:
         return True
-    return is_whole(quote, message) and any(ch.isalnum() or unicodedata.category(ch) == "So" for ch in quote)
-
-
-def is_whole(quote: str, message: str) -> bool:
-    """Return whether a quote is everything the user said."""
-    canonical = canonical_statement(quote)
-    return bool(canonical) and canonical == canonical_statement(message)
+    is_whole = canonical_statement(quote) == canonical_statement(message)
+    return is_whole and any(ch.isalnum() or unicodedata.category(ch) == "So" for ch in quote)
 
 
 def own_sentence(span: Span, message: str, other_spans: Iterable[Span] = ()) -> str:

@@ -136,9 +136,9 @@ def act() -> ViewResult:
     chosen = service.visible(user_id).where(Memory.memory_id.in_(_chosen_ids())).order_by(Memory.memory_id)
     rows = db.session.scalars(chosen).all()
     ids = [row.memory_id for row in rows]
-    if not ids:
-        raise NotFound("There is no such memory.")
     undo = "message"
+    if not ids:
+        return commit_and_redirect(url_for("memories.page", view="rows"), _("Select at least one memory."))
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
@@ -163,9 +163,9 @@ def act() -> ViewResult:
 @blueprint.post("/memories/review")
 def review() -> ViewResult:
     """Keep the chosen memories in review, or say that they are wrong; those that contradict another are skipped."""
-    decision = requested_decision()
-    count, left, gone = decisions.decide_many(current_user_id(), _chosen_ids(), decision)
-    sentence = decided_text(decision, count, left)
+    ids, decision = _chosen_ids(), requested_decision()
+    count, left, gone = decisions.decide_many(current_user_id(), ids, decision)
+    sentence = decided_text(decision, count, left) if ids else _("Select at least one memory.")
     if gone:
         sentence += " " + _("%(num)s had been settled already.", num=gone)
     return commit_and_redirect(url_for("memory_activity.review"), sentence)
@@ -190,9 +190,9 @@ def decided_text(decision: Decision, count: int, left: int) -> str:
 
 
 def _chosen_ids() -> list[int]:
-    """Return the chosen ids. Raises Invalid for none, or for more than a page holds."""
+    """Return the chosen ids, which may be none. Raises Invalid for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
-    if not 0 < len(ids) <= MAX_DECISIONS:
+    if len(ids) > MAX_DECISIONS:
         raise Invalid.field("ids", "choose between one and %(most)s", most=MAX_DECISIONS)
     return ids
 
