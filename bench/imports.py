@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, family, resident, run_stack
-from testkit.exports import chatgpt_conversation
+from testkit.exports import chatgpt_conversation, node
 
 CONVERSATIONS = 50_000
 SHARD = 1_000
@@ -80,20 +80,7 @@ def _conversation(number: int, sentences: int) -> dict[str, Any]:
                 f"{role} says something about topic {number % 977} and thing {words.randrange(10**9)}. "
                 for _ in range(sentences)
             )
-            made["mapping"][key] = {
-                "id": key,
-                "parent": parent,
-                "children": [],
-                "message": {
-                    "id": f"m-{number}-{key}",
-                    "author": {"role": role},
-                    "create_time": 1_700_000_100.0 + turn,
-                    "content": {"content_type": "text", "parts": [text]},
-                    "weight": 1.0,
-                    "metadata": {},
-                    "recipient": "all",
-                },
-            }
+            made["mapping"][key] = node(key, parent, role, text, 1_700_000_100.0 + turn)
             parent = key
     made["current_node"] = parent
     return made

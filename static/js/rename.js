@@ -1,5 +1,6 @@
 // Editing in place: titles in the sidebar (double click or F2), and Esc, which puts back what was there.
 import { $, isTouch, load, on, onContent } from "./dom.js";
+import { markedText, setMarkedText } from "./origins.js";
 
 function rename(item) {
   const link = $(".side-link", item);
@@ -10,6 +11,7 @@ function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message, .review-queue") ?? form;
   const hadFocus = form.contains(document.activeElement);
   if (hadFocus) document.addEventListener("htmx:finally:swap", () => setTimeout(() => focusOpener(target.id, form.getAttribute("action"))), { once: true });
+  forget(form);
   load(form.dataset.esc, `#${target.id}`, "outerHTML");
 }
 
@@ -58,10 +60,22 @@ on("focusout", "[data-save-on-blur]", (_event, field) => {
   else restore(form);
 });
 
+// A message that is being changed is kept in this tab, until it is sent or given up.
+function forget(form) {
+  delete sessionStorage[$("textarea", form)?.id];
+}
+on("submit", ".edit-message", (_event, form) => forget(form));
+on("input", ".edit-message textarea", (_event, field) => { sessionStorage[field.id] = JSON.stringify(markedText(field)); });
+onContent(() => {
+  for (const id in sessionStorage) if (id.startsWith("edit-")) $(`#m-${id.slice(5)} [data-edit]`)?.click();
+});
+
 // Whoever changes a message goes on where it ends; a browser puts the caret of a focused text at its beginning.
 on("focusin", ".edit-message textarea", (_event, field) => {
   if ("begun" in field.dataset) return;
   field.dataset.begun = "";
+  const words = sessionStorage[field.id];
+  if (words) setMarkedText(field, JSON.parse(words));
   field.setSelectionRange(field.value.length, field.value.length);
 });
 

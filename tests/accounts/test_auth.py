@@ -8,6 +8,7 @@ from sqlalchemy import update
 
 from tests.accounts.conftest import PASSWORD, Browser, People
 from webapp.accounts import auth, service, tokens
+from webapp.accounts.identity import Identity
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import UserChanges
 from webapp.db.base import db, now, write_transaction
@@ -244,7 +245,7 @@ def test_visits_are_noted(people):
 
 def test_a_service_token_is_no_user(people):
     ann = people.user("ann")
-    identity = auth.Identity(user_id=ann, is_admin=False, is_service=True, via="token")
+    identity = Identity(user_id=ann, is_admin=False, is_service=True, via="token")
     with people.app.test_request_context("/"):
         from flask import g
 

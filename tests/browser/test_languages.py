@@ -70,7 +70,7 @@ def test_arabic_is_mirrored_and_an_english_name_in_it_is_cut_at_its_end(app, ope
     client = api_client(app, user)
     client.put("/api/account", json={"settings": {"language": "ar"}})
     client.post("/api/spaces", json={"kind": "project", "name": "The house by the lake and " + "everything in it " * 6})
-    client.post("/api/conversations", json={"title": "Bees and how they find their way home in the rain of November"})
+    bees = client.post("/api/conversations", json={"title": "Bees and how they find their way home in the rain of May"})
     tab = open_tab(None, PHONE)
     page = tab.go("/login")
     page.get_by_role("button", name="العربية").click()
@@ -91,8 +91,9 @@ def test_arabic_is_mirrored_and_an_english_name_in_it_is_cut_at_its_end(app, ope
     for name in (page.locator(".side-link > span").first, page.locator(".space-item-name")):
         expect(name).to_be_visible()
         assert name.evaluate(CUT_AT_ITS_END)
-    tab.go("/search?q=bees")
-    expect(page.locator(".result-name").first).to_have_css("direction", "ltr")
+    for path, name in (("/search?q=bees", ".result-name"), (f"/c/{bees.json['conversation_id']}/organise", "h1")):
+        expect(tab.go(path).locator(name).first).to_have_css("direction", "ltr")
+        expect(page.locator(name).first).to_have_css("text-align", "right")
 
 
 def test_a_file_field_speaks_the_language_of_the_page(client, tab):

@@ -106,6 +106,8 @@ def test_what_cannot_be_done_is_refused_by_name(client, model):
         answer = ask(client, ("user", "One"), **{field: value})
         assert (field, answer.status_code) == (field, 400)
         assert answer.get_json()["error"]["param"].partition(".")[0] == field
+    error = ask(client, ("user", "One"), stop=["x"] * 20).get_json()["error"]
+    assert (error["param"], error["message"].partition(" items")[0]) == ("stop", "stop: List should have at most 16")
     assert model.calls() == []
 
 

@@ -2,28 +2,38 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from testkit.people import PASSWORD, ApiClient, browser_client, post_form, session_client
 from tests.memories.keeping.test_no_trace import cells, in_redis
 from tests.spaces.helpers import add_fact, converse, facts, join, make_space, say, sent_to_model
-from tests.support.interleaving import killed_at
+from tests.support.interleaving import in_each_gap, killed_at
 from tests.support.queries import scalars
 from tests.transfer.test_account_erasure import come_due
 from webapp.accounts import deletion
 from webapp.accounts.models import AccountDeletion, User
 from webapp.background.time_slices import ENDLESS
 from webapp.conversations.models import Conversation, Message
-from webapp.db.base import db, write_transaction
+from webapp.conversations.schemas import ConversationChanges, NewConversation
+from webapp.conversations.service import create_conversation, update_conversation
+from webapp.db.base import count_rows, db, write_transaction
 from webapp.digests import service as digests
 from webapp.digests.schemas import ConversationMemoryData
+from webapp.errors import NotFound
 from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+from webapp.memories.store.outside_proposals import Proposal, propose
 from webapp.retrieval.models import ConversationChunk
 from webapp.saved_prompts.models import SavedPrompt
+from webapp.saved_prompts.schemas import NewSavedPrompt
+from webapp.saved_prompts.service import create_prompt
+from webapp.spaces import members
 from webapp.spaces.models import SpaceMember
 from webapp.transfer import account_erasure
 from webapp.transfer.models import Export
@@ -116,7 +126,8 @@ def test_nobody_is_told_any_more(app, family, model, run_jobs, goes):
     assert "walnuts" not in str(ben.get("/api/saved_prompts?limit=100").get_json())
     with app.app_context():
         assert digests.find_digest(talk) is None
-        assert db.session.scalars(select(Export.status)).one() == "expired"
+        status, reason = db.session.execute(select(Export.status, Export.error)).one()
+        assert status == "expired" and "forgotten" in reason
         told = db.session.scalars(select(ConversationChunk.content)).one()
         assert "walnuts" not in told and "They parted." in told
     run_jobs()
@@ -126,6 +137,44 @@ def test_nobody_is_told_any_more(app, family, model, run_jobs, goes):
     assert "walnuts" not in sent_to_model(model)
     for path in ("/api/search?q=walnuts", "/api/memories?q=walnuts", "/api/conversations?q=walnuts"):
         assert FACT not in ben.get(path).text
+
+
+@pytest.mark.mysql_only  # SQLite has one writer
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda me, _talk, place: create_conversation(me, NewConversation(**place)),
+        lambda me, talk, place: update_conversation(me, talk, ConversationChanges(**place)),
+        lambda me, _talk, place: create_memory(
+            me, MemoryFields(memory_type="fact", content=FACT, visibility="shared", **place)
+        ),
+        lambda me, _talk, place: propose(me, [Proposal(FACT)], cause="import", **place),
+        lambda me, _talk, place: create_prompt(me, NewSavedPrompt(name="Soup", content="A soup", **place)),
+    ],
+    ids=["conversation", "move", "memory", "proposal", "prompt"],
+)
+def test_what_comes_while_somebody_goes_is_theirs_alone(app_context, user, client, make_user, api, put):
+    """They are removed in each gap of what puts something into a space."""
+    owner, me = api(make_user()), user.user_id
+    space_id, talk = make_space(owner, "Ylva"), converse(client)
+
+    def prepare() -> Callable[[], None]:
+        with write_transaction():
+            db.session.execute(delete(Memory))
+            members.join_by_group(me, space_id)
+        return act
+
+    def act() -> None:
+        with suppress(NotFound), write_transaction():
+            put(me, talk, {"space_id": space_id})
+
+    def remove() -> None:
+        with write_transaction():
+            members.remove(owner.person.user_id, space_id, me)
+
+    for gap in in_each_gap(app_context, prepare, remove):
+        for model in (Conversation, Memory, SavedPrompt):
+            assert not count_rows(model.user_id == me, model.space_id == space_id), gap.number
 
 
 def test_the_report_counts_what_others_lost_and_what_they_quote(app, family):

@@ -77,10 +77,11 @@ def test_one_that_does_not_think_gets_no_more_than_it_was_given(completions, lim
     assert asked == [100, 100]
 
 
-def test_an_object_in_a_thought_is_no_answer():
+@pytest.mark.parametrize(("opens", "closes"), [("<think>", "</think>"), ("[THINK]", "[/THINK]")])
+def test_an_object_in_a_thought_is_no_answer(opens, closes):
     with pytest.raises(MalformedOutput):
-        parse_object('<think>perhaps {"a": 1}', {"a"})
-    assert parse_object('<think>perhaps {"a": 1}</think> {"a": 2}', {"a"}) == {"a": 2}
+        parse_object(f'{opens}perhaps {{"a": 1}}', {"a"})
+    assert parse_object(f'{opens}perhaps {{"a": 1}}{closes} {{"a": 2}}', {"a"}) == {"a": 2}
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, {"choices": []}, {"choices": [None]}, {"usage": [], "choices": {}}])

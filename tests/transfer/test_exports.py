@@ -164,12 +164,18 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
 
 def test_an_export_comes_back_in_as_any_other_programs_where_that_is_wished(client, api, make_user, run_jobs, talk):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    for _ in range(2):
+        folder_id = client.post("/api/folders", json={"name": "Garden"}).get_json()["folder_id"]
+    client.put(f"/api/conversations/{talk}", json={"folder_id": folder_id})
     _, file = download_export(client, run_jobs, what="account")
     other = api(make_user())
+    other.post("/api/folders", json={"name": "Garden"})
     done = bring(other, run_jobs, file.data, "me.zip", restore=False)
     assert (done["format"], done["counts"]["conversations imported"]) == ("commonplace", 1)
     assert done["counts"]["memories proposed"] == 1
     (found,) = other.get("/api/conversations").get_json()["conversations"]
+    names = {row["folder_id"]: row["name"] for row in other.get("/api/folders").get_json()["folders"]}
+    assert names[found["folder_id"]] == "Garden (2)"  # the second of one name is not the first
     said = other.get(f"/api/conversations/{found['conversation_id']}").get_json()["messages"]
     assert [m["content"] for m in said] == ["What do <b>bees</b> eat?", "**Nectar** and 花粉"]
 

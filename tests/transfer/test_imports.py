@@ -185,6 +185,12 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
         ("Keeps bees.", None),
         ("Due in May.", space["space_id"]),
     }
+    made = upload(client, pack({"conversations.json": [claude_conversation(2)]})).get_json()["import_id"]
+    run_jobs()
+    client.post(f"/api/imports/{made}/start", json={"space_id": space["space_id"]})
+    client.delete(f"/api/spaces/{space['space_id']}")
+    run_jobs()
+    assert client.get(f"/api/imports/{made}").get_json()["counts"]["conversations imported"] == 1, "by itself, then"
 
 
 def test_only_what_was_chosen_is_taken(client, run_jobs, chatgpt):

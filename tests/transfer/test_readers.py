@@ -258,7 +258,7 @@ def test_lists_of_memories(read):
     ]
     around = f"- My list:\n{text}- Tell me if\n- anything is wrong.\n"
     assert [m.content for m in read(around.encode(), "memories.txt")[1]] == ["Lives in Porto", "Likes tea"]
-    rows = {"results": [{"memory": "Keeps bees", "created_at": "2026-01-01T00:00:00Z"}, {"memory": ""}]}
+    rows = {"results": [{"memory": "Keeps bees", "role": "user", "created_at": "2026-01-01T00:00:00Z"}, {"memory": ""}]}
     rows["relations"] = [{"source": "ana", "relationship": "owns_a", "target": "dog"}]
     name, parts = read(rows, "mem0.json")
     assert (name, parts[0].content, type(parts[1])) == ("mem0", "Keeps bees", Unreadable)
@@ -339,19 +339,19 @@ def test_notes_of_open_webui(read):
     assert _only(parts, ReadProject)[0].documents == [("Bees", "# Bees\n\nThey dance.")]
 
 
+TEXTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
 PAGES = ["<p>Tea</p>", "<script>var a = [{", "<script>var a = [1, 2];\n</script>"]
 REFUSED = {
     "not an export": [
         (b"[1, 2]", "a.json"),
-        (b"\x00\xff", "a.bin"),
         (pack({"a.png": "x"}), "a.zip"),
-        (b"Ida: Do you like tea?\nKim: I do.\nIda: Since when?\nKim: Since 2019.\n", "talk.txt"),
-        (b"**Ida:** How?\n\n**Kim:** At 80.\n\n**Ida:** Thanks.\n\n**Kim:** Sure.\n", "a.md"),
         ({"name": "x", "scripts": {"value": "y"}}, "a.json"),
         (b"date,category,value\n2024-01-01,food,12.50\n", "a.csv"),
-        *((rows, "m.json") for rows in ([{"role": "chef", "content": "How?"}], [{"name": "x"}], {"text": {}})),
+        *((rows, "m.json") for rows in ([{"name": "x"}], {"text": {}}, {"text": "Hi", "segments": []})),
         *((f"<html>{page}".encode(), "page.html") for page in PAGES),
     ],
+    "between people": [(pack(row) if name.endswith(".zip") else row, name) for name, row in TEXTS["people"].items()],
+    "this kind": [(text.encode("latin-1"), f"a.{name}") for name, text in TEXTS["other kinds"].items()],
     "damaged": [
         (b'{"a":' * 20_000, "a.json"),
         (b"[" + b'{"a":' * 20_000, "a.json"),
@@ -372,7 +372,7 @@ REFUSED = {
 @pytest.mark.parametrize(("words", "upload"), [(words, upload) for words in REFUSED for upload in REFUSED[words]])
 def test_what_is_no_export_damaged_or_empty_is_called_that(read, words, upload):
     with pytest.raises(ImportRefused, match=words):
-        read(*upload)
+        read(upload[0].encode() if isinstance(upload[0], str) else upload[0], upload[1])
 
 
 @pytest.mark.parametrize(
@@ -526,8 +526,8 @@ def test_a_zip_of_another_kind_is_not_called_broken(read, patch, words):
 def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
     deep = b'{"a":' * 20_000 + b"1" + b"}" * 20_000
     rows = b",".join(json.dumps(chatgpt_conversation(number)).encode() for number in range(2))
-    with pytest.raises(ImportRefused, match="nested deeper"):
-        read(b"[" + rows + b"," + deep + b"]", "conversations.json")
+    parts = read(b"[" + rows + b"," + deep + b"]", "conversations.json")[1]
+    assert len(_only(parts, ReadConversation)) == 2 and "nested deeper" in _only(parts, Unreadable)[0].reason
 
 
 @pytest.mark.parametrize("parent", [["a"], {"a": 1}, 7, None, "elsewhere", "b"])
@@ -655,7 +655,7 @@ def test_any_order_of_marks_ends(pieces):
     assert '<details type="reasoning"' not in shown and steps == 0
 
 
-LISTS = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))["lists"]
+LISTS = TEXTS["lists"]
 
 
 @pytest.mark.parametrize(("text", "expected"), LISTS)
@@ -716,7 +716,7 @@ def test_bad_conversations_and_a_file_that_was_cut_off_discard_nothing(read, pro
     told = _only(parts, ReadConversation | Unreadable)
     kinds = [ReadConversation, Unreadable, Unreadable, ReadConversation, Unreadable]
     assert (found, [type(part) for part in told]) == (program, kinds)
-    assert [told[place].place for place in (1, 2, 4)] == ["a.json, conversation 2", "“Broken”", "a.json"]
+    assert [told[place].place for place in (1, 2, 4)] == ["a.json, part 2", "“Broken”", "a.json"]
     assert told[4].reason == "the file is damaged or was cut off"
 
 

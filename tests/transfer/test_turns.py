@@ -9,6 +9,7 @@ import pytest
 from testkit.exports import HIDDEN, pack
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.content import LeftOut, ReadMemory
+from webapp.transfer.readers.turns import BETWEEN_PEOPLE
 
 AT = 1_700_000_000_000
 EXPORTS = json.loads(Path(__file__).with_name("turn_exports.json").read_text(encoding="utf-8"))
@@ -54,6 +55,13 @@ def test_titles_dates_models_and_what_a_conversation_grew_out_of_come_along(talk
     assert (talk.title, talk.created_at.year, talk.left_out[LeftOut.MISSING_FILES]) == ("Tea", 2023, 1)
     assert talks(*_write_export("sillytavern.jsonl"))[0].created_at.isoformat() == "2024-07-19T20:34:00+00:00"
     assert talks(*_write_export("cherry.zip"))[0].messages[1].model == "GPT"
+    (talk,) = talks(*_write_export("opencode.json"))
+    assert (talk.title, talk.created_at.year, talk.messages[0].at.year, talk.messages[1].model) == (
+        *("Tea", 2025, 2025),
+        "gpt-5",
+    )
+    assert talks(*_write_export("llm-log.json"))[0].title == "Tea"
+    assert [part.reason for part in talks(*_write_export("telegram-all.json"))[1:]] == [BETWEEN_PEOPLE]
     (talk, memory), (tea, cake) = talks(*_write_export("jan.zip")), talks(*_write_export("anythingllm.json"))
     assert (memory.content, talk.title, tea.title, cake.title) == ("Likes tea.", "Tea", "Tea", "Cake")
     assert (tea.created_at.year, len(tea.messages[0].files), tea.messages[1].files) == (2025, 1, [])
@@ -101,7 +109,7 @@ def test_a_model_is_known_by_its_coming_again(talks):
         "Thanks",
         "Sure.",
     ]
-    with pytest.raises(ImportRefused, match="not an export"):  # and is taken for no list of memories
+    with pytest.raises(ImportRefused, match="between people"):  # and is taken for no list of memories
         talks(names.replace("%s", "Bob").encode(), "a.txt")
 
 

@@ -27,7 +27,7 @@ from webapp.accounts.access import (
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import spelling
 from webapp.accounts.identity import (
-    Identity as Identity,
+    Identity,
     current_identity as current_identity,
     current_user_id as current_user_id,
     require_identity as require_identity,
@@ -53,7 +53,6 @@ from webapp.i18n.marks import N_
 
 log = logging.getLogger(__name__)
 
-SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOKEN_USE_INTERVAL = timedelta(minutes=1)
 VISIT_INTERVAL = timedelta(minutes=5)
 
@@ -67,9 +66,8 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
     identities.link_waiting(user, waiting)
-    identity = session_identity(user, row, secret)
-    login_user(identity)
-    g.identity = identity
+    g.identity = session_identity(user, row, secret)
+    login_user(g.identity)
     if is_renewed:
         sessions.end_others(user.user_id, row.session_id)
     else:
@@ -147,7 +145,7 @@ def _admit() -> Response | None:
         if request.method == "GET" and not wants_json() and not wants_partial():
             g.identity = _identity_of_request("public")  # whoever opens an address that leads nowhere keeps the sidebar
         return None
-    expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
+    expect_writes(request.method not in scopes.SAFE_METHODS or getattr(view, "writes", False))
     access = access_of(current_app, request.endpoint or "")
     if access != "static" and not getattr(view, "cookieless", False):
         g.identity = _identity_of_request(access)
@@ -200,8 +198,7 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         return
     if getattr(view, "session_only", False):
         raise Forbidden(BROWSER_ONLY)
-    if access == "service" and not identity.is_service:
-        access = "admin"  # what is for services is for admins as such
+    access = "admin" if access == "service" and not identity.is_service else access  # where admins act as such
     _require_scope(identity, scopes.required_scopes(request.method, request.path, access, getattr(view, "scope", None)))
     if request.args.get("forget"):  # with a conversation or a space also what was learned there
         _require_scope(identity, {"memory"})
@@ -218,7 +215,7 @@ def _redirect_to_login() -> Response:
     """To the login page and back afterwards; raises Unauthenticated for programs."""
     if wants_json():
         raise Unauthenticated("Send a token, or sign in.")
-    if request.method in SAFE_METHODS and not wants_partial():
+    if request.method in scopes.SAFE_METHODS and not wants_partial():
         return redirect_to(_login_address(request.full_path.rstrip("?")), 401)
     # A fragment of a page cannot become the login page, so the whole page goes there; and a form is filled in again.
     flash(N_("You have been signed out. Sign in to go on."))
@@ -232,7 +229,7 @@ def _login_address(next_url: str) -> str:
 
 
 def _check_csrf(identity: Identity | None) -> None:
-    if request.method in SAFE_METHODS or not current_app.config.get("WTF_CSRF_ENABLED", True):
+    if request.method in scopes.SAFE_METHODS or not current_app.config.get("WTF_CSRF_ENABLED", True):
         return
     if identity is not None and identity.via == "token":
         return  # no browser sends a bearer token on its own

@@ -22,7 +22,7 @@ WORDS: dict[Scope, str] = N_(
     }
 )
 
-_SAFE = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # By the beginning of the path; the first match counts. Without a match a request needs "read", or "write" if it
 # changes something.
 # "all": any token may read there, and only one without scopes may change something.
@@ -46,8 +46,8 @@ def required_scopes(method: str, path: str, access: str, scope_of_view: Scope | 
     if area == "mcp":
         return frozenset({"mcp_read", "mcp", "mcp_write"})
     if area == "all":
-        return frozenset({"read"} if method in _SAFE else ())
-    if method in _SAFE:
+        return frozenset({"read"} if method in SAFE_METHODS else ())
+    if method in SAFE_METHODS:
         return frozenset({"read", area} if area else {"read"})
     return frozenset({area or "write"})
 

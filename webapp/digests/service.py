@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import false, or_, select, true
 
-from webapp.accounts.auth import Identity
+from webapp.accounts.identity import Identity
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.accounts.service import get_user

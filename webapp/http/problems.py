@@ -80,12 +80,23 @@ def problem(
 
 
 def field_errors(error: ValidationError, body: object = None) -> list[dict[str, Any]]:
-    """Return pydantic's findings as the contract's `{loc, msg}` list; the `body` they are about is not echoed."""
-    places = [(item, item["loc"] if body is None else _place(item, body)) for item in error.errors()]
-    return [{"loc": [*map(str, place)], "msg": _message(item)} for item, place in places]
+    """Return pydantic's findings as the contract's `{loc, msg}` list; the `body` they are about is not echoed.
+
+    Of a value that may have several forms, it is named what is wrong with the one it has, not that it has no other.
+    """
+    found = [(item, item["loc"] if body is None else _place(item, body)) for item in error.errors()]
+    has_its_form = {
+        place[:depth] for item, place in found for depth in range(1, len(place) + (not _is_about_form(item)))
+    }
+    named = [(item, place) for item, place in found if not (_is_about_form(item) and place in has_its_form)]
+    return [{"loc": [*map(str, place)], "msg": _message(item)} for item, place in named]
 
 
-def _place(item: Mapping[str, Any], body: Any) -> list[object]:
+def _is_about_form(item: Mapping[str, Any]) -> bool:
+    return str(item["type"]).endswith("_type")
+
+
+def _place(item: Mapping[str, Any], body: Any) -> tuple[object, ...]:
     """Return the names and numbers that lead to an error, without the types that pydantic tried on the way."""
     place: list[object] = []
     for part in item["loc"]:
@@ -94,7 +105,7 @@ def _place(item: Mapping[str, Any], body: Any) -> list[object]:
             body = body[part]
         if is_step or not place or (item["type"], item["loc"][-1]) == ("missing", part):
             place.append(part)
-    return place
+    return tuple(place)
 
 
 def _message(item: Mapping[str, Any]) -> str:

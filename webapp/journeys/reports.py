@@ -34,13 +34,10 @@ _PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class ReportState:
-    """The state of a conversation's summary; `ready`: an up-to-date one is stored."""
+    """The state of a conversation's summary, and of its journey; `created_at` is of one that is up to date."""
 
-    ready: bool
     status: str
-    addressed: int
-    total: int
-    is_complete: bool
+    view: JourneyView
     has_content: bool
     created_at: datetime | None
 
@@ -72,15 +69,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
         status = "stale"
     else:
         status = "pending" if making else "stale" if row is not None else "none"
-    return ReportState(
-        fresh,
-        status,
-        source.view.addressed,
-        len(source.view.points),
-        source.view.is_complete,
-        bool(source.evidence_ids),
-        row.updated_at if row is not None and fresh else None,
-    )
+    return ReportState(status, source.view, bool(source.evidence_ids), row.updated_at if row and fresh else None)
 
 
 def is_in_progress(conversation_id: int) -> bool:
@@ -236,9 +225,9 @@ def report_texts(code: str) -> ReportTexts:
         )
 
 
-def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
+def wait_for_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | None:
     """Return the summary and a file name; None if not ready in time. Raises NotFound, Conflict, RedisError."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + WAIT_SECONDS
     report = stored_report(user_id, conversation_id)
     if report is None:
         enqueue("journey_report", conversation_id=conversation_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -172,6 +173,10 @@ class Progress(BaseModel):
     addressed: int
     total: int
 
+    @classmethod
+    def of(cls, points: Sequence[PointView]) -> Progress:
+        return cls(addressed=sum(point.is_settled for point in points), total=len(points))
+
 
 class ConversationPoints(BaseModel):
     conversation_id: int
@@ -189,7 +194,7 @@ class ConversationPoints(BaseModel):
             conversation_id=conversation_id,
             journey=JourneyOut.from_row(view.journey) if view else None,
             points=[PointOut.from_view(item, next_slug) for item in points],
-            progress=Progress(addressed=sum(item.is_settled for item in points), total=len(points)),
+            progress=Progress.of(points),
             next_point=next_slug,
             all_addressed=view is not None and view.is_complete,
         )
@@ -209,8 +214,9 @@ class SummaryStatus(Output):
     def of(cls, state: ReportState, url: str) -> SummaryStatus:
         return cls.from_row(
             state,
-            progress=Progress(addressed=state.addressed, total=state.total),
-            all_addressed=state.is_complete,
+            ready=state.status == "ready",
+            progress=Progress.of(state.view.points),
+            all_addressed=state.view.is_complete,
             download_url=url if state.has_content else None,
         )
 

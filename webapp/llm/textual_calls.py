@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from .dialects import CALLS, CLOSINGS, may_begin_call, plain_call
 from .events import Event, TextDelta
 from .markdown_state import Place
-from .section_tags import SECTION_TAGS
+from .section_tags import SectionTags
 from .written_calls import NAME_FIELDS, WrittenCalls, inner_text, known_name
 
 _TRIGGERS = re.compile(r"[<\[{]|^[cft`]", re.MULTILINE)  # some calls begin with a word
@@ -158,44 +158,3 @@ class TextualCalls:
 def _ends(block: str) -> bool:
     """Return whether a block that the answer ends with is whole: it may have been cut off, and a call in it with it."""
     return plain_call(block[-_MAX_OPENER_LENGTH:]).endswith((*CLOSINGS, "}", "]", ")"))
-
-
-_BARE = "|".join(SECTION_TAGS)
-_OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="|tool_result from="'
-_TAG = re.compile(
-    rf"<(?:/(?:{_BARE}|(?P<closes>item|file|page))\s*|(?:{_BARE})\s*|"
-    rf"(?P<opens>(?={_OWN_ATTRIBUTES})\w+)[^<>\n]{{0,200}})(?P<end>>|\Z)"
-)
-_WITH_ATTRIBUTES = ('<item n="', '<said on="', '<file name="', '<page n="', '<page file="', '<tool_result from="')
-_BEGINNINGS = (
-    *(f"<{tag}" for tag in SECTION_TAGS),
-    *(f"</{tag}" for tag in (*SECTION_TAGS, "item", "file", "page")),
-    *_WITH_ATTRIBUTES,
-)
-_MAX_TAG_LENGTH = 300
-
-
-class SectionTags:
-    """Tells whether one of our tags begins at a `<`, and remembers which were hidden."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, int] = {}
-
-    def size_at(self, text: str, index: int, ended: bool) -> int | None:
-        """Return the length of the tag at this place; 0 if it is none of ours, None if that cannot be told yet."""
-        if (match := _TAG.match(text, index)) and len(match[0]) <= _MAX_TAG_LENGTH:
-            return self._size_of_tag(match) if match["end"] or ended else None
-        rest = text[index : index + _MAX_TAG_LENGTH]
-        if ended or len(rest) == _MAX_TAG_LENGTH or any(mark in rest[1:] for mark in "<>\n"):
-            return 0
-        is_beginning = rest.startswith(_WITH_ATTRIBUTES) or any(start.startswith(rest) for start in _BEGINNINGS)
-        return None if is_beginning else 0
-
-    def _size_of_tag(self, match: re.Match[str]) -> int:
-        if name := match["opens"]:
-            self._open[name] = self._open.get(name, 0) + 1
-        elif name := match["closes"]:
-            if not self._open.get(name):
-                return 0  # part of somebody else's `<item>`
-            self._open[name] -= 1
-        return len(match[0])

@@ -1,9 +1,10 @@
 """Token counts as model servers report them, and hidden tokens, which models spend on thinking; pure."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from .dialects import THOUGHTS, plain
 
 _MAX_TOKENS = 1_000_000_000
 _COUNTS = (("prompt_tokens", "input_tokens", "prompt_eval_count"), ("completion_tokens", "output_tokens", "eval_count"))
@@ -64,8 +65,6 @@ THOUGHT_FIELDS = (
     *("reasoning_details", "thinking_blocks"),
 )
 """The fields in which servers send a model's reasoning: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others."""
-_TAGS = ("think", "thinking", "reasoning")
-_OPEN = re.compile(rf"\A\s*<({'|'.join(_TAGS)})>", re.IGNORECASE)
 
 
 def has_thought(payload: Any) -> bool:
@@ -74,7 +73,8 @@ def has_thought(payload: Any) -> bool:
     message = _map(_choice(payload).get("message"))
     content = message.get("content")
     is_told = any(isinstance(message.get(name), str) and message[name].strip() for name in THOUGHT_FIELDS)
-    return bool(details.get("reasoning_tokens")) or is_told or (isinstance(content, str) and bool(_OPEN.match(content)))
+    begins_with_it = isinstance(content, str) and plain(content).lstrip().startswith(tuple(THOUGHTS))
+    return bool(details.get("reasoning_tokens")) or is_told or begins_with_it
 
 
 def is_limit_used_up(payload: Any) -> bool:
@@ -89,8 +89,9 @@ def is_limit_used_up(payload: Any) -> bool:
 
 def is_only_thought(text: str) -> bool:
     """Return whether a text begins with reasoning that has no end."""
-    match = _OPEN.match(text)
-    return match is not None and f"</{match[1].lower()}>" not in text.lower()
+    low = plain(text).lstrip()
+    closings = next((closings for opening, closings in THOUGHTS.items() if low.startswith(opening)), None)
+    return closings is not None and not any(mark in low for mark in closings)
 
 
 def _choice(payload: Any) -> Mapping[str, Any]:

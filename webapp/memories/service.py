@@ -98,7 +98,6 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
 
     Raises Invalid for a secret, NotFound for an unknown space.
     """
-    _check_space(user_id, fields.space_id, fields.visibility)
     _check_conversation(user_id, fields.memory_type, fields.only_conversation_id)
     key = canonical_fact_key(fields.fact_key, fields.category)
     draft = Draft(
@@ -114,6 +113,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     )
     _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
     versions.begin_change(user_id)
+    _check_space(user_id, fields.space_id, fields.visibility)
     forgetting.remove_tombstones(user_id, draft.content, draft.fact_key, draft.fact_value)
     moment = now()
     condition = Memory.statement_hash == statement_hash(draft.content)
@@ -264,6 +264,7 @@ def _key_and_category(memory: Memory, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_space(user_id: int, space_id: int | None, visibility: str) -> None:
+    """Check a memory's place, with the user's memory locked, as it is where a membership ends."""
     if space_id is not None:
         require_member(user_id, space_id)
     elif visibility == "shared":

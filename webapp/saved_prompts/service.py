@@ -73,7 +73,7 @@ def create_prompt(user_id: int, fields: NewSavedPrompt) -> PromptForReader:
     """Save a new prompt. Raises NotFound for a space the user is not in, Conflict if there are too many."""
     _require_room(user_id, 1)
     if fields.space_id is not None:
-        require_member(user_id, fields.space_id)
+        require_member(user_id, fields.space_id, lock=True)
     return PromptForReader(add_row(SavedPrompt(user_id=user_id, **fields.model_dump())), True)
 
 
@@ -85,7 +85,7 @@ def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChange
         if prompt.prompt.user_id != user_id:
             raise Forbidden("Only the person who created this prompt can decide where it is shared.")
         if values["space_id"] is not None:
-            require_member(user_id, values["space_id"])
+            require_member(user_id, values["space_id"], lock=True)
     for name, value in values.items():
         setattr(prompt.prompt, name, value)
     db.session.flush()
@@ -143,7 +143,7 @@ def import_prompts(
     if len(items) > formats.MAX_BATCH:
         raise Invalid.field("prompts", f"are more than {formats.MAX_BATCH}")
     if space_id is not None:
-        require_member(user_id, space_id)
+        require_member(user_id, space_id, lock=True)
     prompts, refused = formats.read(items)
     stored = select(SavedPrompt.name, SavedPrompt.content).where(SavedPrompt.user_id == user_id)
     have = set(map(tuple, db.session.execute(stored.where(SavedPrompt.space_id == space_id))))

@@ -16,7 +16,7 @@ from webapp.errors import Conflict, Forbidden, NotFound, require
 from webapp.extensions import app_settings
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
-from webapp.spaces.service import end_membership, end_space, get_space, spaces_of
+from webapp.spaces.service import end_membership, end_space, get_space, lock_space, spaces_of
 from webapp.spaces.signals import Answers, Consequence, consequences, touch
 
 log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ def leave_all(user_id: int) -> Answers:
 
 def _membership(user_id: int, space_id: int) -> SpaceMember | None:
     """Return the user's row in a space, with the space locked."""
-    db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
+    lock_space(space_id)
     return db.session.scalar(
         select(SpaceMember)
         .where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id)

@@ -34,8 +34,18 @@ def member_space_ids(user_id: int) -> frozenset[int]:
     return frozenset(db.session.scalars(spaces_of(user_id)))
 
 
-def is_member(user_id: int, space_id: int) -> bool:
-    """Return whether a user belongs to a space now."""
+def lock_space(space_id: int, *, shared: bool = False) -> None:
+    """Lock a space, as whoever changes its members does; `shared` with others who add something to it."""
+    db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update(read=shared))
+
+
+def is_member(user_id: int, space_id: int, *, lock: bool = False) -> bool:
+    """Return whether a user belongs to a space now; with `lock`, they do until the transaction ends.
+
+    Whoever puts something into a space locks, or it would stay there after the member's other things have left.
+    """
+    if lock:
+        lock_space(space_id, shared=True)
     return role_in(user_id, space_id) is not None
 
 
@@ -53,7 +63,7 @@ def is_legacy(space_id: int | None) -> bool:
 def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
     """Return a space the user belongs to, or as `owner`; `lock` locks it. Raises NotFound, Forbidden."""
     if lock:
-        db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
+        lock_space(space_id)
     row = db.session.execute(
         select(Space, SpaceMember.role)
         .join(SpaceMember, SpaceMember.space_id == Space.space_id)
@@ -68,14 +78,18 @@ def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = 
     return space
 
 
-def require_member(user_id: int, space_id: int) -> None:
-    """Raises NotFound for a space the user does not belong to."""
-    if not is_member(user_id, space_id):
+def require_member(user_id: int, space_id: int, *, lock: bool = False) -> None:
+    """Raises NotFound for a space the user does not belong to; `lock` as for `is_member`."""
+    if not is_member(user_id, space_id, lock=lock):
         raise NotFound("There is no such space.")
 
 
 def persona_in(user_id: int, space_id: int, persona: str | None) -> str | None:
-    """Return the wished persona in a space; by default a legacy's own. Raises NotFound, Invalid."""
+    """Return the persona that speaks in a space, a legacy's own by default, for what is put there.
+
+    Raises NotFound, Invalid.
+    """
+    lock_space(space_id, shared=True)
     space = get_space(user_id, space_id)
     if space.kind != "legacy":
         return persona

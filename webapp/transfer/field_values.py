@@ -23,9 +23,9 @@ def day(value: Any) -> date | None:
 
 def instant(value: Any) -> datetime | None:
     """Return a moment as exports give it: (milli)seconds since 1970, ISO 8601, a mail's date, or one in an object as
-    MongoDB and Firestore write it; None for anything else."""
+    MongoDB, Firestore and OpenCode write it; None for anything else."""
     while isinstance(value, dict):
-        value = next(filter(None, map(value.get, ("$date", "$numberLong", "seconds", "_seconds"))), None)
+        value = next(filter(None, map(value.get, ("$date", "$numberLong", "seconds", "_seconds", "created"))), None)
     try:
         if isinstance(value, bool) or value in (None, ""):
             return None

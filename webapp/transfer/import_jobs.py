@@ -22,6 +22,7 @@ from webapp.i18n.marks import N_
 from webapp.memories.store.forgetting import strip_again
 from webapp.memories.store.outside_proposals import propose
 from webapp.memories.store.tombstones import tombstone_set, watch
+from webapp.spaces.service import is_member
 from webapp.transfer import import_learning, storage
 from webapp.transfer.archives import ImportRefused
 from webapp.transfer.assets import ConversationFiles, store_files
@@ -167,7 +168,9 @@ def _import_batch(
         if row.position != position:
             return "moved"
         counts = Counter(row.counts)
-        options = row.options or {}
+        options = dict(row.options or {})
+        if options.get("space_id") and not is_member(row.user_id, options["space_id"], lock=True):
+            options["space_id"] = None  # what they had there is theirs alone, and so is what comes
         memories: list[tuple[ReadMemory, int | None]] = []
         for number, part in enumerate(batch):
             if not _is_chosen(part, options):

@@ -39,8 +39,11 @@ PEEK_BYTES = 64 * 1024
 MAX_OBJECT = 256 * 1024**2
 """The most bytes of a member, or of a line of one, that is read as one object."""
 DAMAGED = N_("the file is damaged or was cut off")
-_TABLES = (".csv", ".tsv")
+_JSON = re.compile(r"[\s\0]*(?:\{\s*(?:[\"}]|\Z)|\[\s*(?:[{\"\]]|\[\s*[\[{\"\]]|null\b|\Z))")
+TABLES = (".csv", ".tsv")
+JSONS = (".json", ".jsonl", ".ndjson")
 TEXTS = (".txt", ".md", ".markdown", ".text")
+PAGES = (".html", ".htm")
 
 
 class Upload:
@@ -78,7 +81,7 @@ class Upload:
 
     def _find_pages(self, archive: Archive) -> None:
         """Find the pages with JSON in a ZIP that has no file of conversations, and the scripts if it has no JSON."""
-        pages = [name for name in archive.names if name.lower().endswith((".html", ".htm"))]
+        pages = [name for name in archive.names if name.lower().endswith(PAGES)]
         for name in [] if any("conversation" in name.lower() for name in self.json_names) else pages[:MAX_SAMPLE]:
             with suppress(BrokenMember):
                 with archive.open(name) as file:
@@ -205,23 +208,23 @@ class Upload:
     def json_names(self) -> list[str]:
         """Return the members that may be JSON: by their ending in a ZIP, by how it begins if one file was uploaded."""
         if self.is_archive:
-            names = [name for name in self.names if name.lower().endswith((".json", ".jsonl", ".ndjson"))]
+            names = [name for name in self.names if name.lower().endswith(JSONS)]
             return [*names, *self._pages, *self._scripts]
         return self.names if self._is_json(self.filename) else []
 
     def _is_json(self, name: str) -> bool:
-        return self.peek(name).lstrip()[:1] in ("[", "{")
+        return bool(_JSON.match(self.peek(name)))
 
     @property
     def record_names(self) -> list[str]:
         """Return the members that may be JSON; without any, the tables of separated values."""
-        return self.json_names or [name for name in self.names if name.lower().endswith(_TABLES)]
+        return self.json_names or [name for name in self.names if name.lower().endswith(TABLES)]
 
     def records(self, name: str, is_record: Callable[[Any], bool]) -> Iterator[Any]:
         """Yield the records of a member, one at a time: of an array, of JSON lines, of an object that wraps an array of
         them or has them by their ids, of a table, or the only one. Raises ValueError where the JSON stops being valid.
         """
-        if name.lower().endswith(_TABLES):
+        if name.lower().endswith(TABLES):
             yield from _rows(self.text(name, MAX_OBJECT).encode())
         elif not self.peek(name).lstrip().startswith("{"):
             yield from self.items(name)

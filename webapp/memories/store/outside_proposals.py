@@ -16,6 +16,7 @@ from webapp.memories.rules.tombstones import TombstoneSet
 from webapp.memories.store import versions
 from webapp.memories.store.journal import Journal, statement_hash
 from webapp.memories.store.tombstones import tombstone_set
+from webapp.spaces.service import is_member
 from webapp.text.canonical import plain_text
 from webapp.text.sentences import sentences_of
 from webapp.text.words import words
@@ -64,9 +65,11 @@ class ProposalCounts:
 def propose(user_id: int, proposals: Iterable[Proposal], *, cause: str, space_id: int | None = None) -> ProposalCounts:
     """Put statements, cut at sentences, into review; known, forgotten and secret ones are left out.
 
-    Another value of a key in use waits beside it. The caller has checked the space.
+    Another value of a key in use waits beside it. In a space that the user does not belong to, they are theirs alone.
     """
     versions.begin_change(user_id)
+    if space_id is not None and not is_member(user_id, space_id):
+        space_id = None
     tombstones = tombstone_set(user_id)
     counts: Counter[str] = Counter()
     forgotten: set[str] = set()

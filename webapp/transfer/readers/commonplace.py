@@ -1,13 +1,13 @@
 """Commonplace's own export, read like any other program's: conversations as last seen, and current memories."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.i18n.marks import N_
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, Unreadable
+from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage
 from webapp.transfer.field_values import day, instant, text_or_none
 from webapp.transfer.json_text import object_in
+from webapp.transfer.readers.records import convert_records
 from webapp.transfer.sources import Upload
 
 FORMAT = "commonplace-export"
@@ -27,13 +27,9 @@ class Commonplace:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, then memories that are still valid."""
-        folders = {row.get("folder_id"): row.get("name") for row in rows(upload, "folders.jsonl")}
-        for row in rows(upload, "conversations.jsonl"):
-            try:
-                yield _conversation(row, folders)
-            except Exception:  # whatever is wrong with one, the others are still read
-                place = f"conversation {row['conversation_id']}" if "conversation_id" in row else "a conversation"
-                yield Unreadable(place, N_("it is not as Commonplace writes it"))
+        folders = _folder_names(rows(upload, "folders.jsonl"))
+        name = "conversations.jsonl"
+        yield from convert_records(name, rows(upload, name), lambda row: [_conversation(row, folders)])
         for row in rows(upload, "memories.jsonl"):
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):
@@ -55,7 +51,18 @@ def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
     return map(object_in, upload.lines(name))
 
 
-def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:
+def _folder_names(lines: Iterable[dict[str, Any]]) -> dict[Any, str]:
+    """Return the names of folders by their ids; of several with one name, the others have a number."""
+    names: dict[Any, str] = {}
+    counts = Counter[str]()
+    for row in lines:
+        if name := text_or_none(row.get("name")):
+            counts[name] += 1
+            names[row.get("folder_id")] = f"{name} ({counts[name]})" if counts[name] > 1 else name
+    return names
+
+
+def _conversation(row: dict[str, Any], folders: dict[Any, str]) -> ReadConversation:
     current = [message for message in row["messages"] if not message.get("superseded_by_id") and message["content"]]
     messages = [
         ReadMessage(
@@ -76,7 +83,7 @@ def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversat
         updated_at=instant(row["updated_at"]),
         is_archived=bool(row.get("is_archived")),
         is_pinned=bool(row.get("is_pinned")),
-        folder=text_or_none(folders.get(row.get("folder_id"))),
+        folder=folders.get(row.get("folder_id")),
         may_remember=bool(row.get("uses_memory", True)),
         left_out=+Counter({LeftOut.OTHER_VERSIONS: len(row["messages"]) - len(messages)}),
     )

@@ -6,14 +6,16 @@ from typing import Any
 
 from webapp.db.base import now
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, ReadMemory, Unreadable
+from webapp.transfer.content import Part, ReadMemory
 from webapp.transfer.field_values import instant, is_true, text_or_none
+from webapp.transfer.readers.records import read_records
+from webapp.transfer.readers.turns import FIELDS
 from webapp.transfer.sources import Upload
 
 _TEXTS = ("memory", "content", "text", "fact", "statement", "value")
 _TIMES = ("updated_at", "created_at", "updatedat", "createdat", "valid_at", "created", "date", "timestamp")
-_OF_MESSAGES = {"role", "sender", "author", "from", "messages", "mapping"}
-"""Fields that only what somebody said in a conversation has."""
+_OF_MESSAGES = {*map(str.lower, (*FIELDS.roles, *FIELDS.is_person)), "creator", "ts", "segments", "messages", "mapping"}
+"""Fields that what somebody said in a conversation has, and no memory, unless it calls itself one (mem0)."""
 _RELATION = ("source", "relationship", "target")
 MEMORY_FILE = re.compile(r"(?:^|/)(?:\w+[_-])?memories[^/]*\.jsonl?$", re.IGNORECASE)
 """The name of a file of memories beside those of conversations."""
@@ -38,13 +40,15 @@ def read_rows(
     convert: Callable[[Any], ReadMemory | None] | None = None,
 ) -> Iterator[Part]:
     """Yield the memories in JSON or tables that are still valid; the head of a table's only column is none."""
-    for name in names:
-        try:
-            for number, item in enumerate(upload.records(name, is_row), 1):
-                if not is_gone(item) and item not in _TEXTS:
-                    yield (convert or memory_of)(item) or Unreadable(f"memory {number}", N_("it says nothing"))
-        except ValueError as error:
-            yield Unreadable(name, str(error))
+
+    def parts(item: Any) -> Iterator[ReadMemory]:
+        if not is_gone(item) and item not in _TEXTS:
+            memory = (convert or memory_of)(item)
+            if memory is None:
+                raise ValueError(N_("it says nothing"))
+            yield memory
+
+    yield from read_records(upload, names, is_row, parts)
 
 
 def is_gone(item: Any) -> bool:
@@ -71,7 +75,7 @@ def memory_of(item: Any) -> ReadMemory | None:
     if not isinstance(item, Mapping):
         return ReadMemory(text) if (text := _words(item)) else None
     fields = _lower(item)
-    if _OF_MESSAGES & fields.keys():
+    if _OF_MESSAGES & fields.keys() and not _words(fields.get("memory")):
         return None
     values = [fields.get(name) for name in _TEXTS]
     inner = (memory_of(value) for value in values if isinstance(value, Mapping))

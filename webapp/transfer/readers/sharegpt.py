@@ -20,6 +20,7 @@ from webapp.transfer.readers.turns import (
     BLOCKS,
     FIELDS,
     as_turns,
+    as_whole,
     first_of,
     in_order,
     is_conversation,
@@ -28,10 +29,9 @@ from webapp.transfer.readers.turns import (
     read_conversation,
     turns_in,
 )
-from webapp.transfer.sources import TEXTS, Upload
+from webapp.transfer.sources import PAGES, TEXTS, Upload
 
 _LARGE = 64 * 1024**2
-_PAGES = (".html", ".htm")
 
 
 class ShareGPT:
@@ -99,14 +99,14 @@ def _is_of_librechat(item: Any) -> bool:
 def _texts(upload: Upload) -> list[str]:
     """Return the texts and pages that may be transcripts: those uploaded alone, or in a ZIP without JSON."""
     names = [] if upload.is_archive and upload.json_names else upload.names
-    return [name for name in names if name.lower().endswith((*TEXTS, *_PAGES)) and upload.size(name) <= _LARGE]
+    return [name for name in names if name.lower().endswith((*TEXTS, *PAGES)) and upload.size(name) <= _LARGE]
 
 
 def _text(upload: Upload, name: str) -> str:
     """Return a text, of a page that as Markdown; empty if it cannot be read."""
     with suppress(ImportRefused):
         text = upload.text(name, _LARGE)
-        return markdown_of(text) if name.lower().endswith(_PAGES) else text
+        return markdown_of(text) if name.lower().endswith(PAGES) else text
     return ""
 
 
@@ -137,7 +137,7 @@ def _conversations(blocks: dict[str, Any], titles: dict[str, str], item: Any) ->
     if not is_conversation(item) and (memory := memory_of(item)):
         return [] if is_gone(item) else [memory]
     talks: dict[str, list[Any]] = {}
-    if not first_of(as_dict(item), (*FIELDS.ids, *FIELDS.titles)):
+    if not first_of(as_whole(item), (*FIELDS.ids, *FIELDS.titles)):
         for turn in turns_in(item):
             _collect(talks, turn)
     if len(talks) > 1:

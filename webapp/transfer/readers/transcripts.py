@@ -16,6 +16,8 @@ _RULE = re.compile(r"\n[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|={3,}[ \t]*)\Z"
 _STAMP = re.compile(r"[\[(]?[\d./:,\s-]{0,30}\d:\d\d[\d:.,]{0,9}(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?\s?[-–]?\s(?=\w)")
 """The time before a label, as messengers write it."""
 _COLON = re.compile(r"(?<!\d):|:(?!\d)")
+_TOKEN = re.compile(r"<\|\w{1,40}\|>")
+"""What stands around a speaker and a text where a model is given them."""
 _CALLOUT = re.compile(r"^>[ \t]?\[!", re.MULTILINE)
 _QUOTE = re.compile(r"^>[ \t]?(?:\[![\w-]{1,40}\][ \t]?)?", re.MULTILINE)
 _WORDS = re.compile(r"[^\W_]+")
@@ -31,6 +33,7 @@ class _Label(NamedTuple):
 
 def turns_of(text: str) -> list[dict[str, str]]:
     """Return the turns of a transcript, if its labels tell who is the person; none of another text, as of lists."""
+    text = _TOKEN.sub("\n", text)
     lines = (_QUOTE.sub("", text) if _CALLOUT.search(text) else text).splitlines()
     labels, bare = _labels(lines)
     labels |= bare if any(words_of(label.name) & {*FIELDS.models} for label in bare.values()) else {}

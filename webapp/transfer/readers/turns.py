@@ -28,6 +28,7 @@ FIELDS = SimpleNamespace(**json.loads(Path(__file__).with_suffix(".json").read_t
 """The usual names of fields, the likeliest first, and of those who speak: a new one is a word in `turns.json`."""
 BLOCKS = "blocks"
 """The ids of a turn's parts, which stand in a list of their own (Cherry Studio)."""
+BETWEEN_PEOPLE = N_("nobody in it is known as an assistant")
 SPEAKERS = (*FIELDS.people, *FIELDS.models)
 _KNOWN = {*SPEAKERS, *FIELDS.hidden}
 _CARDS = re.compile(r"<(?:grok|xai):\w[^<>]*>[^<]*(?:<(?!/?(?:grok|xai):)[^<]*)*</(?:grok|xai):\w+>")
@@ -48,9 +49,19 @@ def first_of(item: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next(filter(None, map(item.get, names)), None)
 
 
+def as_whole(item: Any) -> dict[str, Any]:
+    """Return a conversation as one object with what stands in others of it: its head, what was asked, the reply."""
+    whole = {**as_dict(item)}
+    for name in FIELDS.nested:
+        if part := as_dict(whole.get(name)) or object_in(whole.get(name)):
+            whole = {**as_whole(part), **whole}
+    return whole
+
+
 def turns_in(item: Any) -> list[Any]:
     """Return the turns in a conversation, each as one object."""
-    turns = first_of(as_dict(item), FIELDS.lists)
+    whole = as_whole(item)
+    turns = first_of(whole, FIELDS.lists)
     if isinstance(turns, dict) and (inner := first_of(turns, FIELDS.lists)):
         turns = inner
     stack = list(turns.values() if isinstance(turns, dict) else as_list(turns))[::-1]
@@ -64,7 +75,20 @@ def turns_in(item: Any) -> list[Any]:
             above = found[-1].pop("children") and (found[-1]["id"] or f"above-{len(found)}")
             found[-1]["id"] = above
             stack += [{**child, "parent": above} for child in reversed(children)]
-    return found
+    return _with_reply(found, whole)
+
+
+def _with_reply(asked: list[Any], whole: Mapping[str, Any]) -> list[Any]:
+    """Return what was asked with the reply beside it, the first of several, as logs of models' APIs have them."""
+    reply = first_of(whole, FIELDS.replies) or (asked and whole.get("message"))
+    if isinstance(reply, str):
+        return [*asked, {"role": FIELDS.models[0], "content": reply}] if asked else []
+    rows = as_list(whole.get("output")) or (as_list(reply) or [reply])[:1]
+    said = [turn for row in rows for turn in as_turns(row) if is_message(turn)]
+    if said and not asked and isinstance(question := first_of(whole, (*FIELDS.questions, "input")), str):
+        asked = [{"role": FIELDS.people[0], "content": question}]
+    is_there = asked and said and first_of(as_dict(asked[-1]), FIELDS.texts) == first_of(said[0], FIELDS.texts)
+    return asked if is_there else [*asked, *said]
 
 
 def as_turns(row: Any) -> list[Any]:
@@ -79,7 +103,9 @@ def as_turns(row: Any) -> list[Any]:
     for inner in (*map(turn.get, ("message", "payload", "data", "info")), *(picked or versions)[:1]):
         if isinstance(inner, dict):
             turn = {**turn, **inner}
-    kind = str(turn.get("type") or "").lower()
+    if "role" in as_dict(turn.get("content")):  # as Gemini replies
+        turn |= turn["content"]
+    kind = _kind(turn.get("type"))
     if kind in _KNOWN and not _role(turn):  # nothing else says who speaks
         turn["role"] = kind
     turn["id"] = first_of(as_dict(row), ("uuid", "messageId")) or turn.get("id")
@@ -100,7 +126,7 @@ def _role(turn: Mapping[str, Any]) -> str:
         if name in turn:
             return "user" if is_true(turn[name]) else "assistant"
     for name in FIELDS.role_kinds:
-        if (kind := str(turn.get(name) or "").lower().removesuffix("_message")) in _KNOWN:
+        if (kind := _kind(turn.get(name))) in _KNOWN:
             return kind
     for name in FIELDS.roles:
         value = turn.get(name)
@@ -109,6 +135,11 @@ def _role(turn: Mapping[str, Any]) -> str:
             return role.lower()
     kinds = {str(as_dict(part).get("type")).lower() for part in as_list(turn.get("fragments"))}
     return next((role for role in ("request", "response") if role in kinds), "")
+
+
+def _kind(value: Any) -> str:
+    """Return a kind of message in lower case: `user` for `user_message` or `user.message`."""
+    return re.sub(r"[_.]message\Z", "", str(value or "").lower())
 
 
 def words_of(name: str) -> set[str]:
@@ -120,23 +151,35 @@ def is_message(turn: Any) -> bool:
     return isinstance(turn, dict) and bool(_role(turn)) and not {*FIELDS.texts, BLOCKS}.isdisjoint(turn)
 
 
+def is_known(role: str) -> bool:
+    """Return whether a role, or a name, is that of a person or model in a conversation, and not just anybody's."""
+    return role in _KNOWN or bool(words_of(role) & {*FIELDS.models})
+
+
 def is_turn(item: Any) -> bool:
     return any(is_message(turn) and _role(turn) in _KNOWN for turn in as_turns(item))
 
 
 def is_conversation(item: Any) -> bool:
     turns = list(map(as_dict, turns_in(item)))
-    if any(map(is_message, turns)):
+    if any(is_message(turn) and is_known(_role(turn)) for turn in turns):
         return True
     return isinstance(as_dict(item).get("mapping"), dict) and any(
         isinstance(turn.get("content"), str) for turn in turns
     )
 
 
+def is_between_people(item: Any) -> bool:
+    """Return whether somebody's words are in it, and nobody is known as an assistant or as the person that asks it."""
+    rows = list(map(as_dict, turns_in(item) or [item]))
+    named = [row for row in rows if first_of(row, FIELDS.texts) and first_of(row, (*FIELDS.roles, *FIELDS.names))]
+    return bool(named) and not any(is_known(_role(row)) for row in named)
+
+
 def read_conversation(item: Any) -> ReadConversation:
     if not is_conversation(item):
-        raise ValueError(N_("it has no turns"))
-    turns = turns_in(item)
+        raise ValueError(BETWEEN_PEOPLE if is_between_people(item) else N_("it has no turns"))
+    turns, item = turns_in(item), as_whole(item)
     filled = [turn for turn in map(as_dict, turns) if first_of(turn, (*FIELDS.texts, *FIELDS.thoughts))]
     said = [turn for turn in filled if not any(is_true(turn.get(name)) for name in FIELDS.aside)]
     rows = by_id(({**turn, "parent": _parent(turn)} for turn in said), "id")
@@ -150,7 +193,7 @@ def read_conversation(item: Any) -> ReadConversation:
     thoughts: list[str] = []
     for key in path:
         role = roles[key] if any(roles.values()) else ("user", "assistant")[len(messages) % 2]
-        if role in FIELDS.hidden:
+        if role.startswith((*FIELDS.hidden,)):
             left_out[LeftOut.HIDDEN] += 1
             continue
         is_user = role in FIELDS.people or (is_named and role not in (*models, ""))
@@ -164,7 +207,7 @@ def read_conversation(item: Any) -> ReadConversation:
         source_id=str(name),
         title=text_or_none(first_of(item, FIELDS.titles)),
         messages=messages,
-        created_at=instant(first_of(item, (*FIELDS.times, "created", "lastUpdate")))
+        created_at=instant(first_of(item, (*FIELDS.times, "lastUpdate")))
         or next((message.at for message in messages if message.at), None),
         updated_at=instant(first_of(item, FIELDS.updates)),
         is_pinned=any(is_true(item.get(name)) for name in FIELDS.pins),
@@ -196,7 +239,7 @@ def _message(
         thoughts += filter(None, map(text_or_none, (*content.thoughts, thought, beside)))
     if not text and not content.files:
         return None, content.left_out
-    names = *map(turn.get, ("model", "modelId", "fromModel")), text_or_none(turn.get("sender"))
+    names = *map(turn.get, FIELDS.model_names), text_or_none(turn.get("sender"))
     model = next((name for name in names if name and name not in SPEAKERS), None)
     model = text_or_none(as_dict(model).get("name") if isinstance(model, dict) else model)
     thought = "" if is_user else "\n\n".join(dict.fromkeys(thoughts))

@@ -26,7 +26,7 @@ def memory_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
             if line.get(name) is not None
         }
         if line.get("settled_with"):
-            links["settled_with"] = [new for old in line["settled_with"] if (new := batch.new("memory", old))]
+            links["settled_with"] = batch.new_ids("memory", line["settled_with"])
         if memory_id is not None and links:
             db.session.execute(update(Memory).where(Memory.memory_id == memory_id).values(**links))
 
@@ -42,8 +42,8 @@ def change_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
             memory_id = batch.new("memory", entry.get("memory_id"))
             if memory_id is None:
                 continue
-            evidence = [new for old in entry.get("evidence") or () if (new := batch.new("evidence", old))]
             revisions = {name: entry[name] if type(entry.get(name)) is int else None for name in ("before", "after")}
+            evidence = batch.new_ids("evidence", entry.get("evidence"))
             rows.append({"memory_id": memory_id, **revisions, "evidence": evidence})
         db.session.execute(
             update(MemoryChangeSet)
@@ -60,8 +60,8 @@ def point_links(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the pairs of evidence that disagree but that the person said are both right."""
     for line in lines:
         point_memory_id = batch.new("point_memory", line.get("point_memory_id"))
-        pairs = [[batch.new("point_evidence", old) for old in pair] for pair in line.get("settled_conflicts") or ()]
-        pairs = [pair for pair in pairs if all(pair)]
+        pairs = [batch.new_ids("point_evidence", pair) for pair in line.get("settled_conflicts") or ()]
+        pairs = [pair for pair in pairs if len(pair) == 2]  # noqa: PLR2004  # both of them were restored
         if point_memory_id is not None and pairs:
             condition = PointMemory.point_memory_id == point_memory_id
             db.session.execute(update(PointMemory).where(condition).values(settled_conflicts=pairs))
@@ -71,11 +71,9 @@ def report_evidence(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the links of reports to the evidence they quote."""
     for line in lines:
         report_id = batch.new("report", line.get("report_id"))
-        if report_id is None:
-            continue
-        evidence = {new for old in line.get("evidence") or () if (new := batch.new("point_evidence", old))}
-        if evidence:
-            rows = [{"report_id": report_id, "evidence_id": evidence_id} for evidence_id in sorted(evidence)]
+        evidence = sorted({*batch.new_ids("point_evidence", line.get("evidence"))})
+        if report_id is not None and evidence:
+            rows = [{"report_id": report_id, "evidence_id": evidence_id} for evidence_id in evidence]
             db.session.execute(insert(ReportEvidence), rows)
 
 
@@ -99,8 +97,7 @@ def tombstones(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
 
 def repeat_forgetting(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Forget again the restored memories that were forgotten since the export was made, with all that repeats them."""
-    ids = [batch.new("memory", line.get("memory_id")) for line in lines]
-    forgetting.repeat(batch.user_id, [number for number in ids if number is not None])
+    forgetting.repeat(batch.user_id, batch.new_ids("memory", (line.get("memory_id") for line in lines)))
 
 
 def _is_hex(value: Any) -> bool:

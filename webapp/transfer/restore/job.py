@@ -3,9 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import islice
 from typing import Any
@@ -29,76 +27,12 @@ from webapp.transfer.archives import ImportRefused
 from webapp.transfer.field_values import instant
 from webapp.transfer.json_text import object_in
 from webapp.transfer.models import Import, ImportItem
-from webapp.transfer.restore import containers, conversations, finish
 from webapp.transfer.restore.containers import keep_originals, originals_in
-from webapp.transfer.restore.tables import TABLES, Table
+from webapp.transfer.restore.steps import STEPS, Step
 from webapp.transfer.restore.values import RestoreBatch
 from webapp.transfer.sources import Upload
 
 log = logging.getLogger(__name__)
-
-Write = Callable[[RestoreBatch, list[dict[str, Any]]], int | None]
-
-
-@dataclass(frozen=True)
-class Step:
-    """The lines of one file of an export and what is done with them; `counted` is what people call them."""
-
-    file: str
-    write: Write
-    counted: str = ""
-    is_memory: bool = False
-
-
-def _rows(table: Table, batch: RestoreBatch, lines: list[dict[str, Any]]) -> int:
-    rows: list[tuple[Any, Any]] = []
-    for line in lines:
-        values = table.values(batch, line)
-        if values is not None:
-            rows.append((line.get(table.key), table.model(**values)))
-    db.session.add_all([row for _, row in rows])
-    db.session.flush()
-    if table.kind:
-        batch.note(table.kind, [(old, getattr(row, table.key)) for old, row in rows])
-    return len(rows)
-
-
-def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
-    return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
-
-
-STEPS: tuple[Step, ...] = (
-    Step("manifest.json", containers.settings),
-    _table("folders.jsonl", "folders"),
-    Step("journeys.jsonl", containers.journeys, "journeys"),
-    Step("files.jsonl", lambda *_: None, "files"),  # taken in before, in transactions of their own
-    Step("spaces.jsonl", containers.spaces, "spaces"),
-    _table("prompts.jsonl", "saved prompts"),
-    Step("conversations.jsonl", conversations.conversations, "conversations", is_memory=True),  # marks the forgotten
-    _table("schedules.jsonl", "schedules"),
-    _table("feedback.jsonl", "ratings of replies"),
-    Step("sources.jsonl", conversations.sources),
-    _table("summaries.jsonl", "summaries"),
-    Step("digests.jsonl", conversations.digests, "digests"),
-    _table("change_sets.jsonl", is_memory=True),
-    _table("memories.jsonl", "memories", is_memory=True),
-    _table("evidence.jsonl", "quotes", is_memory=True),
-    _table("revisions.jsonl", "earlier states of memories", is_memory=True),
-    Step("memories.jsonl", finish.memory_links, is_memory=True),
-    Step("change_sets.jsonl", finish.change_links, is_memory=True),
-    Step("tombstone_keys.jsonl", finish.tombstone_keys),
-    Step("tombstones.jsonl", finish.tombstones, "things forgotten", is_memory=True),
-    _table("point_memories.jsonl", "answers in journeys"),
-    _table("point_evidence.jsonl"),
-    Step("point_memories.jsonl", finish.point_links),
-    _table("guides.jsonl"),
-    _table("reports.jsonl", "summaries of journeys"),
-    Step("reports.jsonl", finish.report_evidence),
-    _table("receipts.jsonl", "receipts"),
-    _table("verdicts.jsonl"),
-    Step("memories.jsonl", finish.repeat_forgetting, is_memory=True),
-)
-"""Rows come before those that refer to them; references among rows of one kind are completed by a second step."""
 
 
 def write(batch: RestoreBatch, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, false, select
+from sqlalchemy import ColumnElement, Select, delete, exists, false, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.accounts.models import User
@@ -42,19 +42,6 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
         staying = _memories(user_id, import_id, ids)
         _delete_records(import_id, "memory", ids, staying)
         yield len(ids), len(staying)
-    for ids in _batches(import_id, "change_set"):
-        db.session.execute(
-            delete(MemoryChangeSet).where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id.in_(ids))
-        )
-        yield 0, 0
-    for ids in _batches(import_id, "point_memory"):
-        db.session.execute(
-            delete(PointMemory).where(PointMemory.user_id == user_id, PointMemory.point_memory_id.in_(ids))
-        )
-    for ids in _batches(import_id, "journey"):
-        statement = select(Conversation.journey_id).where(Conversation.journey_id.in_(ids))
-        unused = set(ids) - set(db.session.scalars(statement))
-        db.session.execute(delete(Journey).where(Journey.owner_id == user_id, Journey.journey_id.in_(unused)))
     for ids in _batches(import_id, "file"):
         statement = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
         file_ids = db.session.scalars(select(File.file_id).where(File.file_id.in_(ids), File.user_id == user_id))
@@ -62,15 +49,22 @@ def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, An
             delete_file(user_id, file_id)
         _delete_records(import_id, "file", ids, ())
         yield len(ids), 0
+    is_followed = exists().where(Conversation.journey_id == Journey.journey_id)
+    is_filled = exists().where(Conversation.folder_id == Folder.folder_id)
+    for kind, key, owner, is_unused in (
+        ("change_set", MemoryChangeSet.change_set_id, MemoryChangeSet.user_id, true()),
+        ("point_memory", PointMemory.point_memory_id, PointMemory.user_id, true()),
+        ("journey", Journey.journey_id, Journey.owner_id, ~is_followed),
+        ("folder", Folder.folder_id, Folder.user_id, ~is_filled),
+    ):
+        for ids in _batches(import_id, kind):
+            db.session.execute(delete(key.class_).where(owner == user_id, key.in_(ids), is_unused))
+            yield 0, 0
     for kind, key, is_unchanged in (
         ("prompt", SavedPrompt.saved_prompt_id, SavedPrompt.updated_at < since),
         ("schedule", Schedule.schedule_id, Schedule.is_active == false()),
     ):
         yield 0, _delete_unchanged(user_id, import_id, kind, key, is_unchanged)
-    for ids in _batches(import_id, "folder"):
-        statement = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
-        unused = set(ids) - set(db.session.scalars(statement))
-        db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
     for ids in _batches(import_id, "space"):
         yield 0, sum(not _delete_unused_space(space_id, import_id) for space_id in ids)
     if before:

@@ -221,6 +221,10 @@ class RestoreBatch:
             self._read(kind, {old})
         return self._ids[kind][old]
 
+    def new_ids(self, kind: str, olds: Iterable[Any] | None) -> list[int]:
+        """Return the ids here of several rows of the export, without those that were not restored."""
+        return [new for old in olds or () if (new := self.new(kind, old))]
+
     def note(self, kind: str, pairs: Iterable[tuple[Any, int]]) -> None:
         """Store which rows became which."""
         rows = [(old, new) for old, new in pairs if is_id(old)]

@@ -1,4 +1,4 @@
-"""The lines of an export that become rows directly once their references are resolved: memory, journeys, receipts."""
+"""The steps of a restore: for each file of an export, in order, what becomes of its lines."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,17 +17,29 @@ from webapp.schedules.models import Schedule
 from webapp.schedules.recurrence import next_time, rule_of
 from webapp.schedules.schemas import in_range
 from webapp.schedules.service import FORMER_NAMES
+from webapp.transfer.restore import containers, conversations, finish
 from webapp.transfer.restore.values import REFERENCES, RestoreBatch, attributes, moment
 
 PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
 MAX_PDF = 15 * 1024**2
 
+Write = Callable[[RestoreBatch, list[dict[str, Any]]], int | None]
 Adapt = Callable[[RestoreBatch, dict[str, Any], dict[str, Any]], bool]
 
 
 @dataclass(frozen=True)
+class Step:
+    """The lines of one file of an export and what is done with them; `counted` is what people call them."""
+
+    file: str
+    write: Write
+    counted: str = ""
+    is_memory: bool = False
+
+
+@dataclass(frozen=True)
 class Table:
-    """The way the lines of a file become rows.
+    """The way the lines of a file become rows of one table, once their references are resolved.
 
     `kind` names references to the rows; `later` are columns written by `adapt`, or once all lines are in; `fixed` the
     values of every row. `adapt` completes a row and returns whether to create it; `former` has the columns that older
@@ -40,6 +52,19 @@ class Table:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     adapt: Adapt | None = None
     former: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, batch: RestoreBatch, lines: list[dict[str, Any]]) -> int:
+        """Create the rows; returns how many. Raises ValueError."""
+        rows: list[tuple[Any, Any]] = []
+        for line in lines:
+            values = self.values(batch, line)
+            if values is not None:
+                rows.append((line.get(self.key), self.model(**values)))
+        db.session.add_all([row for _, row in rows])
+        db.session.flush()
+        if self.kind:
+            batch.note(self.kind, [(old, getattr(row, self.key)) for old, row in rows])
+        return len(rows)
 
     @property
     def key(self) -> str:
@@ -90,7 +115,7 @@ def _revision(batch: RestoreBatch, line: dict[str, Any], values: dict[str, Any])
         if fields.get(name) is not None:
             fields[name] = batch.new(REFERENCES[name][0], fields[name])
     if fields.get("settled_with"):
-        fields["settled_with"] = [new for old in fields["settled_with"] if (new := batch.new("memory", old))]
+        fields["settled_with"] = batch.new_ids("memory", fields["settled_with"])
     values["snapshot"] = fields
     values["statement_hash"] = statement_hash(str(fields.get("content") or ""))
     return True
@@ -100,7 +125,7 @@ def _point_memory(batch: RestoreBatch, line: dict[str, Any], values: dict[str, A
     journey_id, point_id = batch.journey(line), batch.point(line)
     if journey_id is None or point_id is None:
         return False
-    dismissed = [new for old in line.get("dismissed_memory_ids") or () if (new := batch.new("memory", old))]
+    dismissed = batch.new_ids("memory", line.get("dismissed_memory_ids"))
     values |= {"journey_id": journey_id, "point_id": point_id, "dismissed_memory_ids": dismissed or None}
     return True
 
@@ -146,34 +171,56 @@ def _schedule(_batch: RestoreBatch, _line: dict[str, Any], values: dict[str, Any
     return True
 
 
-TABLES: dict[str, Table] = {
-    "folders.jsonl": Table(Folder, "folder"),
-    "feedback.jsonl": Table(  # permission to read it was given to the admins there, not to those here
-        MessageFeedback, fixed={"may_read": False}
+MEMORIES = Table(Memory, "memory", later=("superseded_by_id", "contradicts_id", "settled_with"), adapt=_memory)
+POINT_MEMORIES = Table(
+    PointMemory,
+    "point_memory",
+    later=("journey_id", "point_id", "dismissed_memory_ids", "settled_conflicts"),
+    adapt=_point_memory,
+)
+POINT_EVIDENCE = Table(
+    PointEvidence,
+    "point_evidence",
+    adapt=lambda _batch, _line, values: values["message_id"] is not None or values["memory_id"] is not None,
+)
+CHANGE_SETS = Table(MemoryChangeSet, "change_set", later=("undoes_id", "changes"), fixed={"changes": []})
+FEEDBACK = Table(MessageFeedback, fixed={"may_read": False})
+"""Permission to read it was given to the admins there, not to those here."""
+
+STEPS: tuple[Step, ...] = (
+    Step("manifest.json", containers.settings),
+    Step("folders.jsonl", Table(Folder, "folder").write, "folders"),
+    Step("journeys.jsonl", containers.journeys, "journeys"),
+    Step("files.jsonl", lambda *_: None, "files"),  # taken in before, in transactions of their own
+    Step("spaces.jsonl", containers.spaces, "spaces"),
+    Step("prompts.jsonl", Table(SavedPrompt, "prompt").write, "saved prompts"),
+    Step("conversations.jsonl", conversations.conversations, "conversations", is_memory=True),  # marks the forgotten
+    Step("schedules.jsonl", Table(Schedule, "schedule", adapt=_schedule, former=FORMER_NAMES).write, "schedules"),
+    Step("feedback.jsonl", FEEDBACK.write, "ratings of replies"),
+    Step("sources.jsonl", conversations.sources),
+    Step("summaries.jsonl", Table(ConversationChunk, "chunk", adapt=_chunk).write, "summaries"),
+    Step("digests.jsonl", conversations.digests, "digests"),
+    Step("change_sets.jsonl", CHANGE_SETS.write, is_memory=True),
+    Step("memories.jsonl", MEMORIES.write, "memories", is_memory=True),
+    Step("evidence.jsonl", Table(MemoryEvidence, "evidence").write, "quotes", is_memory=True),
+    Step(
+        "revisions.jsonl",
+        Table(MemoryRevision, "revision", adapt=_revision).write,
+        "earlier states of memories",
+        is_memory=True,
     ),
-    "prompts.jsonl": Table(SavedPrompt, "prompt"),
-    "schedules.jsonl": Table(Schedule, "schedule", adapt=_schedule, former=FORMER_NAMES),
-    "summaries.jsonl": Table(ConversationChunk, "chunk", adapt=_chunk),
-    "change_sets.jsonl": Table(MemoryChangeSet, "change_set", later=("undoes_id", "changes"), fixed={"changes": []}),
-    "memories.jsonl": Table(
-        Memory, "memory", later=("superseded_by_id", "contradicts_id", "settled_with"), adapt=_memory
-    ),
-    "evidence.jsonl": Table(MemoryEvidence, "evidence"),
-    "revisions.jsonl": Table(MemoryRevision, "revision", adapt=_revision),
-    "point_memories.jsonl": Table(
-        PointMemory,
-        "point_memory",
-        later=("journey_id", "point_id", "dismissed_memory_ids", "settled_conflicts"),
-        adapt=_point_memory,
-    ),
-    "point_evidence.jsonl": Table(
-        PointEvidence,
-        "point_evidence",
-        adapt=lambda _batch, _line, values: values["message_id"] is not None or values["memory_id"] is not None,
-    ),
-    "guides.jsonl": Table(JourneyGuide, later=("point_id",), adapt=_guide),
-    "reports.jsonl": Table(ConversationReport, "report", adapt=_report),
-    "receipts.jsonl": Table(TurnReceipt, adapt=_passage),
-    "verdicts.jsonl": Table(PassageVerdict, adapt=_passage),
-}
-"""By file of an export. What becomes more than rows of one table is in containers, conversations and finish."""
+    Step("memories.jsonl", finish.memory_links, is_memory=True),
+    Step("change_sets.jsonl", finish.change_links, is_memory=True),
+    Step("tombstone_keys.jsonl", finish.tombstone_keys),
+    Step("tombstones.jsonl", finish.tombstones, "things forgotten", is_memory=True),
+    Step("point_memories.jsonl", POINT_MEMORIES.write, "answers in journeys"),
+    Step("point_evidence.jsonl", POINT_EVIDENCE.write),
+    Step("point_memories.jsonl", finish.point_links),
+    Step("guides.jsonl", Table(JourneyGuide, later=("point_id",), adapt=_guide).write),
+    Step("reports.jsonl", Table(ConversationReport, "report", adapt=_report).write, "summaries of journeys"),
+    Step("reports.jsonl", finish.report_evidence),
+    Step("receipts.jsonl", Table(TurnReceipt, adapt=_passage).write, "receipts"),
+    Step("verdicts.jsonl", Table(PassageVerdict, adapt=_passage).write),
+    Step("memories.jsonl", finish.repeat_forgetting, is_memory=True),
+)
+"""Rows come before those that refer to them; references among rows of one kind are completed by a second step."""
