@@ -1,7 +1,7 @@
 """Parts of a bare model's text that are not text: tool calls, which are made, and our prompt's tags; pure.
 
 A call stands between the marks of a dialect (`dialects.json`), or as bare JSON; an unreadable one with a tool's name is
-hidden. In code or a block quote a call or tag is an example, unless the answer begins with its JSON: Qwen Coder's.
+hidden. In code or a block quote a call or tag is an example, unless the answer begins with it in JSON (Qwen Coder).
 Of an echoed section of the prompt (`<known>…</known>`) the tags are removed. Only what may still begin such a block or
 tag is held back.
 """
