@@ -13,14 +13,8 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 from flask import Flask, request_finished
 from redis import Redis
-from redis.exceptions import (
-    ConnectionError as RedisAway,
-    OutOfMemoryError,
-    ReadOnlyError,
-    ResponseError,
-    TimeoutError as RedisTimeout,
-)
-from sqlalchemy.exc import DBAPIError, OperationalError
+from redis.exceptions import ConnectionError as RedisAway, TimeoutError as RedisTimeout
+from sqlalchemy.exc import OperationalError
 
 from tests.chat.helpers import deltas, iterate, names
 from tests.support.queries import listener, scalars
@@ -30,7 +24,6 @@ from webapp.chat.turns import follow
 from webapp.conversations import lists
 from webapp.db.base import db
 from webapp.db.engine import engine_options
-from webapp.db.failures import database_is_away, database_is_full
 from webapp.extensions import make_redis
 from webapp.files import uploads
 from webapp.redis import clients
@@ -89,27 +82,6 @@ def test_a_request_with_a_silent_redis_ends_soon(app, client, anonymous, silent,
     assert anonymous.get("/readyz").get_json()["redis"] == "away"
 
 
-NO_ROOM = ("database or disk is full", "attempt to write a readonly database", "disk I/O error")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        OutOfMemoryError("command not allowed when used memory > 'maxmemory'."),
-        ReadOnlyError("You can't write against a read only replica."),
-        ResponseError("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk"),
-        *(OperationalError("INSERT", {}, Exception(words)) for words in NO_ROOM),
-    ],
-)
-def test_a_redis_or_an_sqlite_that_takes_nothing_is_503(client, monkeypatch, error):
-    def refuse(*_args: Any, **_options: Any) -> Any:
-        raise error
-
-    monkeypatch.setattr(lists, "list_conversations", refuse)
-    answer = client.get("/api/conversations")
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-
-
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ESTALE])
 def test_a_disk_that_takes_no_files_is_503(client, monkeypatch, number):
     def refuse(*_args: Any, **_options: Any) -> Any:
@@ -119,27 +91,6 @@ def test_a_disk_that_takes_no_files_is_503(client, monkeypatch, number):
     answer = client.post("/api/files", data={"file": (BytesIO(b"words"), "words.txt")})
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
     assert "disk is full" in answer.json["detail"]
-
-
-@pytest.mark.parametrize(("code", "full"), [(1021, True), (1114, True), (28, True), (1290, False), (1836, False)])
-def test_codes_of_mysql(code, full):
-    error = OperationalError("INSERT", {}, Exception(code, "words"))
-    assert database_is_away(error)
-    assert database_is_full(error) is full
-
-
-def test_a_table_that_an_upgrade_has_yet_to_make_is_an_outage(app, client, monkeypatch):
-    """Whoever meets it is asked to try again soon, and a job is: another version is being installed."""
-
-    def ask(*_args: Any) -> None:
-        db.session.execute(db.text("SELECT 1 FROM no_such_table"))
-
-    monkeypatch.setattr(lists, "list_conversations", ask)
-    answer = client.get("/api/conversations")
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    with app.app_context(), pytest.raises(DBAPIError) as failed:
-        db.session.execute(db.text("SELECT no_such_column FROM users"))
-    assert database_is_away(failed.value)
 
 
 def test_readyz_writes(app, anonymous, servers, monkeypatch):

@@ -1,5 +1,5 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
-import { $, $$, isTouch, on, onContent, randomKey, size } from "./dom.js";
+import { $, $$, checkNetwork, isOffline, isTouch, on, onContent, randomKey, size } from "./dom.js";
 import { form, read, text, write } from "./drafts.js";
 import { add } from "./files.js";
 import { newest } from "./news.js";
@@ -102,7 +102,7 @@ document.addEventListener("htmx:config:request", (event) => {
     return queue();
   }
   const key = read().text === words && read().key ? read().key : randomKey();
-  if (!navigator.onLine) {
+  if (isOffline) {
     event.preventDefault();
     write({ ...markedText(text()), key, waiting: true });
     return showMessage(OFFLINE);
@@ -142,7 +142,7 @@ document.addEventListener("htmx:error", (event) => {
 
 /** Words that wait for a connection go out once: their key makes a second arrival of the same words harmless. */
 async function sendWhenOnline() {
-  if (!form() || !read().waiting || !navigator.onLine) return;
+  if (!form() || !read().waiting || isOffline) return;
   try {
     await fetch("/healthz", { cache: "no-store" });
   } catch {
@@ -151,7 +151,9 @@ async function sendWhenOnline() {
   if (form() && read().waiting && text().value.trim()) form().requestSubmit();
 }
 addEventListener("online", sendWhenOnline);
-addEventListener("offline", () => toast(t("You are offline. You can keep writing.")));
+addEventListener("offline", async () => {
+  if (await checkNetwork()) toast(t("You are offline. You can keep writing."));
+});
 
 /** A composer that has just appeared gets its draft. */
 function setUp() {

@@ -6,6 +6,17 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 /** True where people type on glass: there Enter begins a new line instead of sending. */
 export const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 
+/** True while the server cannot be reached for want of a network; one on this machine is reached without any. */
+export let isOffline = false;
+
+export async function checkNetwork() {
+  isOffline = !navigator.onLine;
+  if (isOffline) isOffline = await fetch("/healthz", { cache: "no-store" }).then(() => false, () => true);
+  return isOffline;
+}
+addEventListener("online", checkNetwork);
+checkNetwork();
+
 /** Calls handler(event, element) for events of that type on elements that match now or ever. */
 export function on(type, selector, handler, options) {
   document.addEventListener(type, (event) => {

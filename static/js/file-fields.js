@@ -20,3 +20,13 @@ onContent((root) => {
     showNames();
   }
 });
+
+// What is dropped beside a field goes into it too: the browser would open it in a tab.
+for (const type of ["dragover", "drop"]) document.addEventListener(type, (event) => {
+  const field = $$(".file-field input").find((each) => each.checkVisibility());
+  if (!field || !event.dataTransfer.types.includes("Files")) return;
+  event.preventDefault();
+  if (type === "dragover") return;
+  field.files = event.dataTransfer.files;
+  field.dispatchEvent(new Event("change"));
+});

@@ -1,5 +1,5 @@
 // Files in the composer: chosen, dropped or pasted, uploaded one after the other, gone once the message is taken.
-import { $, $$, on } from "./dom.js";
+import { $, $$, isOffline, on } from "./dom.js";
 import { form, read, write } from "./drafts.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
@@ -35,7 +35,7 @@ function fail(chip, problem) {
 const problemOf = (status) => {
   if (status === 413) return t("The file is too large.");
   if (status === 429) return t("Too many files at once. Try again in a minute.");
-  if (status || navigator.onLine) return t("It was not uploaded. Try again.");
+  if (status || !isOffline) return t("It was not uploaded. Try again.");
   return t("You are offline. Try again when the connection is back.");
 };
 

@@ -1,7 +1,7 @@
 // A page that was left alone catches up: what was said elsewhere in its conversation, or remembered from it late, is
 // fetched when it is looked at again, and now and then while it is in sight. What is being typed, edited or sent stays
 // as it is.
-import { $, $$, load } from "./dom.js";
+import { $, $$, isOffline, load } from "./dom.js";
 import { otherTabs } from "./list.js";
 
 const INTERVAL_MS = 25_000;
@@ -16,7 +16,7 @@ export function newest() {
   return $$("#thread .message[id^='m-']").at(-1)?.id.slice(2) ?? "";
 }
 
-const isBusy = () => document.hidden || !navigator.onLine || $(".message-pending, #thread form[data-esc]") !== null;
+const isBusy = () => document.hidden || isOffline || $(".message-pending, #thread form[data-esc]") !== null;
 
 async function fetchNews() {
   const url = $("#thread[data-news]")?.dataset.news;

@@ -1,5 +1,5 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
-import { $, $$, on } from "./dom.js";
+import { $, $$, isOffline, on } from "./dom.js";
 import { toast } from "./toasts.js";
 import { t } from "./i18n.js";
 
@@ -36,10 +36,11 @@ document.addEventListener("htmx:sse:close", (event) => {
 const isBackground = (from, event) =>
   ["composer", "thread", "side-list"].includes(from.id) || from.dataset.turn || from.dataset.seen || /:|^every$/.test(event?.type);
 
-document.addEventListener("htmx:error", (event) => {
-  const { ctx } = event.detail;
-  if (!ctx || isBackground(ctx.sourceElement, ctx.sourceEvent)) return;
-  toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
+const sayUnreachable = () =>
+  toast(isOffline ? t("You are offline. Try again when the connection is back.") : t("The server did not answer. Try again."));
+
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  if (ctx && !isBackground(ctx.sourceElement, ctx.sourceEvent)) sayUnreachable();
 });
 
 // What takes the place of a focused link takes the focus.
@@ -50,10 +51,12 @@ document.addEventListener("htmx:before:swap", ({ detail: { ctx }, defaultPrevent
   document.addEventListener("htmx:after:swap", () => $$("a, button, summary", list)[place]?.focus(), { once: true });
 });
 
-// A double click sends a form once. One that waits for another server says so, and is sent once however long it takes.
+// A double click sends a form once; offline none is sent, or the browser's own page would take the place of its words.
+// One that waits for another server says so, and is sent once however long it takes.
 on("submit", "form", (event, form) => {
   if (event.defaultPrevented || form.method !== "post") return;
-  if (event.timeStamp - form.sentAt < 1000) return event.preventDefault();
+  if (isOffline) sayUnreachable();
+  if (isOffline || event.timeStamp - form.sentAt < 1000) return event.preventDefault();
   form.sentAt = event.timeStamp;
   const button = event.submitter;
   if (!button?.dataset.busy) return;

@@ -24,13 +24,6 @@ def test_the_first_visitor_makes_the_first_account(anonymous):
     assert "Administration" in page and "Ada" in page
 
 
-def test_the_second_account_is_no_admin(anonymous, make_user):
-    make_user(is_admin=True)
-    assert "This is the first account" not in anonymous.get("/register").text
-    post_form(anonymous, "/register", "/register", name="Bob", email="bob@example.org", password=GOOD)
-    assert "Administration" not in anonymous.get("/").text
-
-
 @pytest.mark.parametrize(
     ("form", "said"),
     [
@@ -51,11 +44,13 @@ def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said)
 
 
 @pytest.mark.parametrize(("wanted", "lands"), [("/memory", "/memory"), ("//evil.example", "/"), (None, "/")])
-def test_after_registering_one_is_where_one_wanted_to_be(anonymous, make_user, wanted, lands):
-    make_user()
+def test_the_second_account_is_no_admin_and_comes_where_it_wanted_to_be(anonymous, make_user, wanted, lands):
+    make_user(is_admin=True)
     page = "/register" + (f"?next={wanted}" if wanted else "")
+    assert "This is the first account" not in anonymous.get(page).text
     answer = post_form(anonymous, page, page, name="Bob", email="bob@example.org", password=GOOD)
     assert (answer.status_code, answer.location) == (303, lands)
+    assert "Administration" not in anonymous.get("/").text
 
 
 def test_registration_can_be_closed_and_opened(anonymous, admin_browser):
@@ -79,6 +74,8 @@ def test_sign_in_leads_where_one_wanted_to_go_and_never_elsewhere(anonymous, use
     assert "ask your administrator for a new one" in wrong.text  # no mail is set up
     assert re.findall(r'id="(\w+)"[^>]* autofocus', wrong.text) == ["password"]
     form = {"email": user.email, "password": user.password}
+    forged = anonymous.post("/login", data=form)
+    assert forged.status_code == 403 and "out of date" in forged.text
     assert post_form(anonymous, "/login?next=//evil.example", "/login?next=//evil.example", **form).location == "/"
     assert anonymous.get("/login").location == "/"
     post_form(anonymous, "/logout", "/settings")
@@ -177,17 +174,8 @@ def test_what_is_for_admins_or_services_says_so(app):
     assert changes == ["admin"] * 3
 
 
-def test_signing_in_without_the_csrf_token_is_refused(anonymous, user):
-    answer = anonymous.post("/login", data={"email": user.email, "password": user.password})
-    assert answer.status_code == 403 and "out of date" in answer.text
-
-
-def form_token(browser, path: str) -> str:
-    return browser.get(path).text.split('name="csrf_token" value="', 1)[1].split('"', 1)[0]
-
-
 def choose(browser, code: str, path: str):
-    return browser.post("/language", data={"csrf_token": form_token(browser, path), "language": code, "next": path})
+    return post_form(browser, "/language", path, language=code, next=path)
 
 
 def test_before_signing_in_the_choice_is_this_browsers(anonymous):
@@ -226,8 +214,8 @@ def test_what_is_no_language_is_refused(anonymous, code):
 
 
 def test_it_leads_nowhere_else(anonymous):
-    data = {"csrf_token": form_token(anonymous, "/register"), "language": "de", "next": "https://evil.example"}
-    assert anonymous.post("/language", data=data).location == "/login"
+    data = {"language": "de", "next": "https://evil.example"}
+    assert post_form(anonymous, "/language", "/register", **data).location == "/login"
     assert anonymous.post("/language", data={"language": "de"}).status_code == 403
 
 

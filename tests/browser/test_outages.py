@@ -153,5 +153,7 @@ def test_a_form_that_was_refused_is_there_again_with_its_words(open_tab, make_us
     page.get_by_role("button", name="Save limits").click()
     page.get_by_role("link", name="Back to your conversations").click()
     page.go_back()  # not to the browser's question whether to send the form again
-    expect(page.get_by_label("Tokens").first).to_be_visible()
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Save limits").click()
+    expect(page.get_by_text("Try again when the connection is back")).to_be_visible()
     tab.forgive()

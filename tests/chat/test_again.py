@@ -38,12 +38,6 @@ def _again(client, reply, **wishes):
     return client.get(f"/api/messages/{made}/response?wait=20").get_json()
 
 
-def test_without_wishes_no_body_is_needed(client, model, reply):
-    model.script(reply="The second one.")
-    second = _again(client, reply)
-    assert second["content"] == "The second one."
-
-
 def test_another_model_writes_it_and_the_conversation_keeps_its_own(client, model, other_model, reply):
     model.script(reply="By another.")
     again = _again(client, reply, json={"model": other_model, "instruction": "Shorter"})
@@ -58,7 +52,7 @@ def test_another_model_writes_it_and_the_conversation_keeps_its_own(client, mode
     assert talk["model"] is None
 
 
-def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, model, other_model, reply):
+def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, model, other_model, reply, browser):
     model.script(reply="By another.")
     model.script(fault={"http_status": 401}, times=1)
     failed = _again(client, reply, json={"model": other_model, "instruction": "Shorter"})
@@ -66,6 +60,8 @@ def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, mod
     # Until then the conversation goes on from the version that the failed one was to replace.
     sent = client.post("/api/chat/stream", json={"conversation_id": failed["conversation_id"], "message": "And then?"})
     assert sent.get_data() and "The first one." in str(model.calls()[-1]["messages"])
+    branch = post_form(browser, f"/messages/{failed['message_id']}/branch").location.rpartition("/c/")[2]
+    assert [message["content"] for message in _messages(client, branch)] == ["Say something", "The first one."]
     made = client.post(f"/api/chat/turns/{failed['message_id']}/retry").get_json()["response_id"]
     again = client.get(f"/api/messages/{made}/response?wait=20").get_json()
     assert (again["content"], again["model"]) == ("By another.", "other-chat")

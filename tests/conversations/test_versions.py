@@ -177,22 +177,18 @@ def test_only_an_unfinished_reply_is_retried_and_only_a_finished_one_regenerated
     assert shown == [first.question.message_id, second.reply.message_id]
 
 
-def test_editing_abandons_the_reply_being_written(user):
-    first = service.start_turn(user.user_id, "one")
-    db.session.commit()
-    edited = service.edit_message(user.user_id, first.question.message_id, "two")
-    db.session.commit()
-    assert list(edited.abandoned) == [first.reply.message_id]
-    assert edited.question.custom_payload == first.question.custom_payload
-
-
-def test_regenerating_an_earlier_reply_abandons_a_later_one(user):
+def test_a_change_abandons_the_replies_being_written_after_it(user):
     first = service.start_turn(user.user_id, "one")
     _finish(first)
     later = service.start_turn(user.user_id, "two", conversation_id=first.conversation.conversation_id)
     db.session.commit()
     again = service.regenerate(user.user_id, first.reply.message_id)
     assert list(again.abandoned) == [later.reply.message_id]
+    db.session.commit()
+    edited = service.edit_message(user.user_id, first.question.message_id, "two")
+    db.session.commit()
+    assert list(edited.abandoned) == [again.reply.message_id]
+    assert edited.question.custom_payload == first.question.custom_payload
 
 
 def test_a_conversation_with_versions_and_its_user_can_be_deleted(user):

@@ -8,12 +8,20 @@ from typing import Any, get_type_hints
 
 import pytest
 from pydantic import BaseModel
-from redis.exceptions import ConnectionError as RedisAway
-from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, OperationalError, TimeoutError as PoolTimeout
+from redis.exceptions import ConnectionError as RedisAway, OutOfMemoryError, ReadOnlyError, ResponseError
+from sqlalchemy.exc import (
+    DatabaseError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    OperationalError,
+    TimeoutError as PoolTimeout,
+)
 
 from tests.support.queries import count_queries
 from webapp.conversations import lists
-from webapp.db.failures import database_is_away
+from webapp.db.base import db
+from webapp.db.failures import database_is_away, database_is_full
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
 from webapp.http.problems import nearest_page, present
 from webapp.http.views import JSON_PREFIXES
@@ -42,15 +50,19 @@ def _operational(code: int) -> OperationalError:
         (TooMany("x", retry_after=7), 429, True),
         (Unavailable("x"), 503, True),
         (RedisAway("secret"), 503, True),
+        (OutOfMemoryError("secret: used memory > 'maxmemory'."), 503, True),
+        (ReadOnlyError("secret: a read only replica."), 503, True),
+        (ResponseError("MISCONF secret: unable to persist to disk"), 503, True),
         (_operational(2006), 503, True),
         (_operational(1142), 503, True),
+        (_operational(1213), 503, True),
         (PoolTimeout("secret"), 503, True),
         (_operational(1064), 500, False),
         (DataError("SELECT secret", {}, Exception(1406)), 500, False),
         (IntegrityError("SELECT secret", {}, Exception(1062)), 500, False),
         (RuntimeError("secret"), 500, False),
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_each_failure_is_a_problem(client, monkeypatch, error, status, retry):
     monkeypatch.setattr(lists, "list_conversations", _raise(error))
@@ -115,12 +127,21 @@ def test_a_notice_says_what_is_wrong_with_a_field(app):
 
 
 def test_which_database_errors_pass(app):
-    for code in (1040, 1049, 1142, 1203, 1205, 1213, 1226, 1932, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
+    for code in (1040, 1049, 1142, 1203, 1205, 1213, 1226, 1290, 1836, 1932, 2002, 2003, 2005, 2006, 2012, 2013, 2026):
         assert database_is_away(_operational(code))
-    for words, statement in (("database is locked", "x"), ("any failure to connect", None)):
-        assert database_is_away(OperationalError(statement, {}, Exception(words)))
+    full = "database or disk is full"
+    for words in ("database is locked", full, "attempt to write a readonly database", "disk I/O error"):
+        error = OperationalError("INSERT", {}, Exception(words))
+        assert database_is_away(error) and database_is_full(error) == (words == full)
+    assert database_is_away(OperationalError(None, {}, Exception("any failure to connect")))
     assert database_is_away(DatabaseError("x", {}, Exception("database disk image is malformed")))
     assert database_is_away(PoolTimeout())
+    for code in (28, 1021, 1114):
+        assert database_is_full(_operational(code)) and database_is_away(_operational(code))
+    for needs in ("SELECT 1 FROM no_such_table", "SELECT no_such_column FROM users"):  # which an upgrade may yet make
+        with app.app_context(), pytest.raises(DBAPIError) as failed:
+            db.session.execute(db.text(needs))
+        assert database_is_away(failed.value)
     gone = DataError("x", {}, Exception(1), connection_invalidated=True)
     assert database_is_away(gone)
     ours = DataError("x", {}, Exception(2006))

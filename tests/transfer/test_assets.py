@@ -2,12 +2,12 @@
 
 import base64
 import io
-import struct
-import zlib
+from functools import partial
 
 import pytest
 
 from testkit.exports import chatgpt_conversation, claude_conversation, pack
+from tests.files.test_pictures import photo
 from tests.support.interleaving import killed_at
 from tests.support.queries import scalars
 from tests.transfer.moving import bring, list_talks, upload
@@ -17,15 +17,7 @@ from webapp.files import uploads
 from webapp.files.models import File, MessageFile
 from webapp.transfer import import_jobs
 
-
-def png(shade: int = 0) -> bytes:
-    """A picture of one dot."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes([0, shade]))) + chunk(b"IEND", b"")
+png = partial(photo, form="PNG")
 
 
 def talk_with(number: int, *pointers: str, **metadata: object) -> dict:
@@ -49,10 +41,10 @@ def export() -> bytes:
     return pack(
         {
             "conversations.json": rows,
-            "file-AbC123-hive.png": png(1),
-            "user-x/file_00ff-1.dat": png(2),
+            "file-AbC123-hive.png": png(10),
+            "user-x/file_00ff-1.dat": png(20),
             "file-Doc7-plan.md": b"# Plan\nKeep bees.",
-            "file-Unused1-other.png": png(3),
+            "file-Unused1-other.png": png(30),
         }
     )
 
@@ -126,7 +118,7 @@ def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, m
 
 
 def test_undoing_takes_the_files_back_but_those_that_are_used(app, client, run_jobs, export):
-    mine = {"file": (io.BytesIO(png(1)), "hive.png")}
+    mine = {"file": (io.BytesIO(png(10)), "hive.png")}
     assert client.post("/api/files", data=mine, content_type="multipart/form-data").status_code == 201
     done = bring(client, run_jobs, export)
     client.post(f"/api/imports/{done['import_id']}/undo", json={})
@@ -153,7 +145,7 @@ def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):
 
 
 def test_open_webui_and_librechat_bring_what_their_export_holds(app, client, run_jobs):
-    url = "data:image/png;base64," + base64.b64encode(png(9)).decode()
+    url = "data:image/png;base64," + base64.b64encode(png(90)).decode()
     files = [
         {"type": "file", "file": {"filename": "n.md", "data": {"content": "Notes on bees"}}},
         {"type": "image", "url": "https://elsewhere.example/x.png"},

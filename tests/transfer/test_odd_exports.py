@@ -291,7 +291,7 @@ def test_librechat_names_files_it_cannot_read(parts):
         "odd.json": {"conversationId": 1, "messages": 3},
     }
     found = parts("librechat", pack(files))
-    assert sorted(part.place for part in _parts_of(found, Unreadable)) == ["cut.json", "odd.json, conversation 1"]
+    assert sorted(part.place for part in _parts_of(found, Unreadable)) == ["cut.json", "odd.json, part 1"]
     assert len(_parts_of(found, ReadConversation)) == 1
     said = parts("librechat", {"conversationId": "s", "messages": [{"content": "Q", "sender": "user"}]}, "a.json")
     assert _texts(said[0]) == ["Q"]

@@ -134,7 +134,7 @@ def contents(data: bytes) -> dict[str, Any]:
 
 def export_account(user_id: int) -> bytes:
     """The ZIP of an account, made without a job."""
-    name, _ = advance("an export", partial(export_jobs._account, user_id), Slice(ENDLESS))
+    name, *_ = advance("an export", partial(export_jobs._write_account, user_id), Slice(ENDLESS))
     data = storage.path_of(name).read_bytes()
     storage.drop(name)
     return data
@@ -145,7 +145,7 @@ def begin_restore(user_id: int, data: bytes, **wishes: Any) -> int:
     with write_transaction():
         with storage.open_new_file() as (name, file):
             file.write(data)
-        row = service._add(user_id, "me.zip", name, len(data), None)
+        row = service.add_stored(user_id, "me.zip", name, len(data), None)
         import_id = row.import_id
     assert preview.inspect_upload(import_id) == "ready", db.session.get(Import, import_id).error
     with write_transaction():

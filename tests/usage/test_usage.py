@@ -286,7 +286,10 @@ def test_a_writer_that_comes_between_does_not_keep_a_call_from_being_counted(app
     with app.app_context(), reads_only(), listener(db.engine, "after_cursor_execute", write):
         records.record_background("titles", Completion("A title", "m", Usage(10, 5)), None)
     writer.join()
-    assert client.get("/api/usage").get_json()["total"]["calls"] == 2
+    monkeypatch.setattr(records, "context", lambda: {"conversation_id": talk + 1, "user_id": user.user_id})
+    with app.app_context():  # nor does a conversation that is deleted meanwhile
+        records.record_background("titles", Completion("A title", "m", Usage(10, 5)), None)
+    assert client.get("/api/usage").get_json()["total"]["calls"] == 3
 
 
 def test_prices():

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from redis import Redis
 from redis.exceptions import RedisError
+from rq.job import Job, JobStatus
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from webapp.background.job_specs import JOBS, Ids, JobRequest, pending_job_id, pending_key, push
 from webapp.db.base import Base, after_commit, db, pending_actions
 from webapp.extensions import redis
+from webapp.i18n.marks import N_
+from webapp.llm import errors as model_errors
 
 log = logging.getLogger(__name__)
 
@@ -147,3 +150,23 @@ def note_success(client: Redis, key: str) -> None:
         pipe.delete(_attempts_key(key))
         pipe.set(_token(key), b"1", ex=MIN_RETRY_SECONDS, xx=True)
         pipe.execute()
+
+
+_MODEL_ERRORS = N_(
+    {
+        kind.code: kind.default_detail
+        for kind in vars(model_errors).values()
+        if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)
+    }
+)
+
+
+def model_failure(job: Job) -> str | None:
+    """Return why a model failed a job that has ended, in a sentence of our own: an exception's may hold anything."""
+    result = job.latest_result() if job.get_status() in (JobStatus.FINISHED, JobStatus.FAILED) else None
+    if result is None:
+        return None
+    if isinstance(result.return_value, dict):  # an error that no retry helps ends a job quietly
+        return _MODEL_ERRORS.get(result.return_value.get("failed", ""))
+    last = (result.exc_string or "").strip().rpartition("\n")[2]
+    return next((detail for code, detail in _MODEL_ERRORS.items() if f": {code}: " in last), None)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import select
 
-from webapp.conversations.current_messages import current
+from webapp.conversations.current_messages import current, with_last_answers
 from webapp.conversations.messages import add_past_messages, get_message, order_by_index
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
@@ -31,7 +31,8 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, dict[int, Messa
     if last.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Switch to it first.")
     statement = order_by_index(select(Message)).where(current(source.conversation_id), Message.message_id <= message_id)
-    rows = db.session.scalars(statement.order_by(Message.message_id).limit(MAX_COPIED + 1)).all()
+    # A copy has no versions to go back to.
+    rows = with_last_answers(db.session.scalars(statement.order_by(Message.message_id).limit(MAX_COPIED + 1)))
     if any(row.status == "streaming" for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
     if len(rows) > MAX_COPIED:

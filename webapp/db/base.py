@@ -83,9 +83,9 @@ def add_row(row: Row) -> Row:
 
 def insert_row(row: Row) -> Row:
     """Do the same, for a model without listeners and with defaults of Python only: a flush is thrice the code."""
-    names = _column_names(type(row))
+    statement, names = _insertion(type(row))
     values = {names[key]: value for key, value in row.__dict__.items() if key in names}
-    result: Any = db.session.connection().execute(_insertion(type(row)), values)
+    result: Any = db.session.connection().execute(statement, values)
     stored = {**result.last_inserted_params(), **result.inserted_primary_key._mapping}
     row.__dict__.update({key: stored.get(name) for key, name in names.items()})
     make_transient_to_detached(row)  # as if it had been read
@@ -94,13 +94,8 @@ def insert_row(row: Row) -> Row:
 
 
 @cache
-def _column_names(model: type[Base]) -> dict[str, str]:
-    return {key: column.name for key, column in model.__mapper__.columns.items()}
-
-
-@cache
-def _insertion(model: type[Base]) -> Insert:
-    return insert(table_of(model))
+def _insertion(model: type[Base]) -> tuple[Insert, dict[str, str]]:
+    return insert(table_of(model)), {key: column.name for key, column in model.__mapper__.columns.items()}
 
 
 def delete_row(row: Base) -> None:

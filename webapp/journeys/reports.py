@@ -225,9 +225,9 @@ def report_texts(code: str) -> ReportTexts:
         )
 
 
-def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
+def wait_for_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | None:
     """Return the summary and a file name; None if not ready in time. Raises NotFound, Conflict, RedisError."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + WAIT_SECONDS
     report = stored_report(user_id, conversation_id)
     if report is None:
         enqueue("journey_report", conversation_id=conversation_id)

@@ -69,15 +69,14 @@ def hits_of(
     ):
         number_of_kind, number, start, end = place
         kind, keyword = KINDS[number_of_kind], keyword / best
+        matched, idfs = zip(*terms, strict=True) if terms else ((), ())
         parts = {
             "keyword": keyword,
-            "coverage": sum(idf for _, idf in terms) / keywords.total_idf if keywords.total_idf else 0.0,
+            "coverage": sum(idfs) / keywords.total_idf if keywords.total_idf else 0.0,
         }
         if similarity == similarity:  # noqa: PLR0124 - not NaN
             parts["meaning"] = similarity
         reasons = ["words"] if terms else ["words nearby"] if keyword > BY_NEIGHBOURS else []
         reasons += ["meaning"] if deviation * weight >= BY_MEANING or not reasons else []
-        matched = tuple(word for word, _ in terms)
-        reason = " and ".join(reasons)
-        hits.append(Hit(kind, number, score, reason, matched, parts, start, end))
+        hits.append(Hit(kind, number, score, " and ".join(reasons), matched, parts, start, end))
     return hits

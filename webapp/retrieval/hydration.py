@@ -6,7 +6,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import BindParameter, Select, and_, bindparam, exists, select, true
+from sqlalchemy import BindParameter, Select, String, and_, bindparam, exists, select, true, type_coerce
 
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db, now, read_columns
@@ -89,7 +89,7 @@ def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]
         Memory.content,
         Memory.user_id,
         Memory.space_id,
-        Memory.visibility,
+        type_coerce(Memory.visibility, String),  # an Enum's values would be looked up one by one
         Memory.created_at,
         Memory.updated_at,
         Memory.last_accessed_at,
@@ -99,7 +99,7 @@ def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]
         Memory.revision,
         Memory.source_conversation_id,
         Memory.source_message_id,
-        Memory.memory_type,
+        type_coerce(Memory.memory_type, String),
         Memory.fact_key,
     )
 
@@ -127,7 +127,7 @@ def _messages_by_id() -> Select[*tuple[Any, ...]]:
             Message.content,
             Message.spans,
             Message.created_at,
-            Message.role,
+            type_coerce(Message.role, String),
             Conversation.user_id,
             Conversation.conversation_id,
             Conversation.title,

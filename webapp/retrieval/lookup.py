@@ -46,10 +46,8 @@ def phrases_of(question: str) -> Callable[[str], float]:
         plain = fold_marks(text)
         # In most languages a stem is how a word begins.
         terms_present = {term for term in paired if term in plain}
-        return sum(
-            first in terms_present and second in terms_present and _side_by_side(plain, first, second)
-            for first, second in pairs
-        ) / len(terms)
+        both = [pair for pair in pairs if pair[0] in terms_present and pair[1] in terms_present]
+        return sum([_side_by_side(plain, *pair) for pair in both]) / len(terms)
 
     return share if pairs else lambda text: 0.0
 

@@ -10,11 +10,10 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import select
 
 from webapp.accounts.identity import Identity
+from webapp.background.queues import model_failure
 from webapp.conversations.models import Conversation, Message
 from webapp.db.base import db
 from webapp.errors import NotFound
-from webapp.i18n.marks import N_
-from webapp.llm import errors as model_errors
 from webapp.tasks.schemas import TaskState
 
 _STATES = {
@@ -24,13 +23,6 @@ _STATES = {
     JobStatus.STOPPED: "failed",
     JobStatus.CANCELED: "failed",
 }
-_MODEL_ERRORS = N_(
-    {
-        kind.code: kind.default_detail
-        for kind in vars(model_errors).values()
-        if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)
-    }
-)
 _FAILED = "Something went wrong on the server. It has been written to the log."
 
 
@@ -45,11 +37,11 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
         raise NotFound("There is no such job.")
     name = str(job.meta.get("name") or (job.func_name or "").rpartition(".")[2])
     status = _STATES.get(job.get_status(), "queued")
+    error = model_failure(job)
+    if error or status == "failed":
+        return TaskState(job_id=job_id, name=name, status="failed", error=error or _FAILED)
     result = job.return_value() if status == "finished" else None
-    if isinstance(result, dict) and set(result) == {"failed"}:  # a model error that no retry helps ends a job quietly
-        return TaskState(job_id=job_id, name=name, status="failed", error=_MODEL_ERRORS.get(result["failed"], _FAILED))
-    error = _reason(job) if status == "failed" else None
-    return TaskState(job_id=job_id, name=name, status=status, result=result, error=error)
+    return TaskState(job_id=job_id, name=name, status=status, result=result)
 
 
 def _owners(ids: Mapping[str, Any]) -> set[int]:
@@ -74,11 +66,3 @@ _OWNERS: dict[str, Callable[[int], int | None]] = {
     "conversation_id": _of_conversation,
     "message_id": _of_message,
 }
-
-
-def _reason(job: Job) -> str:
-    """Return why a job failed, in a sentence of our own: the text of an exception may contain anything."""
-    result = job.latest_result()
-    lines = (result.exc_string or "").strip().splitlines() if result else []
-    last = lines[-1] if lines else ""
-    return next((detail for code, detail in _MODEL_ERRORS.items() if f": {code}: " in last), _FAILED)

@@ -33,11 +33,10 @@ def estimate_tokens(text: str) -> int:
         return len(rest) - len(rest.translate(None, kinds))
 
     letters, digits = size - len(rest), number_of(_DIGITS)
+    two, three, four = (0, 0, 0) if rest.isascii() else map(number_of, (_LEAD_2, _LEAD_3, _LEAD_4))
+    punctuation = size - letters - digits - 2 * two - 3 * three - 4 * four
     if letters + digits + raw.count(b"\n") == size:
-        two = three = four = punctuation = 0
-    else:
-        two, three, four = number_of(_LEAD_2), number_of(_LEAD_3), number_of(_LEAD_4)
-        punctuation = size - letters - digits - 2 * two - 3 * three - 4 * four
+        punctuation = 0
     tokens = letters / 3.6 + digits * 0.6 + punctuation * 0.8 + two * 0.8 + three * 1.5 + four * 3
     # A run contains no white space: if no word is that long, there is none.
     if size >= 20 and max(map(len, raw.split()), default=0) >= 20:

@@ -109,40 +109,28 @@ def download(user_id: int, export_id: int) -> Export:
 
 def make(export_id: int, *, seconds: float | None = None) -> str:
     """Write the file of an export, for a slice; returns its status. Safe to run twice: only one result is kept."""
-    name, error = None, None
-    stem, size = "", 0
+    error = None
     with reads_only():
         row = db.session.get(Export, export_id)
         if row is None or row.status != "waiting":
             return row.status if row else "gone"
-        user_id, scope, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
+        form = row.format
+        work = partial(_write, row.user_id, row.what, form, row.conversation_id)
         try:
-            if scope == "account":
-                result = time_slices.advance(
-                    ("export", export_id, row.created_at), partial(_account, user_id), Slice(seconds)
-                )
-                if result is None:
-                    with write_transaction():
-                        enqueue_after_commit("export", export_id=export_id)
-                    return "waiting"
-                name, size = result
-                stem = f"commonplace-{today_of(user_id)}"
-            else:
-                stem, data = (
-                    conversation_as(user_id, conversation_id or 0, form)
-                    if scope == "conversation"
-                    else (f"memories-{today_of(user_id)}", _memories(user_id, form))
-                )
-                with storage.open_new_file() as (name, file):
-                    size = file.write(data)
+            result = time_slices.advance(("export", export_id, row.created_at), work, Slice(seconds))
         except NotFound:
-            error = N_("The conversation was deleted.")
+            result, error = ("", "", 0), N_("The conversation was deleted.")
+    if result is None:
+        with write_transaction():
+            enqueue_after_commit("export", export_id=export_id)
+        return "waiting"
+    name, stem, size = result
     with write_transaction():
         export = db.session.get(Export, export_id, with_for_update=True)
         if export is None or export.status != "waiting":
             storage.drop(name)
             return export.status if export else "gone"
-        export.stored_as, export.error = name, error
+        export.stored_as, export.error = name or None, error
         export.status = "failed" if error else "ready"
         export.filename, export.media_type = f"{stem}.{_FILES[form][0]}", _FILES[form][1]
         export.size, export.expires_at = min(size, MAX_ID), now() + LIFETIME
@@ -161,8 +149,20 @@ def purge(moment: datetime) -> int:
     return len(rows)
 
 
-def _account(user_id: int) -> Work[tuple[str, int]]:
-    """Write everything in an account; returns the name and the size of the file."""
+def _write(user_id: int, what: str, form: str, conversation_id: int | None) -> Work[tuple[str, str, int]]:
+    """Write what was requested; returns its name in the storage, the stem of its own, and its size. Raises NotFound."""
+    if what == "account":
+        return (yield from _write_account(user_id))
+    if what == "conversation":
+        stem, data = conversation_as(user_id, conversation_id or 0, form)
+    else:
+        stem, data = f"memories-{today_of(user_id)}", _memories(user_id, form)
+    with storage.open_new_file() as (name, file):
+        return name, stem, file.write(data)
+
+
+def _write_account(user_id: int) -> Work[tuple[str, str, int]]:
+    """Write everything in an account."""
     with storage.open_new_file() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             archive.writestr("README.txt", readme_for(user_id))
@@ -182,7 +182,7 @@ def _account(user_id: int) -> Work[tuple[str, int]]:
                     for piece in pieces:  # stored, not deflated: most kinds of file are compressed already
                         member.write(piece)
                         yield None
-        return name, file.seek(0, 2)
+        return name, f"commonplace-{today_of(user_id)}", file.seek(0, 2)
 
 
 def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:

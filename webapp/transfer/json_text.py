@@ -12,7 +12,7 @@ from typing import IO, Any, TextIO
 
 import ijson
 
-from webapp.transfer.archives import ImportRefused
+from webapp.i18n.marks import N_
 
 MAX_DEPTH = 5_000
 """How deeply lists and objects may be nested; a reply in a tree of messages takes two levels."""
@@ -177,7 +177,7 @@ def object_in(text: Any) -> dict[str, Any]:
 
 
 def items_of(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
-    """Yield an array's items from a parser's events, in bounded memory. Raises ImportRefused if too deep or large."""
+    """Yield an array's items from a parser's events, in bounded memory. Raises ValueError if too deep or large."""
     depth = weight = 0
     is_array = False
     item = ijson.ObjectBuilder()
@@ -195,7 +195,7 @@ def items_of(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
             yield item.value
             item, weight = ijson.ObjectBuilder(), 0
         if depth > MAX_DEPTH or weight > MAX_ITEM:
-            raise ImportRefused("Something in this file is larger, or nested deeper, than a conversation can be.")
+            raise ValueError(N_("Something in this file is larger, or nested deeper, than a conversation can be."))
 
 
 def items_under(keys: Collection[str], events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -79,17 +79,14 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
         if owner is None and conversation_id is None:
             return
         tokens = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
-        values = {
-            "conversation_id": conversation_id,
-            "kind": kind[:40],
-            **_costs(target, completion.model, tokens, -(-completion.sent // CHARACTERS), completion.text),
-        }
+        costs = _costs(target, completion.model, tokens, -(-completion.sent // CHARACTERS), completion.text)
         with _separate_transaction() as connection:
-            if owner is None and conversation_id is not None:
-                owner_query = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
-                owner = connection.scalar(owner_query)
-            if owner is not None:
-                connection.execute(insert(table_of(UsageRecord)).values(user_id=owner, **values))
+            # Locked, and looked for even if the owner is known: it may have been deleted while the model answered.
+            query = select(Conversation.user_id).with_for_update(read=True)
+            theirs = connection.scalar(query.where(Conversation.conversation_id == conversation_id))
+            place = {"conversation_id": conversation_id if theirs else None, "kind": kind[:40]}
+            if user_id := owner or theirs:
+                connection.execute(insert(table_of(UsageRecord)).values(user_id=user_id, **place, **costs))
     except Exception as error:
         log.warning("usage not recorded", exc_info=not database_is_away(error))
 

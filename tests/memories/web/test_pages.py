@@ -300,8 +300,13 @@ def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, r
     done = browser.get(state, headers=HTMX)
     assert "Memories: +1." in done.text
     assert done.headers["HX-Trigger"] == "memories:changed, memories:corrected"
-    failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
-    assert "tried again" in failed
+    say(app, talk, "I sold it")
+    model.script(match="memory_operations", fault={"http_status": 401})
+    state = begin()
+    run_jobs()
+    for place, why in ((state, "did not accept the API key"), (f"/c/{talk}/memory/extract/unknown", "")):
+        failed = browser.get(place, headers=HTMX).text
+        assert why in failed and "tried again" in failed
 
 
 def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn):

@@ -14,7 +14,7 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 from sqlalchemy import select
 
-from webapp.background.queues import enqueue_or_find
+from webapp.background.queues import enqueue_or_find, model_failure
 from webapp.conversations.current_messages import count_current
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
@@ -131,12 +131,13 @@ def run_of(conversation_id: int) -> Run | None:
 @dataclass(frozen=True)
 class Progress:
     """The state of a requested extraction: `working`, `waiting` to ask an unavailable model again, `done` with its
-    counts, or `failed` with nothing lost.
+    counts, or `failed` with nothing lost, and the reason if the model gave one.
     """
 
     state: str
     run: Run | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    reason: str | None = None
 
 
 def progress_of(conversation_id: int, job_id: str) -> Progress:
@@ -156,7 +157,7 @@ def progress_of(conversation_id: int, job_id: str) -> Progress:
         return Progress("working", run)
     if counts is not None:
         return Progress("done", run, run.counts if run else counts)
-    return Progress("failed", run)
+    return Progress("failed", run, reason=model_failure(job))
 
 
 def _job(job_id: str) -> Job | None:

@@ -1,6 +1,6 @@
 """A conversation's use of memory: its switches and those of the account, and counts of the memories used."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from redis import Redis
@@ -31,10 +31,10 @@ def is_extraction_on(conversation: Conversation) -> bool:
     return memory_is_on(conversation) and conversation.makes_memory and not is_legacy(conversation.space_id)
 
 
-def note_uses(pipe: Pipeline, memory_ids: Iterable[int]) -> None:
+def note_uses(pipe: Pipeline, memory_ids: Collection[int]) -> None:
     """Count that memories were used; the sweep writes the counts to the database. Losing some does no harm."""
-    for memory_id in memory_ids:
-        pipe.hincrby(USES, str(memory_id), 1)
+    if memory_ids:
+        pipe.eval("for _, id in ipairs(ARGV) do redis.call('hincrby', KEYS[1], id, 1) end", 1, USES, *memory_ids)
 
 
 def flush_uses(client: Redis) -> int:

@@ -33,9 +33,7 @@ def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
         "memories/_extraction.html",
         conversation_id=conversation_id,
         job_id=job_id,
-        state=progress.state,
-        counts=progress.counts,
-        run=progress.run,
+        **vars(progress),
     )
 
 

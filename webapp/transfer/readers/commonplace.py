@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.i18n.marks import N_
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, Unreadable
+from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage
 from webapp.transfer.field_values import day, instant, text_or_none
 from webapp.transfer.json_text import object_in
+from webapp.transfer.readers.records import convert_records
 from webapp.transfer.sources import Upload
 
 FORMAT = "commonplace-export"
@@ -28,12 +28,8 @@ class Commonplace:
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield conversations, then memories that are still valid."""
         folders = _folder_names(rows(upload, "folders.jsonl"))
-        for row in rows(upload, "conversations.jsonl"):
-            try:
-                yield _conversation(row, folders)
-            except Exception:  # whatever is wrong with one, the others are still read
-                place = f"conversation {row['conversation_id']}" if "conversation_id" in row else "a conversation"
-                yield Unreadable(place, N_("it is not as Commonplace writes it"))
+        name = "conversations.jsonl"
+        yield from convert_records(name, rows(upload, name), lambda row: [_conversation(row, folders)])
         for row in rows(upload, "memories.jsonl"):
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,7 +14,7 @@ from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.json_text import object_in
 from webapp.transfer.readers.memory_rows import memory_of, read_rows
 from webapp.transfer.readers.pasted_list import FRONT_MATTER
-from webapp.transfer.readers.records import as_dict
+from webapp.transfer.readers.records import as_dict, convert_records, read_records
 from webapp.transfer.sources import TEXTS, Upload
 
 _LARGE = 64 * 1024**2
@@ -96,15 +97,7 @@ class MemoryGraph:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Yield a statement for each observation and each relation."""
-        for name in upload.json_names:
-            try:
-                for number, row in enumerate(upload.records(name, _is_of_graph), 1):
-                    if _is_of_graph(row):
-                        yield from _of_graph(row)
-                    else:
-                        yield Unreadable(f"line {number}", N_("it is neither an entity nor a relation"))
-            except ValueError as error:
-                yield Unreadable(name, str(error))
+        yield from read_records(upload, upload.json_names, _is_of_graph, _of_graph)
 
 
 def _lines_of(text: str) -> str:
@@ -115,7 +108,9 @@ def _is_of_graph(row: Any) -> bool:
     return isinstance(row, dict) and ({"name", "observations"} <= row.keys() or set(_RELATION) <= row.keys())
 
 
-def _of_graph(row: dict[str, Any]) -> Iterator[ReadMemory]:
+def _of_graph(row: Any) -> Iterator[ReadMemory]:
+    if not _is_of_graph(row):
+        raise ValueError(N_("it is neither an entity nor a relation"))
     if "observations" not in row:
         yield ReadMemory(" ".join(str(row[part]).replace("_", " ") for part in _RELATION))
         return
@@ -150,19 +145,17 @@ class Portable:
             for row in map(object_in, upload.lines(name))
         }
         for name in sorted(filter(_ITEMS.search, upload.names)):
-            for number, row in enumerate(map(object_in, upload.lines(name)), 1):
-                if not row:
-                    yield Unreadable(f"{name}, line {number}", N_("it is not JSON"))
-                elif str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
-                    text = _statement(row)
-                    if text:
-                        yield ReadMemory(text, instant(row.get("createdAt") or row.get("eventTime")))
+            yield from convert_records(name, map(object_in, upload.lines(name)), partial(_of_bundle, tombstones))
 
 
-def _statement(row: dict[str, Any]) -> str | None:
+def _of_bundle(tombstones: set[str], row: dict[str, Any]) -> Iterator[ReadMemory]:
+    if not row:
+        raise ValueError(N_("it is not JSON"))
+    text = next(filter(None, (text_or_none(row.get(name)) for name in ("text", "summary", "content"))), None)
     if "key" in row and "value" in row:
-        return f"{row['key']}: {row['value']}"
-    return text_or_none(row.get("text")) or text_or_none(row.get("summary")) or text_or_none(row.get("content"))
+        text = f"{row['key']}: {row['value']}"
+    if text and str(row.get("id")) not in tombstones and not row.get("deletedAt") and not row.get("prunedAt"):
+        yield ReadMemory(text, instant(row.get("createdAt") or row.get("eventTime")))
 
 
 _MAX_FILE_BYTES = 2 * 1024**2

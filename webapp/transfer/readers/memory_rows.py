@@ -6,8 +6,9 @@ from typing import Any
 
 from webapp.db.base import now
 from webapp.i18n.marks import N_
-from webapp.transfer.content import Part, ReadMemory, Unreadable
+from webapp.transfer.content import Part, ReadMemory
 from webapp.transfer.field_values import instant, is_true, text_or_none
+from webapp.transfer.readers.records import read_records
 from webapp.transfer.readers.turns import FIELDS
 from webapp.transfer.sources import Upload
 
@@ -39,13 +40,15 @@ def read_rows(
     convert: Callable[[Any], ReadMemory | None] | None = None,
 ) -> Iterator[Part]:
     """Yield the memories in JSON or tables that are still valid; the head of a table's only column is none."""
-    for name in names:
-        try:
-            for number, item in enumerate(upload.records(name, is_row), 1):
-                if not is_gone(item) and item not in _TEXTS:
-                    yield (convert or memory_of)(item) or Unreadable(f"memory {number}", N_("it says nothing"))
-        except ValueError as error:
-            yield Unreadable(name, str(error))
+
+    def parts(item: Any) -> Iterator[ReadMemory]:
+        if not is_gone(item) and item not in _TEXTS:
+            memory = (convert or memory_of)(item)
+            if memory is None:
+                raise ValueError(N_("it says nothing"))
+            yield memory
+
+    yield from read_records(upload, names, is_row, parts)
 
 
 def is_gone(item: Any) -> bool:

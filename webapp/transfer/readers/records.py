@@ -53,7 +53,7 @@ def convert_records(name: str, records: Iterable[Any], convert: Callable[[Any], 
 
 def _place(item: Any, name: str, number: int) -> str:
     title = text_or_none(item.get("title") or item.get("name")) if isinstance(item, dict) else None
-    return f"“{title}”" if title else f"{name}, conversation {number}"
+    return f"“{title}”" if title else f"{name}, part {number}"
 
 
 _POINTER = re.compile(r"file[-_][A-Za-z0-9_-]+")
