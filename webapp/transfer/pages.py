@@ -278,7 +278,7 @@ FORMS = N_(
         "“%(name)s” is longer than %(size)s MB.",
         "The file is larger than %(size)s MB.",
         "You already have %(most_files)s files. Delete some first.",
-        "%(name)s, conversation %(number)s",
+        "%(name)s, part %(number)s",
         "%(name)s, line %(number)s",
         "memory %(number)s",
         "line %(number)s",
