@@ -124,6 +124,11 @@ class Conversation(Base):
     def tags(self, value: list[str]) -> None:
         self.tag_lines = tag_lines_of(value)
 
+    @property
+    def is_shared_live(self) -> bool:
+        """Return whether others see what is added here."""
+        return self.shared_live_until is not None and self.shared_live_until > now()
+
 
 def tag_lines_of(tags: list[str]) -> str | None:
     """Return tags as their column holds them."""

@@ -90,6 +90,9 @@ def insert_row(model: type[Row], /, **values: Any) -> Row:
     row = model()
     row.__dict__.update({key: stored.get(name) for key, name in names.items()})
     make_transient_to_detached(row)
+    key = model.__mapper__.identity_key_from_instance(row)
+    if undone := db.session.identity_map.get(key):  # SQLite gives an id again that was rolled back
+        db.session.expunge(undone)
     db.session.add(row)
     return row
 
