@@ -48,6 +48,7 @@ COUNT_LABELS = N_(
         "memories forgotten": "memories that you had forgotten",
         "memories secret": "secrets left out",
         "projects imported": "projects as spaces",
+        "projects updated": "projects with new documents",
         "projects unchanged": "projects that were already there",
         "folders restored": "folders",
         "journeys restored": "journeys of your own",
