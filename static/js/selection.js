@@ -20,6 +20,9 @@ on("change", "[data-choose] input[type='checkbox']", (_event, box) => {
   showCount(form);
 });
 
+// A tag is asked for in place: the answer of the server would cost the choice of many.
+on("change", "#wish", (_event, { form, value }) => { form.elements.to_tag.required = value.endsWith("tag"); });
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !["j", "k", "x"].includes(event.key)) return;
   const active = document.activeElement;

@@ -91,7 +91,7 @@ def test_a_prompt_with_many_blanks_begins_where_it_is_seen(app, tab, user):
         page.locator("[data-slash-close]").click()
 
 
-def test_a_menu_on_a_phone_stays_in_the_window_and_a_folder_is_named_as_soon_as_its_box_opens(
+def test_on_a_phone_a_menu_stays_in_the_window_a_folder_is_named_at_once_and_apply_asks_what_for(
     open_tab, user, prompts, client
 ):
     """The button of a menu may stand anywhere in a row of words, whose length is another in each language."""
@@ -109,3 +109,12 @@ def test_a_menu_on_a_phone_stays_in_the_window_and_a_folder_is_named_as_soon_as_
     page.keyboard.type("Travel")
     page.keyboard.press("Enter")
     expect(page.locator("a", has_text="Travel").first).to_be_visible()
+    client.post("/api/conversations", json={"title": "Bees"})
+    tab.go("/organise")
+    page.locator("[name=id]").check()
+    for wish in ("", "tag"):  # it was "Archive", and put away whatever was selected; no tag lost the selection
+        expect(page.locator("#wish")).to_have_value("")
+        page.locator("#wish").select_option(wish)
+        page.locator("#many button").first.click()
+        expect(page.locator("#many :invalid")).to_have_count(1)
+    expect(page.locator("[name=id]")).to_be_checked()

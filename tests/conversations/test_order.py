@@ -125,15 +125,6 @@ def test_a_tag_too_many_takes_no_other_away(client, login, user):
     assert client.get(f"/api/conversations/{full}").get_json()["tags"] == [*tags[:7], *tags[8:], "7"]
 
 
-def test_nothing_is_chosen_beside_apply(client, login, user):
-    """It was "Archive", and a click on Apply put away whatever was selected."""
-    _talk(client)
-    page = login(user).get("/organise").text
-    wish = page[page.index('id="wish"') :].partition("</select>")[0]
-    assert re.search(r"<option value=\"([^\"]*)\"", wish)[1] == "" and "selected" not in wish
-    assert wish.startswith('id="wish" name="wish" required>')
-
-
 def test_many_are_moved_and_deleted_and_only_ones_own(client, api, make_user, browser):
     folder = _folder(client, "Work")["folder_id"]
     mine = _talk(client)["conversation_id"]
