@@ -198,6 +198,9 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
     client.delete(f"/api/spaces/{space['space_id']}")
     run_jobs()
     assert client.get(f"/api/imports/{made}").get_json()["counts"]["conversations imported"] == 1, "by itself, then"
+    assert bring(client, run_jobs, pack(members))["counts"]["projects imported"] == 1
+    (space,) = client.get("/api/spaces").get_json()["spaces"]
+    assert len(client.get(f"/api/spaces/{space['space_id']}/documents").get_json()["documents"]) == 2, "all anew"
 
 
 def test_only_what_was_chosen_is_taken(client, run_jobs, chatgpt):

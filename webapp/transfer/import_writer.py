@@ -97,7 +97,8 @@ def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
     for title, text in part.documents:
         fields = NewDocument(title=clean(title)[:255] or "Document", content=clean(text))
         origin = origin_of(source, "document", f"{part.source_id}/{fields.title}/{digest_of(text)}")
-        if fields.title not in titles and db.session.get(ImportSource, (user_id, origin)) is None:
+        # In a new space nothing was deleted; the sources are of one that is gone.
+        if is_new or (fields.title not in titles and db.session.get(ImportSource, (user_id, origin)) is None):
             _note_source(user_id, origin, add_document(user_id, space_id, fields).document_id)
             count += 1
     db.session.flush()

@@ -81,7 +81,7 @@ class ImportItem(Base):
 
 
 class ImportSource(Base):
-    """The conversation or space that was made from another program's: importing that again finds it."""
+    """The conversation, space or document that was made from another program's: importing that again finds it."""
 
     __tablename__ = "import_sources"
 
