@@ -18,15 +18,14 @@ from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.db import engine as engine_setup
-from webapp.db.base import add_row, after_commit, db, now, write_transaction
+from webapp.db.base import after_commit, db, insert_row, now, write_transaction
 
 
 def test_instants_come_back_in_utc_to_the_microsecond(app, user):
     local = datetime(2026, 7, 1, 14, 0, 0, 123_456, tzinfo=timezone(timedelta(hours=2)))
     conversation_id = add_conversation(app, user.user_id, at=local)
     found = get_row(app, Conversation, conversation_id).updated_at
-    assert found == local
-    assert found.tzinfo is UTC
+    assert (found, found.tzinfo) == (local, UTC)
 
 
 def test_the_databases_own_clock_is_utc(app, user):
@@ -48,12 +47,13 @@ def test_keys_are_compared_byte_by_byte(app, user):
             assert found == [key]
 
 
-def test_a_write_transaction_commits_or_leaves_nothing(app):
+def test_a_write_transaction_commits_or_leaves_nothing(app, user):
     with app.app_context():
         with pytest.raises(ZeroDivisionError), write_transaction():
-            add_row(SiteSetting(key="x", value=1))
+            undone = insert_row(Conversation, user_id=user.user_id, title="undone")
             raise ZeroDivisionError
-        assert db.session.get(SiteSetting, "x") is None
+        row = insert_row(Conversation, user_id=user.user_id)  # on SQLite with the same id
+        assert row.title is None and row is not undone and db.session.scalars(select(Conversation)).all() == [row]
 
 
 def test_writers_wait_for_each_other_and_lose_nothing(app):

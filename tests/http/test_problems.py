@@ -23,7 +23,7 @@ from webapp.conversations import lists
 from webapp.db.base import db
 from webapp.db.failures import database_is_away, database_is_full
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
-from webapp.http.problems import nearest_page, present
+from webapp.http.problems import MAX_ERRORS, nearest_page, present
 from webapp.http.views import JSON_PREFIXES
 from webapp.providers.catalogue import catalogue
 
@@ -106,6 +106,8 @@ def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client):
     problem = client.post("/api/imports", json={"text": 5}).get_json()
     assert problem["errors"] == [{"loc": ["text"], "msg": "Input should be a valid string"}]
     assert problem["detail"] == "text: Input should be a valid string"
+    unknown = client.post("/api/conversations", json={f"unknown{number}": 1 for number in range(1_000)})
+    assert len(unknown.get_json()["errors"]) == MAX_ERRORS
 
 
 def test_a_fragment_goes_to_the_toasts(anonymous):

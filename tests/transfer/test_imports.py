@@ -185,6 +185,13 @@ def test_projects_become_spaces_with_their_memories(client, run_jobs):
         ("Keeps bees.", None),
         ("Due in May.", space["space_id"]),
     }
+    place = f"/api/spaces/{space['space_id']}/documents"
+    (first,) = client.get(place).get_json()["documents"]
+    members["projects.json"][0]["docs"] = [*docs, {"filename": "More", "content": "They sing."}]
+    assert bring(client, run_jobs, pack(members))["counts"]["projects updated"] == 1
+    client.delete(f"{place}/{first['document_id']}")
+    assert bring(client, run_jobs, pack(members))["counts"]["projects unchanged"] == 1
+    assert [row["title"] for row in client.get(place).get_json()["documents"]] == ["More"]
     made = upload(client, pack({"conversations.json": [claude_conversation(2)]})).get_json()["import_id"]
     run_jobs()
     client.post(f"/api/imports/{made}/start", json={"space_id": space["space_id"]})

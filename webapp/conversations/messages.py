@@ -97,7 +97,8 @@ def add_exchange(
 
     `is_counted`: the conversation was just created for these two.
     """
-    question = Message(
+    question = insert_row(
+        Message,
         conversation_id=conversation.conversation_id,
         role="user",
         content=content,
@@ -108,7 +109,6 @@ def add_exchange(
         spans=[*spans] or None,
         is_tainted=bool(spans_of_others(content, tuple(spans))),
     )
-    insert_row(question)
     reply = _add_streaming(
         conversation.conversation_id,
         question.message_id,
@@ -141,7 +141,8 @@ def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_i
 
 
 def _add_streaming(conversation_id: int, parent_id: int | None, **values: Any) -> Message:
-    row = Message(
+    return insert_row(
+        Message,
         conversation_id=conversation_id,
         role="assistant",
         content="",
@@ -150,7 +151,6 @@ def _add_streaming(conversation_id: int, parent_id: int | None, **values: Any) -
         created_at=now(),
         **values,
     )
-    return insert_row(row)
 
 
 def _count(conversation: Conversation, row: Message) -> Message:

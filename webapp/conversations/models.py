@@ -122,12 +122,17 @@ class Conversation(Base):
 
     @tags.setter
     def tags(self, value: list[str]) -> None:
-        self.tag_lines = "\n" + "\n".join(value) + "\n" if value else None
+        self.tag_lines = tag_lines_of(value)
 
     @property
     def is_shared_live(self) -> bool:
         """Return whether others see what is added here."""
         return self.shared_live_until is not None and self.shared_live_until > now()
+
+
+def tag_lines_of(tags: list[str]) -> str | None:
+    """Return tags as their column holds them."""
+    return "\n" + "\n".join(tags) + "\n" if tags else None
 
 
 class Message(Base):

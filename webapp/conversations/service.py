@@ -13,7 +13,7 @@ from webapp.background.events import Kind
 from webapp.conversations.default_titles import title_from_words
 from webapp.conversations.folders import get_folder
 from webapp.conversations.journey_links import find_journey
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Conversation, Message, tag_lines_of
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
 from webapp.db.base import db, get_or_raise, insert_row, now, rows_changed
@@ -51,7 +51,8 @@ def create_conversation(
     if fields.journey is not None:
         journey_id, title = require(find_journey(fields.journey, user_id), "There is no such journey.")
     moment = now()
-    row = Conversation(
+    return insert_row(
+        Conversation,
         user_id=user_id,
         title=fields.title or title or title_from_words(first_words) or None,
         title_source="user" if fields.title else "auto" if title else "none",
@@ -72,9 +73,8 @@ def create_conversation(
         seen_at=None if is_followed else moment,
         is_archived=False,
         message_count=messages,
+        tag_lines=tag_lines_of(fields.tags),
     )
-    row.tags = fields.tags
-    return insert_row(row)
 
 
 def current_conversation(user_id: int) -> Conversation:

@@ -81,14 +81,18 @@ def add_row(row: Row) -> Row:
     return row
 
 
-def insert_row(row: Row) -> Row:
-    """Do the same, for a model without listeners and with defaults of Python only: a flush is thrice the code."""
-    statement, names = _insertion(type(row))
-    values = {names[key]: value for key, value in row.__dict__.items() if key in names}
-    result: Any = db.session.connection().execute(statement, values)
+def insert_row(model: type[Row], /, **values: Any) -> Row:
+    """Insert a row of a model without listeners, whose defaults are all Python's; return it as if it had been read."""
+    # An object that is made, added and flushed takes four times the code.
+    statement, names = _insertion(model)
+    result: Any = db.session.connection().execute(statement, {names[key]: values[key] for key in values})
     stored = {**result.last_inserted_params(), **result.inserted_primary_key._mapping}
+    row = model()
     row.__dict__.update({key: stored.get(name) for key, name in names.items()})
-    make_transient_to_detached(row)  # as if it had been read
+    make_transient_to_detached(row)
+    key = model.__mapper__.identity_key_from_instance(row)
+    if undone := db.session.identity_map.get(key):  # SQLite gives an id again that was rolled back
+        db.session.expunge(undone)
     db.session.add(row)
     return row
 

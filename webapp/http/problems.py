@@ -37,6 +37,8 @@ ErrorFormat = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
 """Makes a response from a status, a sentence and the errors of the fields."""
 _SHAPES = "error_shapes"
 UNKNOWN_PAGE = N_("This page does not exist.")
+MAX_ERRORS = 100
+"""The most of a body's errors that are reported: it may have as many as it has values."""
 
 
 _PAGE_ALIASES = {
@@ -84,7 +86,8 @@ def field_errors(error: ValidationError, body: object = None) -> list[dict[str, 
 
     Of a value that may have several forms, it is named what is wrong with the one it has, not that it has no other.
     """
-    found = [(item, item["loc"] if body is None else _place(item, body)) for item in error.errors()]
+    first = error.errors(include_url=False)[:MAX_ERRORS]
+    found = [(item, item["loc"] if body is None else _place(item, body)) for item in first]
     has_its_form = {
         place[:depth] for item, place in found for depth in range(1, len(place) + (not _is_about_form(item)))
     }

@@ -1,8 +1,9 @@
 """Parts of a bare model's text that are not text: tool calls, which are made, and our prompt's tags; pure.
 
 A call stands between the marks of a dialect (`dialects.json`), or as bare JSON; an unreadable one with a tool's name is
-hidden. In code or a block quote a call or tag is an example. Of an echoed section of the prompt (`<known>…</known>`)
-the tags are removed. Only what may still begin such a block or tag is held back.
+hidden. In code or a block quote a call or tag is an example, unless the answer begins with it in JSON (Qwen Coder).
+Of an echoed section of the prompt (`<known>…</known>`) the tags are removed. Only what may still begin such a block or
+tag is held back.
 """
 
 import json
@@ -16,6 +17,7 @@ from .section_tags import SectionTags
 from .written_calls import NAME_FIELDS, WrittenCalls, inner_text, known_name
 
 _TRIGGERS = re.compile(r"[<\[{]|^[cft`]", re.MULTILINE)  # some calls begin with a word
+_JSON_CODE, _CODE_END = "```json", re.compile(r"\n\s{0,3}```")
 _MAX_BLOCK_LENGTH = 20_000
 _MAX_OPENER_LENGTH = 200
 _DECODER = json.JSONDecoder()
@@ -30,10 +32,12 @@ class TextualCalls:
         json_openers = [f'{{"{field}":"{name.lower()}"' for field in NAME_FIELDS for name in sorted(self._names)]
         # Also `{"type": "function", "function": {"name": …`, as in the protocol itself.
         json_openers += ['{"type":"function"', '{"tool_calls":[', '{"tool_uses":[']
-        self._openers = [*CALLS, *(f"{bracket}{start}" for bracket in ("", "[") for start in json_openers)]
+        json_openers = [f"{bracket}{start}" for bracket in ("", "[") for start in json_openers]
+        self._openers = [*CALLS, *json_openers]
         self._openers += [f"[{name.lower()}(" for name in self._names]  # a call in Python
+        self._first_openers = [*self._openers, *(f"{_JSON_CODE}{start}" for start in json_openers)]
         if not self._names:
-            self._openers = []
+            self._openers = self._first_openers = []
         self._tags = SectionTags()
         self._tag = 0  # the length of the one at the beginning of what is held
         self._place = Place()
@@ -41,6 +45,7 @@ class TextualCalls:
         self._buffer = ""
         self._block = False
         self._after_block = False
+        self._has_text = False
 
     def tool_name(self, name: str) -> str:
         """Return the tool that a name means, without what a server's template has left around it."""
@@ -77,10 +82,11 @@ class TextualCalls:
             if size is None:
                 return
             block, self._buffer, self._block = self._buffer[:size], self._buffer[size:], False
-            calls = list(self.written.read(block, is_whole=bool(self._buffer) or _ends(block)))
+            is_code = block.startswith(_JSON_CODE)  # which is what it says, unless a call can be read in it
+            calls = list(self.written.read(block, is_whole=not is_code and (bool(self._buffer) or _ends(block))))
             yield from calls
             self._after_block = bool(calls)
-            if not calls and inner_text(block) and not any(name in block for name in self._names):
+            if not calls and (is_code or (inner_text(block) and not any(name in block for name in self._names))):
                 yield self._text_delta(block)
 
     def _show(self, size: int) -> TextDelta:
@@ -90,6 +96,7 @@ class TextualCalls:
     def _text_delta(self, text: str) -> TextDelta:
         if text:
             self._output.append(text)
+            self._has_text = self._has_text or not text.isspace()
         return TextDelta(text)
 
     def _place_here(self) -> Place:
@@ -110,11 +117,12 @@ class TextualCalls:
             if (match[0] != "<" and place.line.strip()) or place.in_code:
                 continue  # within a line, a brace is just a brace
             if not place.in_quote:
+                openers = self._openers if self._has_text or self._buffer[:index].strip() else self._first_openers
                 tail = self._buffer[index : index + _MAX_OPENER_LENGTH]
                 mark = plain_call(tail)
-                if any(mark.startswith(opener) for opener in self._openers):
+                if any(mark.startswith(opener) for opener in openers):
                     return index, True
-                if not ended and self._openers and may_begin_call(tail, self._openers):
+                if not ended and openers and may_begin_call(tail, openers):
                     return index, None
             if match[0] == "<":
                 size = self._tags.size_at(self._buffer, index, ended)
@@ -144,7 +152,7 @@ class TextualCalls:
             return len(buffer)
         tail = plain_call(buffer[:_MAX_OPENER_LENGTH])
         opening = max((opening for opening in CALLS if tail.startswith(opening)), key=len, default="")
-        if closing := CALLS.get(opening):
+        if closing := _CODE_END if buffer.startswith(_JSON_CODE) else CALLS.get(opening):
             match = closing.search(buffer, 1)
             return match.end() if match else len(buffer) if ended else None
         start = re.compile(r"[{\[]").search(buffer, len(opening.rstrip("[")))  # a bracket begins the JSON

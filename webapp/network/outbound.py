@@ -134,7 +134,7 @@ def check_host(url: str, allowed: AllowedHosts) -> None:
 
 def with_scheme(address: str) -> str:
     """Return an address with its scheme, where that was left out: http within one's own network, otherwise https."""
-    if "://" in address:
+    if "://" in address or address.isdigit():  # a number alone names no server
         return address
     try:
         check_host(f"https://{address}", AllowedHosts())

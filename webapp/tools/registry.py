@@ -38,7 +38,7 @@ class ProposeSchedule(BaseModel):
     """Offer to send a message at a time: a reminder"""
 
     message: str = Field(min_length=1, max_length=2_000)
-    at: str = Field(description="2026-12-31T09:00", max_length=40)
+    at: str = Field(description="YYYY-MM-DDTHH:MM", max_length=40)
     repeat: str = Field("once", description="daily, weekdays, weekly or monthly", max_length=20)
 
 

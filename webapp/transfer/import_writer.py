@@ -18,7 +18,7 @@ from webapp.http.validation import MAX_TEXT_BYTES
 from webapp.i18n.dates import UNDATED, is_dated
 from webapp.i18n.marks import N_
 from webapp.spaces.documents import add_document
-from webapp.spaces.models import Space
+from webapp.spaces.models import Space, SpaceDocument
 from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
 from webapp.spaces.service import create_space
 from webapp.transfer import assets
@@ -72,30 +72,41 @@ def write_conversation(
         message_count=0,
     )
     add_row(row)
-    db.session.merge(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
+    _note_source(user_id, origin, row.conversation_id)
     _append(row, import_id, part.messages, period[0], parent_id=None, files=files or {})
     reason = "" if is_dated(period[1]) else N_("It has no date in the export.")
     return WriteResult("imported", reason, row.conversation_id, len(part.messages))
 
 
 def write_project(user_id: int, source: str, part: ReadProject) -> WriteResult:
-    """Import a project as a space with its documents, unless it was imported before."""
-    origin = origin_of(source, "project", part.source_id)
-    row = db.session.get(ImportSource, (user_id, origin))
-    if row and db.session.get(Space, row.target_id):
-        return WriteResult("unchanged", target_id=row.target_id)
-    fields = NewSpace(
-        kind="project",
-        name=part.name[:200],
-        description=part.description[:4_000],
-        instructions=part.instructions[:MAX_INSTRUCTIONS],
-    )
-    space = create_space(user_id, fields)
+    """Import a project as a space with its documents, or what is new in one that was imported before: documents under
+    other names. One that was deleted here stays away."""
+    space_id = space_of_project(user_id, source, part.source_id)
+    is_new = space_id is None
+    if space_id is None:
+        about = NewSpace(
+            kind="project",
+            name=part.name[:200],
+            description=part.description[:4_000],
+            instructions=part.instructions[:MAX_INSTRUCTIONS],
+        )
+        space_id = create_space(user_id, about).space_id
+        _note_source(user_id, origin_of(source, "project", part.source_id), space_id)
+    titles = {*db.session.scalars(select(SpaceDocument.title).where(SpaceDocument.space_id == space_id))}
+    count = 0
     for title, text in part.documents:
-        add_document(user_id, space.space_id, NewDocument(title=clean(title)[:255] or "Document", content=clean(text)))
-    db.session.merge(ImportSource(user_id=user_id, origin=origin, target_id=space.space_id))
+        fields = NewDocument(title=clean(title)[:255] or "Document", content=clean(text))
+        origin = origin_of(source, "document", f"{part.source_id}/{fields.title}/{digest_of(text)}")
+        if fields.title not in titles and db.session.get(ImportSource, (user_id, origin)) is None:
+            _note_source(user_id, origin, add_document(user_id, space_id, fields).document_id)
+            count += 1
     db.session.flush()
-    return WriteResult("imported", target_id=space.space_id)
+    return WriteResult("imported" if is_new else "updated" if count else "unchanged", target_id=space_id)
+
+
+def _note_source(user_id: int, origin: str, target_id: int) -> None:
+    """Record what a part of another program's export became."""
+    db.session.merge(ImportSource(user_id=user_id, origin=origin, target_id=target_id))
 
 
 def space_of_project(user_id: int, source: str, project: str) -> int | None:

@@ -209,7 +209,7 @@ def test_an_export_of_elsewhere_comes_in(shell, client):
     one = shell("import", "one.json", "--yes", "--take", "projects")
     assert "1 conversation, " in one.stdout
     assert "1 problem skipped" in one.stdout
-    assert "one.json, conversation 2: it has no messages" in one.stderr
+    assert "one.json, part 2: it has no messages" in one.stderr
     assert client.get("/api/conversations").get_json()["conversations"] == []
     done = shell.json("import", "chatgpt.zip", "--yes", "--take", "conversations")
     assert done["status"] == "done"

@@ -62,10 +62,15 @@ def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, u
     kinds = [item.kind for item in turnlog.read(redis, reply["id"])]
     assert "tool" in kinds
     assert turnlog.text_of(turnlog.read(redis, reply["id"])) == reply["content"]
-    calls_tool(model, "remember", content="Nie je mięsa.", quote="nie jem mięsa")
-    (call,) = send(client, "Wiesz, nie jem mięsa od dawna")["tool_calls"]
-    assert call["output"]["status"] == "remembered", "where nobody else has a word a verbatim quote is enough"
-    assert memory_lines(app, user) == [("Vegan.", False), ("Nie je mięsa.", False)]
+    # Where nobody else has a word a verbatim quote is enough; of one that quotes the prompt, the statement counts.
+    for said, content, quote in (
+        ("Wiesz, nie jem mięsa od dawna", "Nie je mięsa.", "nie jem mięsa"),
+        ("Remember that I play the cello", "I play the cello", "Vegan. Nie je mięsa."),
+    ):
+        calls_tool(model, "remember", content=content, quote=quote)
+        (call,) = send(client, said)["tool_calls"]
+        assert call["output"]["status"] == "remembered", said
+    assert [line for line, _ in memory_lines(app, user)] == ["Vegan.", "Nie je mięsa.", "I play the cello"]
 
 
 def test_what_is_forgotten_goes_from_the_call_in_the_models_words_too(app, client, user, model, untrusted_model):

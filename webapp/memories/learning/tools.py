@@ -80,8 +80,10 @@ def remember(
         return refusal_text("read_only", "Memory is only read in this conversation. Nothing is kept.")
     versions.begin_change(conversation.user_id)
     sources = _user_messages(turn)
-    quote = args.quote or args.content
-    source = next((s for s in reversed(sources) if find_quote(quote, s.content, s.others)), None)
+    # Small models quote the prompt's memories beside the right statement.
+    texts = filter(None, (args.quote, args.content))
+    places = ((text, s) for text in texts for s in reversed(sources) if find_quote(text, s.content, s.others))
+    quote, source = next(places, ("", None))
     if source is None:
         return refusal_text("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     stones = tombstones.tombstone_set(conversation.user_id)

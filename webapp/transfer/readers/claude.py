@@ -3,7 +3,6 @@
 The export does not say which conversation belongs to which project, so conversations are imported outside of projects.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,12 +11,11 @@ from typing import Any
 
 from webapp.i18n.marks import N_
 from webapp.text.sentences import sentence_texts
-from webapp.transfer.archives import BrokenMember, ImportRefused
-from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, ReadProject, Unreadable
+from webapp.transfer.content import LeftOut, Part, ReadConversation, ReadMemory, ReadMessage, ReadProject
 from webapp.transfer.field_values import instant, text_or_none
 from webapp.transfer.message_tree import by_id, count_omissions, current_branch
 from webapp.transfer.readers.records import SideDocuments, as_dict, as_list, read_records, split_thought, text_file
-from webapp.transfer.sources import DAMAGED, Upload
+from webapp.transfer.sources import Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:[^/]*|/[^/]+)\.jsonl?$", re.IGNORECASE)
 _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$", re.IGNORECASE)
@@ -28,7 +26,6 @@ _ARTIFACT = re.compile(r"(?<!\s)\s*<antArtifact\s([^<>]*)>(.*?)(?:</antArtifact>
 _ATTRIBUTE = re.compile(r'(?<!\w)(\w+)="([^"]*)"')
 _MEMORY_KEYS = {"conversations_memory", "project_memories"}
 _STEPS = ("tool_use", "tool_result", "server_tool_use")
-_LARGE = 256 * 1024**2
 _MAX_INLINE = 20_000
 """An attachment's text of at most this many characters stays in its message; a longer one becomes a text file."""
 
@@ -44,9 +41,7 @@ class Claude:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Projects, conversations, memories."""
-        names = upload.names
-        for name in sorted(name for name in names if _PROJECTS.search(name)):
-            yield from _projects(upload, name)
+        yield from read_records(upload, sorted(filter(_PROJECTS.search, upload.names)), _is_project, _projects)
         memories = list(filter(_MEMORIES.search, upload.json_names))
         others = [name for name in upload.json_names if not (_PROJECTS.search(name) or name in memories)]
         talks = [name for name in others if not upload.is_archive or _CONVERSATIONS.search(name)]
@@ -150,21 +145,16 @@ def _language(call: dict[str, Any], key: str) -> str:
     return kind or (key.rpartition(".")[2] if "." in key else "")
 
 
-def _projects(upload: Upload, name: str) -> Iterator[Part]:
-    try:
-        data = json.loads(upload.text(name, _LARGE), strict=False)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, ImportRefused) and not isinstance(error, BrokenMember):
-            raise
-        yield Unreadable(name, DAMAGED)
-        return
-    for item in data if isinstance(data, list) else [data]:
-        if not isinstance(item, dict) or not text_or_none(item.get("name")):
-            continue
+def _is_project(item: Any) -> bool:
+    return isinstance(item, dict) and text_or_none(item.get("name")) is not None
+
+
+def _projects(item: Any) -> Iterator[ReadProject]:
+    if _is_project(item):
         documents = [
             (str(doc.get("filename") or "Document"), doc["content"])
-            for doc in item.get("docs") or []
-            if isinstance(doc, dict) and text_or_none(doc.get("content"))
+            for doc in map(as_dict, as_list(item.get("docs")))
+            if text_or_none(doc.get("content"))
         ]
         yield ReadProject(
             source_id=str(item.get("uuid") or item["name"]),

@@ -123,11 +123,15 @@ def _files(batch: RestoreBatch, row: Conversation, pairs: Iterable[tuple[dict[st
     db.session.flush()
 
 
+_IMPORTED = {"conversation": "conversation", "project": "space", "document": "document"}
+"""What the parts of other programs' exports become, by their kinds."""
+
+
 def sources(batch: RestoreBatch, lines: list[dict[str, Any]]) -> None:
     """Restore the sources of things that were imported from other programs, so that importing them again finds them."""
     for line in lines:
         origin = str(line.get("origin") or "")[:120]
-        kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
+        kind = _IMPORTED.get((origin.split(":") + [""])[1])
         target_id = batch.new(kind, line.get("target_id")) if kind else None
         if target_id:  # an existing row can be replaced: what it named is gone, as the account was empty
             db.session.merge(ImportSource(user_id=batch.user_id, origin=origin, target_id=target_id))
