@@ -94,9 +94,12 @@ def test_so_does_one_in_openais_shape(client):
         assert (error["param"], error["message"]) == (place, f"{place}: Input should be a valid string")
 
 
-def test_an_error_of_a_query_names_its_parameter(client):
+def test_an_error_of_a_query_names_its_parameter_whoever_found_it(client):
     problem = client.get("/api/memories/timeline?from=x").get_json()
     assert {tuple(error["loc"]) for error in problem["errors"]} == {("from",)}
+    found = client.get("/api/conversations?cursor=none").get_json()
+    assert found["detail"] == "cursor: is not a cursor of this list"
+    assert client.get("/api/conversations?limit=0").get_json()["detail"].startswith("limit: ")
 
 
 def test_a_body_that_a_view_reads_by_itself_is_refused_with_a_sentence(client):
@@ -220,9 +223,3 @@ def test_only_what_describes_a_url_is_called_a_path(app):
     ]
     assert len(shapes) > 200
     assert [shape for argument, shape in shapes if (argument == "path") != shape.__name__.endswith("Path")] == []
-
-
-def test_the_detail_names_the_field_whoever_found_the_error(client):
-    found = client.get("/api/conversations?cursor=none").get_json()
-    assert found["detail"] == "cursor: is not a cursor of this list"
-    assert client.get("/api/conversations?limit=0").get_json()["detail"].startswith("limit: ")
