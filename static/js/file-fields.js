@@ -21,12 +21,13 @@ onContent((root) => {
   }
 });
 
-// What is dropped beside a field goes into it too: the browser would open it in a tab.
+// What is dropped beside a field goes into it too: the browser would open it in a tab. A field for one file takes no two,
+// as when they are dropped on it.
 for (const type of ["dragover", "drop"]) document.addEventListener(type, (event) => {
   const field = $$(".file-field input").find((each) => each.checkVisibility());
   if (!field || !event.dataTransfer.types.includes("Files")) return;
   event.preventDefault();
-  if (type === "dragover") return;
+  if (type === "dragover" || (event.dataTransfer.files.length > 1 && !field.multiple)) return;
   field.files = event.dataTransfer.files;
   field.dispatchEvent(new Event("change"));
 });
