@@ -146,8 +146,8 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     """Undo a change set as one of its own, with the user's answers to what it asked. Raises NotFound, and Conflict with
     every memory that prevents it."""
     original = _own_change_set(user_id, change_set_id)
-    concerned = [change["memory_id"] for row in (original, *_answers(original)) for change in row.changes]
-    lock_withdrawal(user_id, concerned)
+    rows = (original, *_answers(original))
+    lock_withdrawal(user_id, [change["memory_id"] for row in rows for change in row.changes])
     versions.begin_change(user_id)
     original = _own_change_set(user_id, change_set_id)
     if original.undone_at is not None:
@@ -199,10 +199,11 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
 def _answers(original: MemoryChangeSet) -> list[MemoryChangeSet]:
     """Return the user's later decisions, each about a memory that a change set put into review, latest first."""
-    asked = [c.ref for c in _changes_of(original) if c.after is not None and c.after.fields.get("needs_review")]
-    revised = select(MemoryRevision.change_set_id).where(MemoryRevision.memory_id.in_(asked))
+    ids = [c.ref for c in _changes_of(original) if c.after is not None and c.after.fields.get("needs_review")]
     later = select(MemoryChangeSet).where(
-        MemoryChangeSet.change_set_id.in_(revised),
+        MemoryChangeSet.change_set_id.in_(
+            select(MemoryRevision.change_set_id).where(MemoryRevision.memory_id.in_(ids))
+        ),
         MemoryChangeSet.change_set_id > original.change_set_id,
         MemoryChangeSet.cause.startswith("review_", autoescape=True),
         MemoryChangeSet.undone_at.is_(None),
