@@ -351,7 +351,7 @@ REFUSED = {
         *((f"<html>{page}".encode(), "page.html") for page in PAGES),
     ],
     "between people": [(pack(row) if name.endswith(".zip") else row, name) for name, row in TEXTS["people"].items()],
-    "this kind": [(text.encode("latin-1"), f"a.{name}") for name, text in TEXTS["other kinds"].items()],
+    "that end in": [(text.encode("latin-1"), f"a.{name}") for name, text in TEXTS["other kinds"].items()],
     "damaged": [
         (b'{"a":' * 20_000, "a.json"),
         (b"[" + b'{"a":' * 20_000, "a.json"),

@@ -41,8 +41,8 @@ READERS: dict[str, Reader] = {
 """By name; the ones that recognise their format most reliably come first."""
 _TEXT_KINDS = (kinds.PLAIN, kinds.MARKDOWN, kinds.HTML, kinds.CSV)
 OTHER = N_(
-    "Files of this kind are not imported: JSON, Markdown, plain text, CSV and HTML are, or a ZIP of them. To ask about "
-    "this one, attach it to a message."
+    "Only files that end in .json, .jsonl, .md, .txt, .csv or .html are imported, or a ZIP of them. To ask about this "
+    "one, attach it to a message."
 )
 
 
