@@ -109,7 +109,7 @@ PARTS: dict[str, ExportFile] = {
     "feedback.jsonl": ExportFile(
         "What you think of replies, and why.", MessageFeedback, whose=of_messages(MessageFeedback.message_id)
     ),
-    "sources.jsonl": ExportFile("Which conversations and spaces came from another program.", ImportSource),
+    "sources.jsonl": ExportFile("Which conversations, spaces and documents came from another program.", ImportSource),
     "summaries.jsonl": ExportFile(
         "Summaries of long conversations.", ConversationChunk, whose=in_conversations(ConversationChunk.conversation_id)
     ),

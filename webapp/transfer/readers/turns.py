@@ -81,7 +81,8 @@ def _with_reply(asked: list[Any], whole: Mapping[str, Any]) -> list[Any]:
     """Return what was asked with the reply beside it, the first of several, as logs of models' APIs have them."""
     reply = first_of(whole, FIELDS.replies) or (asked and whole.get("message"))
     if isinstance(reply, str):
-        return [*asked, {"role": FIELDS.models[0], "content": reply}] if asked else []
+        is_open = bool(asked) and not words_of(_role(as_dict(asked[-1]))) & {*FIELDS.models}
+        return [*asked, {"role": FIELDS.models[0], "content": reply}] if is_open else asked
     rows = as_list(whole.get("output")) or (as_list(reply) or [reply])[:1]
     said = [turn for row in rows for turn in as_turns(row) if is_message(turn)]
     if said and not asked and isinstance(question := first_of(whole, (*FIELDS.questions, "input")), str):
