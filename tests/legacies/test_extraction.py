@@ -86,7 +86,7 @@ def test_a_failure_on_the_way_says_what_is_kept(app, client, model, talk, run_jo
         run = requests.run_of(talk)
     assert run.read == 80 and not run.ended
     page = browser.get(f"/c/{talk}/memory/extract/{run.job_id}", headers=HTMX).text
-    assert "The model failed after 80 of 100 messages" in page and "+8" in page
+    assert "The model failed after 80 of 100 messages" in page and "+8" in page and "did not accept the API key" in page
     assert len(facts(client, space_of(app, talk))) == 8
 
 
