@@ -402,6 +402,9 @@ def test_what_a_reply_proposes_is_settled_under_it(tab, model, client):
     asked.get_by_role("button", name="Keep").press("Enter")
     expect(asked).to_contain_text("Kept: Compares brokers.")
     expect(asked).to_be_focused()
+    page.locator(".trace-undo").last.get_by_role("button", name="Undo").click()
+    expect(trace(page, "Undone")).to_be_visible()
+    expect(page.get_by_text("Kept: Compares brokers.")).to_have_count(0)
 
 
 def test_no_two_names_of_the_picture_meet(app, user, open_tab):

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, safe_next
 from webapp.accounts.service import change_settings, user_settings
+from webapp.conversations.messages import get_message
 from webapp.conversations.pages import CHANGED as LIST_CHANGED, commit_and_tell
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.db.base import db, now
@@ -119,16 +120,9 @@ def undo(change_set_id: int) -> ViewResult:
         return render_template(
             "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=obstacles, undone=lines
         )
-    place = request.form.get("place", "")
-    if place.startswith("reply-"):
-        return fragment(
-            "memories/_remembered.html",
-            turn_id=place.removeprefix("reply-"),
-            views=[view],
-            refused=obstacles,
-            undone=lines,
-            opened=True,
-        )
+    if reply_id := parse_id(request.form.get("reply")):
+        reply = get_message(user_id, reply_id)
+        return fragment("memories/_undone.html", **context, views=[view], message=reply, id=reply_id, turn_id=reply_id)
     return fragment("memories/_change.html", **context)
 
 
