@@ -39,5 +39,7 @@ if (entry && (retry || "nobody" in document.body.dataset)) {
 }
 
 // The answer to a form counts, once it is left, as the page at its address: going back to it would otherwise end at a
-// warning of the browser's. Whoever reloads it gets it again.
-addEventListener("pagehide", () => history.replaceState(history.state, ""));
+// warning of the browser's. Whoever reloads it gets it again. When a page goes, the browser may have its next one already.
+const becomePage = () => history.replaceState(history.state, "");
+on("click", "a[href]", becomePage);
+addEventListener("pagehide", becomePage);
