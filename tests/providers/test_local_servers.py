@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ def around(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """`around(places, **settings)`: no model connected, and what is to be looked for."""
 
     def change(places: str, **values: Any) -> None:
+        monkeypatch.setattr(local_servers, "SECONDS", 60.0)
         changed = {"offline_model": True, "local_model_servers": places, **values}
         monkeypatch.setitem(app.extensions, "settings", app_settings.of(app).model_copy(update=changed))
         catalogue.forget()
@@ -76,6 +78,13 @@ def test_only_places_of_the_settings_are_asked_and_only_their_models_taken(aroun
 def test_what_is_no_model_server_is_not_offered(answer):
     with serve() as site:
         site.says(answer, "application/json")
+        assert local_servers.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
+
+
+def test_one_that_says_a_little_again_and_again_is_given_up():
+    with serve() as site:
+        drip = (b" " if not site.gate.wait(0.05) else b"" for _ in range(60))
+        site.answer = lambda _asked: (200, {}, chain(drip, [b'{"data": [{"id": "late"}]}']))
         assert local_servers.discover({"Ollama": f"{site.url}/v1"}) == [] != site.asked
 
 

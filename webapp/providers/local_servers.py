@@ -1,23 +1,23 @@
 """Model servers that answer on their usual ports on this machine, to be used with one click."""
 
 import json
-import urllib.request
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPException
 from typing import Any
 
 from sqlalchemy import select
 
 from webapp.db.base import db
 from webapp.errors import Invalid, NotFound
+from webapp.network.http_client import request
+from webapp.network.outbound import RequestFailed, RequestRefused
 from webapp.providers import connection_setup, service
 from webapp.providers.models import ModelConnection
 from webapp.providers.schemas import ConnectionChanges, NewConnection, OfferFields
 from webapp.providers.server_models import ListedModel, choices_of
 
-SECONDS = 0.8
+SECONDS = 1.5
 MAX_BYTES = 1_000_000
 
 
@@ -99,10 +99,7 @@ def root_of(address: str) -> str:
 
 def fetch(url: str) -> Any:
     """Return the JSON at a URL on this machine; None if there is none within SECONDS."""
-    # No proxy from the environment: this is about this machine.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=SECONDS) as answer:
-            return json.loads(answer.read(MAX_BYTES))
-    except (OSError, ValueError, RecursionError, HTTPException):
+        return json.loads(request("GET", url, seconds=SECONDS, most=MAX_BYTES, allowed=None).body)
+    except (RequestRefused, RequestFailed, ValueError, RecursionError):
         return None
