@@ -217,7 +217,7 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
 
 def _line_of(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
     """Return one line for some rows of `used`, with what they cost."""
-    prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
+    prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.read().offered}
 
     def price(row: Any) -> tuple[float | None, float | None] | None:
         """Return the price at the time of use, even if the model is gone or its price has changed since."""
