@@ -19,8 +19,8 @@ Number = Fraction
 _ARITHMETIC = re.compile(r"(?:(?!\d(?![eE][+-]?\d)[^\W\d_])[\w .,()+\-*/%^!√×·÷−])+")
 """The signs that an expression may have; no letter stands directly behind a number."""
 _AS_PYTHON = (
-    (r"[×·]", "*"),
-    (r"÷", "/"),
+    (r"[×·]", " * "),
+    (r"÷", " / "),
     (r"−", "-"),
     (r"\d", lambda digit: str(int(digit[0]))),
     (r"(?<![\w.])0+(?=\d)", ""),
