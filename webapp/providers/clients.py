@@ -54,8 +54,7 @@ def idle_target(is_answering: Callable[[], bool]) -> Target | None:
 
 
 def init_models(app: Flask, settings: Settings, *, observe: Observe, is_answering: Callable[[], bool]) -> None:
-    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, and
-    that of a slow model waits while `is_answering`."""
+    """Create the clients: `observe` gets each answer to background work; a slow model waits while `is_answering`."""
     capabilities = Capabilities(redis.of(app))
     completions.put(app, TracedCompletions(settings.model, capabilities, partial(idle_target, is_answering), observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
