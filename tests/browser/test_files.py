@@ -151,7 +151,7 @@ def test_files_that_wait_to_be_sent_are_there_again_after_a_reload_or_if_they_di
         expect(page.locator(".drop")).to_have_count(places)
     expect(chips).to_contain_text(["ants.txt 1 page"])
     page.evaluate(DROP_FOLDER)
-    expect(page.locator("[data-toast]")).to_contain_text("Open it and drop its files.")
+    expect(page.locator("[data-toast]").last).to_contain_text("Open it and drop its files.")
     expect(chips).to_have_count(1)
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.locator(".welcome")).to_be_visible()

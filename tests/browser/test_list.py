@@ -129,7 +129,7 @@ def test_a_conversation_is_deleted_or_archived_in_the_list_and_taken_back(titles
     expect(items(page)).to_have_text(["Keep me"])
     expect(page.get_by_text("Archived “Drop me”.")).to_be_visible()  # the list hides it before the server has heard
     page.locator(".account").click()
-    page.get_by_role("link", name="Archive", exact=True).click()
+    page.get_by_role("link", name="Archived conversations", exact=True).click()
     expect(page.get_by_role("link", name="Drop me")).to_be_visible()
     page.get_by_role("button", name="Unarchive “Drop me”").click()
     expect(items(page)).to_have_text(["Drop me", "Keep me"])

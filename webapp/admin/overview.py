@@ -26,7 +26,7 @@ from webapp.db.base import count_rows, db, now
 from webapp.extensions import app_settings, redis
 from webapp.files.models import File
 from webapp.llm.errors import MissingKey, ModelError, ModelNotFound, Unauthorized
-from webapp.providers.status import Status
+from webapp.providers.model_choice import Status
 from webapp.redis.clients import server_of
 from webapp.usage.service import midnight
 from webapp.usage.sums import people_by_day

@@ -56,8 +56,8 @@ def idle_target(is_answering: Callable[[], bool]) -> Target | None:
 def init_models(
     app: Flask, settings: Settings, *, observe: Observe, note: Note, is_answering: Callable[[], bool]
 ) -> None:
-    """Create the clients; none connects before it is used. Each answer to background work is passed to `observe`, its
-    error or None to `note`, and that of a slow model waits while `is_answering`."""
+    """Create the clients: `observe` gets each answer to background work, `note` its error or None; a slow model waits
+    while `is_answering`."""
     capabilities = Capabilities(redis.of(app))
     choose = partial(idle_target, is_answering)
     completions.put(app, TracedCompletions(settings.model, capabilities, choose, observe, note))

@@ -21,17 +21,6 @@ from webapp.retrieval.schemas import Verdict
 blueprint = PageBlueprint("retrieval", __name__, access="user")
 
 
-@blueprint.app_context_processor
-def _template_values() -> dict[str, Any]:
-    """Return what the templates of any page can call."""
-    return {
-        "used_under": used_under,
-        "note_replies": note_replies,
-        "load_used": lambda conversation: receipt_views.newest_receipt(current_user_id(), conversation),
-        "search_kinds": receipt_views.FILTERS,
-    }
-
-
 def used_under(message: Any) -> receipt_views.UsedCounts:
     """Return how much a reply used."""
     if current_identity() is None:
@@ -122,3 +111,11 @@ def find() -> ViewResult:
     template = "retrieval/_results.html" if wants_partial() else "retrieval/search.html"
     names = {"filters": receipt_views.FILTERS, "speakers": receipt_views.SPEAKERS, "conversation": conversation}
     return render_template(template, q=q, kind=kind, results=results, narrowed=narrowed, **names)
+
+
+blueprint.add_globals(
+    used_under=used_under,
+    note_replies=note_replies,
+    load_used=lambda conversation: receipt_views.newest_receipt(current_user_id(), conversation),
+    search_kinds=receipt_views.FILTERS,
+)

@@ -18,7 +18,7 @@ from webapp.rendering import reader_zone
 from webapp.saved_prompts import formats, service
 from webapp.saved_prompts.formats import Variable, variables_to_fill
 from webapp.saved_prompts.schemas import NewSavedPrompt, SavedPromptChanges
-from webapp.spaces.current_space import spaces_to_choose
+from webapp.spaces import current_space
 
 blueprint = PageBlueprint("saved_prompts_pages", __name__, access="user")
 
@@ -157,7 +157,7 @@ def _index(**extra: Any) -> str:
     context = {
         "error": "",
         "refused": [],
-        "spaces": spaces_to_choose(current_user_id()),
+        "spaces": current_space.choices(current_user_id()).spaces,
         **_groups_of_prompts(),
         **extra,
     }
@@ -166,7 +166,7 @@ def _index(**extra: Any) -> str:
 
 def _groups_of_prompts() -> dict[str, Any]:
     """Return prompts in groups, the user's own first, then by space; with the variables they ask for."""
-    names = {space.space_id: space.name for space in spaces_to_choose(current_user_id())}
+    names = {space.space_id: space.name for space in current_space.choices(current_user_id()).spaces}
     groups: dict[int | None, list[tuple[service.PromptForReader, list[Variable]]]] = {}
     for prompt in service.all_prompts(current_user_id()):
         groups.setdefault(prompt.prompt.space_id, []).append((prompt, variables_to_fill(prompt.prompt.content)))
@@ -181,7 +181,7 @@ def _form(values: Any, *, prompt: service.PromptForReader | None = None, errors:
         stored=prompt and _values(prompt),
         found=prompt,
         is_yours=prompt is None or prompt.prompt.user_id == current_user_id(),
-        spaces=spaces_to_choose(current_user_id()),
+        spaces=current_space.choices(current_user_id()).spaces,
         longest=formats.MAX_CONTENT_LENGTH,
         errors=errors or {},
     )

@@ -55,15 +55,6 @@ WORDS = N_(
 )
 
 
-@blueprint.app_context_processor
-def _proposals() -> dict[str, Any]:
-    """Return what the page of a conversation needs under a reply that proposes schedules."""
-    return {
-        "schedules_proposed_by": lambda message: service.proposed_by(current_user_id(), message.tool_calls),
-        "schedule_words": WORDS,
-    }
-
-
 @blueprint.get("/schedules")
 def index() -> ViewResult:
     return _list(**pop_values())
@@ -225,3 +216,9 @@ def _form(values: Mapping[str, Any], row: Schedule | None = None, errors: Mappin
         is_verified=get_user(current_user_id()).email_verified_at is not None,
         runs=service.list_runs(current_user_id(), row.schedule_id, PageQuery(limit=SHOWN_RUNS)).items if row else [],
     )
+
+
+blueprint.add_globals(
+    schedules_proposed_by=lambda message: service.proposed_by(current_user_id(), message.tool_calls),
+    schedule_words=WORDS,
+)

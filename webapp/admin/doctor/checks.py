@@ -23,11 +23,10 @@ from webapp.db.conflicts import forget_session
 from webapp.db.engine import public_url
 from webapp.errors import Unavailable, reason
 from webapp.extensions import app_settings, redis
-from webapp.files.folder import Folder
-from webapp.files.storage import file_storage
+from webapp.files.storage import Folder, file_storage
 from webapp.llm.errors import classify_exception
 from webapp.llm.sdk import sync_client
-from webapp.providers.status import status
+from webapp.providers.model_choice import status
 from webapp.readiness import readiness
 from webapp.redis.clients import server_of
 from webapp.retrieval.changes import CHANNEL, CHANNELS

@@ -38,26 +38,6 @@ _SHOWN_STATES = re.compile(r"(\d{1,18}) ?([\w. ]*)", re.ASCII)
 LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind", "until": "The last day"})
 
 
-@blueprint.record_once
-def _words(state: Any) -> None:
-    """Register names that macros see too: they are compiled once, without the context of a page."""
-    state.app.jinja_env.globals["memory_words"] = texts
-
-
-@blueprint.app_context_processor
-def _panel() -> dict[str, Any]:
-    """Return what the templates of any page may need; nothing is loaded unless one asks for it."""
-    return {
-        "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
-        "remembered_under": changes_under_reply,
-        "load_facets": lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
-        "other_lists": lambda: cards.other_lists(current_user_id()),
-        "review_count": review_count,
-        "memories_wait": lambda: bool(background_failure(redis())),
-        "note_messages": note_messages,
-    }
-
-
 def review_count() -> int:
     """Return how many memories are waiting for a decision; queried once per page."""
     if "review_count" not in g:
@@ -280,3 +260,15 @@ def _reason(error: Conflict) -> str:
     if error.errors:
         return N_("There is already a memory for this. Change that one, or archive it first.")
     return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())
+
+
+blueprint.add_globals(
+    load_switches=lambda conversation=None: switches(current_user_id(), conversation),
+    remembered_under=changes_under_reply,
+    load_facets=lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
+    other_lists=lambda: cards.other_lists(current_user_id()),
+    review_count=review_count,
+    memories_wait=lambda: bool(background_failure(redis())),
+    note_messages=note_messages,
+    memory_words=texts,
+)
