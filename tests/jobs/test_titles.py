@@ -13,11 +13,14 @@ from testkit.processes import wait_until
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.queries import change_row, get_row
 from webapp.background.job_specs import JOBS, JobRequest, Queue, push, rq_queue
+from webapp.background.queues import background_failure
 from webapp.chat.turns import turnlog
 from webapp.conversations import service, titles
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
 from webapp.db.base import db, write_transaction
+from webapp.extensions import redis
+from webapp.providers.clients import completions
 from webapp.shell import upkeep
 from webapp.text.provenance import FORGOTTEN
 
@@ -108,6 +111,11 @@ def test_an_error_no_retry_cures_settles_and_takes_the_first_words(app, untitled
     run_jobs()
     assert _title(app, untitled_id) == ("Why are there two tides a…", "auto")
     assert _kinds(app, 101)[-1] == "settled"
+    with app.app_context():
+        assert ("did not accept the API key" in background_failure(redis())) == ("fault" in answer)
+        model.reset()
+        completions().complete_text([{"role": "user", "content": "Are you back?"}])
+        assert background_failure(redis()) == ""
 
 
 def test_a_question_that_was_asked_back_is_no_title(app, user, model, run_jobs):

@@ -23,6 +23,7 @@ _PARTS = N_(
         ("migrations", "not current"): (
             "The database schema does not match this version. Run “flask --app wsgi db upgrade”."
         ),
+        ("tables", "missing"): "Tables are missing from the database. “flask doctor” names them.",
     }
 )
 
@@ -40,7 +41,7 @@ class Concern:
 @dataclass(frozen=True, slots=True)
 class Vitals:
     """The signs that are read: queues `idle` without a worker, seconds that the first job `waits`, jobs `failed` for
-    good, and replies of the last hour `unanswered` by a model server.
+    good, the model's `background_failure`, and replies of the last hour `unanswered` by a model server.
     """
 
     parts: Mapping[str, str]
@@ -52,6 +53,7 @@ class Vitals:
     failed: Mapping[str, int]
     has_model: bool
     embedder_is_away: bool
+    background_failure: str
     unanswered: int
     free_bytes: int
     last_backup: datetime | None
@@ -65,7 +67,7 @@ def concerns(vitals: Vitals, moment: datetime) -> list[Concern]:
 
 def _servers(vitals: Vitals) -> Iterator[Concern]:
     for part, state in vitals.parts.items():
-        if (text := _PARTS.get((part, state))) is not None:
+        if (text := _PARTS.get((part, state.partition(":")[0]))) is not None:
             yield _concern_on_page(text, "parts")
 
 
@@ -93,6 +95,9 @@ def _models(vitals: Vitals) -> Iterator[Concern]:
     if not vitals.has_model:
         text = N_("No language model is connected: a screen tour answers in its place.")
         yield Concern(text, "connect_pages.new", {}, is_urgent=False)
+    if vitals.background_failure:
+        text = say("Memories and summaries wait for the model. %(why)s", why=say(vitals.background_failure))
+        yield Concern(text, "models_pages.index", {})
     if vitals.unanswered:
         text = say_n(
             "%(num)s reply failed in the last hour because of the model server.",

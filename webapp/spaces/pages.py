@@ -1,13 +1,13 @@
 """Pages of spaces: the list, one with its settings, members and documents, leaving and deleting."""
 
-from typing import cast
+from typing import Any, cast
 
 from flask import flash, g, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id
 from webapp.db.base import db
 from webapp.errors import Conflict
-from webapp.http.forms import on_form, read_form
+from webapp.http.forms import on_form, read_form, require_version
 from webapp.http.validation import PageQuery
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, requested_cursor, wants_partial
 from webapp.i18n.marks import N_
@@ -17,7 +17,7 @@ from webapp.spaces.api import limit_invitations
 from webapp.spaces.chunks import PAGE_END
 from webapp.spaces.models import Space
 from webapp.spaces.personas import PERSONAS
-from webapp.spaces.schemas import Invitation, NewDocument, NewOwner, NewSpace, SpaceChanges, SpaceQuery
+from webapp.spaces.schemas import Invitation, NewDocument, NewOwner, NewSpace, SpaceChanges, SpaceOut, SpaceQuery
 
 blueprint = PageBlueprint("spaces_pages", __name__, access="user")
 
@@ -95,6 +95,7 @@ def settings(space_id: int) -> ViewResult:
 @on_form(lambda errors, space_id: _settings(space_id, errors), LABELS, otherwise="name")
 def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
+    require_version(_values(service.view_space(current_user_id(), space_id)))
     service.update_space(current_user_id(), space_id, read_form(SpaceChanges))
     return commit_and_redirect(url_for(".about", space_id=space_id), _("Saved. It applies from the next reply."))
 
@@ -190,8 +191,13 @@ def _switch_to(space_id: int) -> ViewResult:
 def _settings(space_id: int, errors: dict[str, str] | None = None) -> str:
     service.require_member(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    context = {"errors": errors or {}, "values": request.form or space.model_dump()}
+    stored = _values(space)
+    context = {"errors": errors or {}, "stored": stored, "values": request.form or stored}
     return render_template("spaces/settings.html", space=space, tab="settings", **context)
+
+
+def _values(space: SpaceOut) -> dict[str, Any]:
+    return space.model_dump(include=set(SpaceChanges.model_fields))
 
 
 def _people(space_id: int, errors: dict[str, str] | None = None) -> str:

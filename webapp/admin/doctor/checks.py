@@ -131,6 +131,7 @@ def servers() -> Iterator[Finding]:
         "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
         "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
     }
+    parts.pop("tables", None)  # they are checked by themselves, with their columns
     for part, state in parts.items():
         yield ok(part, "ok") if state == "ok" else fault(part, state, advice[part])
 

@@ -8,11 +8,13 @@ from flask import current_app, g, redirect, render_template, request, url_for
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_identity, current_user_id
+from webapp.background.queues import background_failure
 from webapp.conversations.message_views import MESSAGES_SHOWN
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.db.base import db
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.extensions import redis
 from webapp.http.forms import first_sentence, read_form, sentences
 from webapp.http.views import PageBlueprint, ViewResult, commit_and_redirect, wants_partial
 from webapp.i18n.marks import N_
@@ -266,6 +268,7 @@ blueprint.add_globals(
     load_facets=lambda filters, spaces: facets.facets(current_user_id(), filters, spaces),
     other_lists=lambda: cards.other_lists(current_user_id()),
     review_count=review_count,
+    memories_wait=lambda: bool(background_failure(redis())),
     note_messages=note_messages,
     memory_words=texts,
 )
